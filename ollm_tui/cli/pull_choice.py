@@ -8,13 +8,11 @@ import anyio.to_thread
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import Output, size_text
+from ollm_tui.library.address import HubAddress
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.entry_fit import EntryFit
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_short, fit_words
-from ollm_tui.library.hub.address import HubAddress
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubRepo, Variant
+from ollm_tui.library.fit import Fit, fit_short, fit_words
+from ollm_tui.library.hub.repo import Hub, HubRepo, Variant
 from ollm_tui.library.hub.variants import matching
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode

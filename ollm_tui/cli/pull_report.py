@@ -7,7 +7,7 @@ from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output, size_text
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Job
-from ollm_tui.library.downloads.pull_sum import PullSum
+from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelRef, PullProgress
 from ollm_tui.tui.figures import time_left
@@ -252,8 +252,8 @@ class JsonJob:
 def job_to_json(job: Job) -> JsonObject:
     """Return a download in the names that `ollm models pull` has always had, and some more."""
     trouble: JsonObject | None = None
-    if job.trouble is not None:
-        trouble = {"message": job.trouble.message, "hint": job.trouble.hint}
+    if job.error is not None:
+        trouble = {"message": job.error.message, "hint": job.error.hint}
     return {
         "id": job.id,
         "title": job.title,

@@ -11,9 +11,8 @@ from ollm_tui.cli.man_page import man_page
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.cli.registry_rows import count_text
 from ollm_tui.config.reference import config_page, example_text
-from ollm_tui.library.registry.curated import CuratedList, load_curated
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
+from ollm_tui.library.registry.known import CuratedList, load_curated
 
 _MODELS_HEAD = """\
 # Models of the built-in list

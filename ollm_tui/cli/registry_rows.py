@@ -6,7 +6,7 @@ from typing import TypeAlias
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import size_text
 from ollm_tui.library.entry_fit import EntryFit
-from ollm_tui.library.fitting import fit_short
+from ollm_tui.library.fit import fit_short
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject

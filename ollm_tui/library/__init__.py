@@ -1,1 +1,1 @@
-"""Model files on this machine: found, described, and the starter model fetched."""
+"""Model files on this machine: found, described, matched to its memory, and downloaded."""

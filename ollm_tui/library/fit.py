@@ -1,4 +1,4 @@
-"""Whether a model fits this machine, with the numbers."""
+"""Whether a model fits this machine, with the numbers and in words."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,10 +12,10 @@ RAM alone; `no`: in neither."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """What of a model its memory depends on; None where it is not known."""
+    """The dimensions of a model that its memory depends on; None where unknown."""
 
     weights: int
-    """Bytes of the tensors: as good as the size of the file or files."""
+    """Bytes of the tensors, about the size of the files."""
     layers: int | None = None
     kv_heads: int | None = None
     """Key/value heads of a layer; the mean where layers differ."""
@@ -24,34 +24,76 @@ class ModelShape:
     context_trained: int | None = None
     parameters: int | None = None
     window: int | None = None
-    """Tokens that layers with a sliding window keep; None where all keep the whole context."""
+    """Tokens in the sliding window; None if all layers keep the whole context."""
     windowed: int = 0
-    """Layers with such a window."""
+    """Layers with a sliding window."""
     embedding: int | None = None
-    """Numbers for one token between two layers."""
+    """Width of the embedding."""
     is_guess: bool = False
-    """Whether anything of it was guessed from the size."""
+    """Whether anything was estimated from the size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The verdict and what it comes from; bytes."""
+    """A verdict and the sizes it rests on, in bytes."""
 
     verdict: Verdict
     weights: int
     cache: int
     overhead: int
     context: int
-    """Tokens that `cache` is for."""
+    """Tokens that `cache` has room for."""
     kv_type: str
-    """How the cache is kept: `f16`, `q8_0`, `q4_0`."""
+    """Type of the cache: `f16`, `q8_0`, `q4_0`."""
     machine: Machine
     gpu_share: float = 0.0
-    """The part of it that goes into graphics memory, from 0 to 1."""
+    """The share in graphics memory, from 0 to 1."""
     is_estimate: bool = False
-    """Whether the shape had to be guessed from the size."""
+    """Whether the shape was estimated from the size."""
 
     @property
     def needed(self) -> int:
-        """Bytes in all."""
+        """Weights, cache and overhead, in bytes."""
         return self.weights + self.cache + self.overhead
+
+
+def fit_words(fit: Fit) -> str:
+    """Return the verdict with its numbers, as one line; `about` marks an estimate."""
+    about = "about " if fit.is_estimate else ""
+    needed = f"{about}{_gb(fit.needed)}"
+    match fit.verdict:
+        case "gpu":
+            return f"fits GPU: {needed} of {_gb(fit.machine.gpu_free)} GB free"
+        case "partly":
+            free = _gb(fit.machine.all_free)
+            return f"partly: {_share(fit)} on the GPU, {needed} of {free} GB free"
+        case "cpu":
+            return f"CPU: {needed} of {_gb(fit.machine.ram_free or 0)} GB free"
+        case "no":
+            return f"will not fit: needs {needed} GB, {_gb(fit.machine.all_free)} GB are free"
+        case _:
+            return f"needs {needed} GB; how much is free is not known"
+
+
+def fit_short(fit: Fit) -> str:
+    """Return the verdict for a column: `GPU`, `61 % GPU`, `CPU`, `too big`, `?`."""
+    match fit.verdict:
+        case "gpu":
+            return "GPU"
+        case "partly":
+            return f"{_share(fit)} GPU"
+        case "cpu":
+            return "CPU"
+        case "no":
+            return "too big"
+        case _:
+            return "?"
+
+
+def _share(fit: Fit) -> str:
+    return f"{int(fit.gpu_share * 100)} %"
+
+
+def _gb(count: float) -> str:
+    size = count / 1e9
+    return f"{size:.1f}" if size < 9.95 else f"{size:.0f}"

@@ -1,61 +1,93 @@
-"""Judging whether a model fits this machine, and which of its quantizations to take."""
+"""How much memory a model takes, whether that fits this machine, and which quantization to take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
-from ollm_tui.library.fit_words import fit_short, fit_words
 from ollm_tui.library.machine import Machine
-from ollm_tui.library.memory_need import all_free, cache_of, gpu_free, overhead_of
 from ollm_tui.library.quantization import bit_class, quality_rank
-from ollm_tui.library.shapes import completed, shape_of_header, shape_of_size
+from ollm_tui.library.shapes import completed, shape_of_size
 
-__all__ = [
-    "fit_of",
-    "fit_short",
-    "fit_words",
-    "recommend",
-    "shape_of_header",
-    "shape_of_size",
-]
-
+BYTES_OF: Mapping[str, float] = MappingProxyType(
+    {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
+     "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32}
+)  # fmt: skip
+"""Bytes per number for each cache type."""
+BATCH = 512
+"""Tokens that llama.cpp computes at a time."""
+WINDOW_STEP = 256
+ACTIVATIONS = 16
+PROCESS = 300_000_000
+"""Bytes that the engine needs for any model: the program, the vocabulary, the driver's context."""
 LEAST_SHARE = 0.01
-"""Less of a model in graphics memory than this is none."""
+"""A smaller share in graphics memory counts as none."""
 HEADROOM = 0.9
-"""The part of the free memory that a recommended model may take."""
+"""The share of free memory that a recommended model may take."""
 GOOD_BITS, BEST_BITS = 4, 8
-"""Of the class in the name: below the first, answers suffer visibly; above the second, nothing is
-gained."""
+"""Bits of the class in the name: below the first, answers get visibly worse; above the second,
+not better."""
+
+
+def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
+    """Return the bytes of the key/value cache; unknown dimensions count as 0.
+
+    It has keys and values of every layer for every token, or for the window and a batch.
+    """
+    layers, heads = shape.layers or 0, shape.kv_heads or 0
+    row = heads * ((shape.key_length or 0) + (shape.value_length or 0))
+    sliding = min(shape.windowed, layers) if shape.window else 0
+    kept = -(-((shape.window or 0) + BATCH) // WINDOW_STEP) * WINDOW_STEP
+    numbers = row * ((layers - sliding) * context + sliding * min(context, kept))
+    return int(numbers * BYTES_OF.get(kv_type.lower(), 2.0))
+
+
+def compute_of(shape: ModelShape, context: int) -> int:
+    """Return the approximate bytes of llama.cpp's compute buffer.
+
+    For a batch it has a mask of two bytes per token of context, which is exact, and rows as wide
+    as the embedding: thirteen were measured with SmolLM2 135M at 512 to 8192 tokens (14.6 MiB and
+    1 KiB per token). Sixteen are assumed, for wider networks.
+    """
+    return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
+
+
+def overhead_of(shape: ModelShape, context: int) -> int:
+    """Return the bytes needed besides weights and cache."""
+    return compute_of(shape, context) + PROCESS
 
 
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
-    """Judge a model with a context of so many tokens; an unknown `kv_type` counts as f16."""
-    whole = completed(shape)
-    cache, overhead = cache_of(whole, context, kv_type), overhead_of(whole, context)
-    verdict, share = _placed(whole.weights + cache, overhead, machine)
+    """Return whether a model fits with a context of that many tokens.
+
+    An unknown `kv_type` counts as f16.
+    """
+    shape = completed(shape)
+    cache, overhead = cache_of(shape, context, kv_type), overhead_of(shape, context)
+    verdict, share = _placed(shape.weights + cache, overhead, machine)
     return Fit(
         verdict=verdict,
-        weights=whole.weights,
+        weights=shape.weights,
         cache=cache,
         overhead=overhead,
         context=context,
         kv_type=kv_type,
         machine=machine,
         gpu_share=share,
-        is_estimate=whole.is_guess,
+        is_estimate=shape.is_guess,
     )
 
 
 def _placed(movable: int, overhead: int, machine: Machine) -> tuple[Verdict, float]:
-    """Give the verdict, and the part in graphics memory; the overhead is needed there too."""
-    free, ram, needed = gpu_free(machine), machine.ram_free, movable + overhead
+    """Return the verdict and the share in graphics memory; the overhead is needed there too."""
+    free, ram, needed = machine.gpu_free, machine.ram_free, movable + overhead
     shares_ram = machine.unified and ram is not None
-    if free and needed <= free and (not shares_ram or needed <= all_free(machine)):
+    if free and needed <= free and (not shares_ram or needed <= machine.all_free):
         return "gpu", 1.0
     if ram is None:
         return "unknown", 0.0
     share = max(0.0, (free - overhead) / movable) if movable else 0.0
-    if share >= LEAST_SHARE and needed <= all_free(machine):
+    if share >= LEAST_SHARE and needed <= machine.all_free:
         return "partly", min(1.0, share)
     return ("cpu", 0.0) if needed <= ram else ("no", 0.0)
 
@@ -68,24 +100,24 @@ def recommend(
     shape: ModelShape | None = None,
     kv_type: str = "f16",
 ) -> int | None:
-    """Give the index of the variant to take, of (quantization, bytes) each; None where none fits.
+    """Return the index of the best variant, of (quantization, bytes) each; None if none fits.
 
-    The rule: the best quality that fits entirely, with a tenth of the free memory left, in the
-    best place where any of at least four bits fits: graphics memory, else all memory. More than
-    eight bits only where nothing smaller is offered, fewer than four only where four fit nowhere.
-    `shape` is that of any variant, where one is known.
+    The best quality that fits entirely and leaves a tenth of the free memory: in graphics memory
+    if a variant of at least four bits fits there, else in all memory. More than eight bits only if
+    nothing smaller is offered, fewer than four only if four fit nowhere. `shape` is that of any
+    variant, if known.
     """
     sized = [
         _Variant(index, name, _fit_with(size, shape, machine, context, kv_type))
         for index, (name, size) in enumerate(variants)
         if size
     ]
-    on_gpu = [one for one in sized if _is_roomy(one.fit, gpu_free(machine), {"gpu"})]
+    on_gpu = [one for one in sized if _is_roomy(one.fit, machine.gpu_free, {"gpu"})]
     anywhere = [
-        one for one in sized if _is_roomy(one.fit, all_free(machine), {"gpu", "partly", "cpu"})
+        one for one in sized if _is_roomy(one.fit, machine.all_free, {"gpu", "partly", "cpu"})
     ]
-    for place in (on_gpu, anywhere):
-        good = [one for one in place if one.bits >= GOOD_BITS]
+    for candidates in (on_gpu, anywhere):
+        good = [one for one in candidates if one.bits >= GOOD_BITS]
         modest = [one for one in good if one.bits <= BEST_BITS]
         if modest:
             return max(modest, key=_quality).index
@@ -107,7 +139,7 @@ class _Variant:
 
 
 def _quality(variant: _Variant) -> tuple[int, int, int]:
-    # The class comes first: a kind that the order does not know is still no worse than a lower one.
+    # Bits come first: a kind missing from the quality order still beats fewer bits.
     return variant.bits, -quality_rank(variant.name), variant.fit.weights
 
 

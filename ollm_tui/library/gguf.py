@@ -1,18 +1,27 @@
 """What a GGUF file says about itself, read without trusting a byte of it.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Only the header is read, and of
-that at most HEADER_LIMIT bytes; counts and lengths are checked before anything is made of them,
-and what costs time is counted against WORK_LIMIT.
+that at most HEADER_LIMIT bytes; counts and lengths are checked before memory is allocated for
+them, and expensive steps are counted against WORK_LIMIT.
 """
 
 import os
+import re
 import struct
+from functools import lru_cache
 from pathlib import Path
 from typing import IO
 
 from ollm_tui.config.regular_file import open_binary
+from ollm_tui.library.file_names import is_gguf
 from ollm_tui.library.gguf_header import (
+    ARRAY,
+    BLOCKS,
+    FORMATS,
     LAYER_LIMIT,
+    MAGIC,
+    STRING,
+    VERSIONS,
     BadGGUF,
     GGUFHeader,
     Raw,
@@ -21,10 +30,6 @@ from ollm_tui.library.gguf_header import (
     number,
     text_limit,
 )
-from ollm_tui.library.gguf_tables import ARRAY, BLOCKS, FORMATS, MAGIC, STRING, VERSIONS
-from ollm_tui.library.gguf_texts import LONGEST_SHORT, ROW, length_at, pass_row
-
-__all__ = ["BadGGUF", "GGUFHeader", "read_header"]
 
 HEADER_LIMIT = 32 * 1024 * 1024
 """The largest vocabularies take some 15 million bytes."""
@@ -43,13 +48,16 @@ KEY_SHOWN = 100
 WORK_LIMIT = 1_000_000
 """Steps for one header. The largest vocabularies take 800,000, and 1,000 tensors 80,000."""
 TEXT_WORK, LONG_TEXT_WORK, PAIR_WORK, TENSOR_WORK = 1, 160, 60, 80
-"""Steps that one of each costs; a step is some 60 ns at most."""
+"""The cost of one of each in steps; a step takes at most about 60 ns."""
 BYTES_KEPT_A_STEP = 16
-"""Bounds what is held in memory."""
+"""Limits what is kept in memory."""
+ROW = 32
+LONGEST_SHORT = 255
+_length_at = struct.Struct("<Q").unpack_from
 
 
 def read_header(path: Path) -> GGUFHeader:
-    """Read a file's header.
+    """Read a file's header; blocks.
 
     Raises:
         BadGGUF: the file is broken, cut short, or not GGUF.
@@ -59,8 +67,23 @@ def read_header(path: Path) -> GGUFHeader:
         return _Reader(file).header()
 
 
+def gguf_problem(path: Path) -> str | None:
+    """Return why a file is no usable GGUF; None if it is one, or is not named like one. Blocks.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    if not is_gguf(path):
+        return None
+    try:
+        read_header(path)
+    except BadGGUF as bad:
+        return bad.reason
+    return None
+
+
 class _Reader:
-    """Walks the header once, from front to back."""
+    """Reads the header once, from front to back."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -157,7 +180,7 @@ class _Reader:
                 self._check_room(0)
 
     def _skip_one_by_one(self, key: bytes, count: int) -> None:
-        """Walk past texts that are long, few, or at the end of what has been read."""
+        """Skip texts that are long, few, or at the end of the window."""
         for _ in range(count):
             if self._at + 8 > len(self._window):
                 self._fill(8)
@@ -169,13 +192,13 @@ class _Reader:
             self._skip(length)
 
     def _tensors(self, count: int) -> tuple[int, int]:
-        """Give the number of parameters, and where the tensor data ends."""
+        """Return the number of parameters, and where the tensor data ends."""
         parameters = end = 0
         for _ in range(count):
             self._string("tensor name", TENSOR_NAME_LIMIT)
             values = self._dimensions()
             kind, offset = self._uint32(), self._uint64()
-            block, width = BLOCKS.get(kind, (1, 0))  # an unknown type is the engine's to judge
+            block, width = BLOCKS.get(kind, (1, 0))  # an unknown type is left to the engine
             end = max(end, offset + values // block * width)
             parameters += values
         return parameters, end
@@ -243,8 +266,8 @@ class _Reader:
             raise BadGGUF(f"its header is longer than {HEADER_LIMIT} bytes")
 
 
-def _alignment(said: int | None) -> int:
-    alignment = said or 32
+def _alignment(declared: int | None) -> int:
+    alignment = declared or 32
     if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
         raise BadGGUF(f"alignment {alignment}")
     return alignment
@@ -270,3 +293,29 @@ def _version_reason(version: int) -> str:
     if version & 0xFFFF == 0:
         return "it is written for big-endian machines"
     return f"format version {version} is not known"
+
+
+def pass_row(window: bytes, at: int) -> int | None:
+    """Return the end of the row of ROW short texts that begins at `at`; None if there is none.
+
+    A packed text is a length of eight bytes and its bytes. A vocabulary has up to a million of
+    them, and a step in Python for each would take most of the time of reading a header. The
+    pattern's repetitions are possessive: each byte is passed once.
+    """
+    match = _row().match(window, at)
+    return None if match is None else match.end()
+
+
+def length_at(window: bytes, at: int) -> int:
+    """Return the length stored at `at`."""
+    return int(_length_at(window, at)[0])
+
+
+@lru_cache(maxsize=1)
+def _row() -> re.Pattern[bytes]:
+    """Compile the pattern for the first vocabulary: it takes some milliseconds."""
+    texts = (
+        re.escape(bytes([length])) + rb"\0{7}" + (b".{%d}" % length if length else b"")
+        for length in range(LONGEST_SHORT + 1)
+    )
+    return re.compile(b"(?:" + b"|".join(texts) + b"){%d}+" % ROW, re.DOTALL)

@@ -1,16 +1,39 @@
-"""`GGUFHeader`: what a file says about its model, made of the raw values that were read."""
+"""The tables of the GGUF format, and `GGUFHeader`: what a file says about its model."""
 
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ollm_tui.library.gguf_tables import ARRAY, FILE_TYPES, FORMATS, STRING
+MAGIC = b"GGUF"
+VERSIONS = (2, 3)
+STRING, ARRAY = 8, 9
+
+FORMATS: Mapping[int, str] = MappingProxyType({
+    0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?",
+    10: "<Q", 11: "<q", 12: "<d",
+})  # fmt: skip
+"""The struct format of a single value of each type."""
+BLOCKS: Mapping[int, tuple[int, int]] = MappingProxyType({
+    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
+    9: (32, 36), 10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
+    15: (256, 292), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 30: (1, 2),
+})  # fmt: skip
+"""Values and bytes of a block, for the tensor types with a fixed layout."""
+FILE_TYPES: Mapping[int, str] = MappingProxyType({
+    0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K",
+    11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S",
+    17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS",
+    23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL", 26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S", 29: "IQ2_M",
+    30: "IQ4_XS", 31: "IQ1_M", 32: "BF16", 36: "TQ1_0", 37: "TQ2_0", 38: "MXFP4",
+})  # fmt: skip
+"""Values of `general.file_type`: the quantization of most tensors."""
+
 
 LAYER_LIMIT = 1024
-"""Values of an array that is kept: one for each layer."""
+"""Longest array that is kept, with one value per layer."""
 FACT_LIMIT = 4096
-"""Bytes of a text that is kept; a longer one counts as not said."""
+"""Longest text that is kept, in bytes; a longer one counts as missing."""
 TEMPLATE_LIMIT = 1024 * 1024
 TEMPLATE_KEY = b"tokenizer.chat_template"
 _GENERAL: frozenset[bytes] = frozenset(
@@ -42,10 +65,11 @@ _OF_ARCHITECTURE: Mapping[bytes, str] = MappingProxyType(
         b"full_attention_interval": "full_attention_interval",
     }
 )
-"""Keys that stand behind the architecture's name, and their fields."""
+"""Keys below the architecture's name, and the fields they fill."""
 
 Raw = tuple[int, int, bytes]
 """Type (of the items, for an array), number of items (-1 for a single value), and the bytes."""
+_BOOL = 7
 
 
 class BadGGUF(Exception):
@@ -58,7 +82,7 @@ class BadGGUF(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GGUFHeader:
-    """What is known about a model without loading it; None where the file does not say."""
+    """What is known of a model without loading it; None where the file does not say."""
 
     name: str | None
     architecture: str
@@ -69,47 +93,47 @@ class GGUFHeader:
     parameters: int
     tensors: int
     size_needed: int
-    """Bytes that the file must have for its tensors to be in it."""
+    """Bytes that the file must have to contain its tensors."""
     shards: int
     kind: str | None = None
     """What the file is: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
     tokenizer_kind: str | None = None
-    """How text is cut before the vocabulary is looked up: `llama-bpe`, `qwen2`, ..."""
+    """How text is split before the vocabulary is applied: `llama-bpe`, `qwen2`, ..."""
     licence: str | None = None
     size_label: str | None = None
     """`8B`, `135M`, `8x7B`, as the maker wrote it."""
     base_model: str | None = None
-    """The name of the model that this one was made from."""
+    """The name of the model that this one was derived from."""
     block_count: int | None = None
     """Layers."""
     embedding_length: int | None = None
     head_count: int | None = None
     """Of the first layer, where layers differ."""
     head_count_kv: tuple[int, ...] = ()
-    """Key/value heads: one number, or one for each layer; empty where the file does not say."""
+    """Key/value heads: one number, or one per layer; empty where the file does not say."""
     key_length: int | None = None
     value_length: int | None = None
     key_length_mla: int | None = None
-    """Says that keys and values are cached as one compressed row (multi-head latent attention)."""
+    """Set for multi-head latent attention, which caches keys and values as one compressed row."""
     sliding_window: int | None = None
     sliding_pattern: tuple[int, ...] = ()
-    """One number n: every n-th layer sees everything; or for each layer whether it slides."""
+    """One number n: every n-th layer has full attention; or a flag per layer: whether it slides."""
     full_attention_interval: int | None = None
-    """Every so many layers one has a key/value cache; the others keep a state of fixed size."""
+    """One in so many layers has a key/value cache; the others keep a state of fixed size."""
 
 
 def is_kept(key: bytes) -> bool:
-    """Whether a value is worth keeping; all others are walked past."""
+    """Whether the value of a key is kept; all others are skipped."""
     return key in _GENERAL or key.partition(b".")[2] in _OF_ARCHITECTURE
 
 
 def text_limit(key: bytes) -> int:
-    """Give how long a text may be to be kept, in bytes."""
+    """Return the longest text that is kept for a key, in bytes."""
     return TEMPLATE_LIMIT if key == TEMPLATE_KEY else FACT_LIMIT
 
 
 def number(raw: Mapping[bytes, Raw], key: bytes) -> int | None:
-    """Give a number that is not negative, or the first of an array."""
+    """Return a number, or the first of an array; None if it is missing or negative."""
     values = _numbers(raw, key)
     return values[0] if values and values[0] >= 0 else None
 
@@ -117,10 +141,10 @@ def number(raw: Mapping[bytes, Raw], key: bytes) -> int | None:
 def make_header(
     raw: Mapping[bytes, Raw], *, parameters: int, tensors: int, needed: int
 ) -> GGUFHeader:
-    """Give the header.
+    """Make the header.
 
     Raises:
-        BadGGUF: no architecture is named.
+        BadGGUF: it names no architecture.
     """
     architecture = _text(raw, b"general.architecture")
     if not architecture:
@@ -164,7 +188,7 @@ def _text(raw: Mapping[bytes, Raw], key: bytes) -> str | None:
 
 
 def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:
-    """Give whole numbers or truth values; nothing for anything else, or if one is negative."""
+    """Return integers or booleans; empty for anything else, or if one is negative."""
     kind, count, data = raw.get(key, (-1, -1, b""))
     if kind not in FORMATS or kind in (STRING, ARRAY) or count == 0:
         return ()
@@ -175,6 +199,3 @@ def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:
     if kind == _BOOL and count < 0:
         return ()
     return tuple(int(value) for value in values)
-
-
-_BOOL = 7

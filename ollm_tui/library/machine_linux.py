@@ -1,4 +1,4 @@
-"""Memory of a Linux machine as the kernel tells it, with the limit of a container."""
+"""The memory of a Linux machine, including container limits, and its AMD graphics cards."""
 
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -9,13 +9,13 @@ from ollm_tui.library.machine import Gpu
 READ_LIMIT = 64 * 1024
 CARD_LIMIT = 64
 NO_LIMIT = 2**60
-"""What control groups of the first version say where there is none is near 2**63."""
+"""Version 1 of control groups reports a value near 2**63 for no limit."""
 
 
 def linux_memory(root: Path) -> tuple[int | None, int | None]:
-    """Give the bytes in all and free: of the machine, or less where a container is bound."""
-    facts = _table(root / "proc/meminfo")
-    total, free = facts.get("MemTotal"), facts.get("MemAvailable")
+    """Return total and free bytes: of the machine, or of its container if that is less."""
+    meminfo = _table(root / "proc/meminfo")
+    total, free = meminfo.get("MemTotal"), meminfo.get("MemAvailable")
     total, free = total and total * 1024, None if free is None else free * 1024
     for limit, used in _limits(root):
         total = limit if total is None else min(total, limit)
@@ -28,26 +28,26 @@ def linux_memory(root: Path) -> tuple[int | None, int | None]:
 
 
 def amd_gpus(root: Path) -> tuple[Gpu, ...]:
-    """Give AMD's cards with memory of their own; those inside a processor have none."""
+    """Return AMD cards that have memory of their own; integrated ones do not count."""
     try:
         folders = sorted((root / "sys/class/drm").glob("card[0-9]*/device"))[:CARD_LIMIT]
     except OSError:
         return ()
-    found = []
+    cards = []
     for folder in folders:
         total = _number(folder / "mem_info_vram_total")
-        if not total or not _has_memory_of_its_own(folder):
+        if not total or not _is_discrete(folder):
             continue
         used = _number(folder / "mem_info_vram_used")
         free = None if used is None else max(0, total - used)
-        found.append(Gpu(name=_name(folder), total=total, free=free))
-    return tuple(found)
+        cards.append(Gpu(name=_name(folder), total=total, free=free))
+    return tuple(cards)
 
 
-def _has_memory_of_its_own(folder: Path) -> bool:
-    """Whether this is a card: of those only, the driver measures how busy their memory is.
+def _is_discrete(folder: Path) -> bool:
+    """Whether this is a discrete card: only of those the driver reports the memory's load.
 
-    With Vega 10 it does not, but knows who made the memory.
+    For Vega 10 it does not, but names the vendor of the memory.
     """
     vendor = (_text(folder / "mem_info_vram_vendor") or "unknown").strip()
     return _text(folder / "mem_busy_percent") is not None or vendor != "unknown"
@@ -59,7 +59,7 @@ def _name(folder: Path) -> str:
 
 
 def _limits(root: Path) -> Iterator[tuple[int, int | None]]:
-    """Give the limit and the use of every control group that this process is in."""
+    """Yield limit and usage of every control group that this process is in."""
     for line in (_text(root / "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
@@ -78,7 +78,7 @@ def _limits(root: Path) -> Iterator[tuple[int, int | None]]:
 def _groups(
     top: Path, path: str, limit_file: str, use_file: str, prefix: str
 ) -> Iterator[tuple[int, int | None]]:
-    """Walk from the top down; a container sees its own group at the top."""
+    """Yield limit and usage from the top group down; a container sees its own group at the top."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
     for depth in range(len(parts) + 1):
         folder = top.joinpath(*parts[:depth])
@@ -86,13 +86,13 @@ def _groups(
         if limit is None or limit >= NO_LIMIT:
             continue
         used = _number(folder / use_file)
-        if used is not None:  # pages of files that can be dropped at any time are not in use
+        if used is not None:  # cached file pages can be dropped at any time
             used -= _table(folder / "memory.stat").get(f"{prefix}inactive_file", 0)
         yield limit, used if used is None else max(0, used)
 
 
 def _table(path: Path) -> dict[str, int]:
-    """Read lines like `MemFree:  123 kB` and `inactive_file 123`."""
+    """Parse lines like `MemFree:  123 kB` and `inactive_file 123`."""
     table = {}
     for line in (_text(path) or "").splitlines():
         name, *values = line.replace(":", " ").split() or [""]

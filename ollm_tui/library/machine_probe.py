@@ -1,36 +1,196 @@
-"""Finding out what this machine has: memory, what of it is free, and graphics processors.
+"""Probing this machine: memory, how much of it is free, and graphics processors.
 
-Everything is a guess that may fail: what cannot be found out is None, and nothing is raised.
+All of it is best effort: unknown values are None, and nothing is raised. Linux has a module of its
+own, `machine_linux`.
 """
 
+import contextlib
+import ctypes
 import os
+import re
+import signal
+import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anyio import to_thread
 
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.machine_linux import amd_gpus, linux_memory
-from ollm_tui.library.machine_macos import macos_machine
-from ollm_tui.library.machine_nvidia import nvidia_gpus
-from ollm_tui.library.machine_windows import windows_memory
-from ollm_tui.library.run_program import Runner, run_program
 
+TIME_LIMIT_S = 2.0
+OUTPUT_LIMIT = 64 * 1024
+
+Runner = Callable[[Sequence[str]], str | None]
+"""Runs a program by its full path and returns its output, or None if it failed."""
+SYSCTL, VM_STAT = "/usr/sbin/sysctl", "/usr/bin/vm_stat"
+METAL_SHARE = 0.75
+"""About the share of memory that Metal allows the GPU, unless configured."""
+MIB = 1024 * 1024
+_PAGE_SIZE = re.compile(r"page size of ([0-9]{1,9}) bytes")
+_PAGES = re.compile(r"^Pages (free|inactive|speculative): +([0-9]{1,15})\.?$", re.MULTILINE)
+_NVIDIA_QUERY = ("--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits")
+_MAX_CARD_MIB = 16 * 1024 * 1024
+"""MiB; a larger value is not plausible."""
+CARD_LIMIT = 64
+_WSL_FOLDER = "/usr/lib/wsl/lib"
+"""Where WSL has the driver's programs; often not on PATH."""
 ENGINE_DEVICES = (
     "import xllamacpp\n"
     "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
 )
-"""Tells whether the built-in engine, as it is installed, sees a graphics processor."""
+"""Prints whether the installed built-in engine finds a graphics processor."""
 Memory = tuple[int | None, int | None]
-"""Bytes in all and free."""
+"""Total and free bytes."""
+
+
+def run_program(command: Sequence[str], *, time_limit_s: float = TIME_LIMIT_S) -> str | None:
+    """Run a program without input; return its output, or None if it is missing, fails or hangs.
+
+    Output goes to a file: a grandchild that keeps a pipe open cannot block.
+    """
+    try:
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            exit_code = _wait(process, time_limit_s)
+            output.seek(0)
+            printed = output.read(OUTPUT_LIMIT) if exit_code == 0 else None
+    except (OSError, ValueError):
+        return None
+    return None if printed is None else printed.decode(errors="replace")
+
+
+def _wait(process: subprocess.Popen[bytes], time_limit_s: float) -> int | None:
+    """Return the exit code; None if the process and its children had to be killed."""
+    try:
+        return process.wait(time_limit_s)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(time_limit_s)
+        return None
+
+
+class _MemoryStatus(ctypes.Structure):
+    """MEMORYSTATUSEX of the Windows API."""
+
+    _fields_ = (
+        ("dwLength", ctypes.c_uint32),
+        ("dwMemoryLoad", ctypes.c_uint32),
+        ("ullTotalPhys", ctypes.c_uint64),
+        ("ullAvailPhys", ctypes.c_uint64),
+        ("ullTotalPageFile", ctypes.c_uint64),
+        ("ullAvailPageFile", ctypes.c_uint64),
+        ("ullTotalVirtual", ctypes.c_uint64),
+        ("ullAvailVirtual", ctypes.c_uint64),
+        ("ullAvailExtendedVirtual", ctypes.c_uint64),
+    )
+
+
+def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
+    """Return total and free bytes; None if this is not Windows, or it does not tell."""
+    libraries = getattr(ctypes, "windll", None)
+    if kernel is None and libraries is not None:
+        kernel = libraries.kernel32
+    if kernel is None:
+        return None, None
+    status = _MemoryStatus(dwLength=ctypes.sizeof(_MemoryStatus))
+    try:
+        if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return None, None
+    except (OSError, AttributeError):
+        return None, None
+    return status.ullTotalPhys or None, status.ullAvailPhys
+
+
+def macos_machine(run: Runner) -> Machine:
+    """Probe a Mac: its memory, and the share of it that Apple's GPUs may use."""
+    total = _sysctl(run, "hw.memsize") or None
+    free = _free(run([VM_STAT]) or "")
+    if total is not None and free is not None:
+        free = min(free, total)
+    if total is None or _sysctl(run, "hw.optional.arm64") != 1:
+        return Machine(ram_total=total, ram_free=free)
+    wired = (_sysctl(run, "iogpu.wired_limit_mb") or 0) * MIB
+    limit = min(total, wired) if wired else int(total * METAL_SHARE)
+    name = (run([SYSCTL, "-n", "machdep.cpu.brand_string"]) or "").strip()
+    gpu = Gpu(
+        name=name.splitlines()[0][:80] if name else "Apple GPU",
+        total=limit,
+        free=None if free is None else min(limit, free),
+    )
+    return Machine(ram_total=total, ram_free=free, gpus=(gpu,), unified=True)
+
+
+def _sysctl(run: Runner, key: str) -> int | None:
+    value = (run([SYSCTL, "-n", key]) or "").strip()
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+
+
+def _free(vm_stat: str) -> int | None:
+    """Return the bytes that programs can get: free, inactive and speculative pages."""
+    size, pages = _PAGE_SIZE.search(vm_stat), dict(_PAGES.findall(vm_stat))
+    if size is None or "free" not in pages:
+        return None
+    return int(size[1]) * sum(int(count) for count in pages.values())
+
+
+def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple[Gpu, ...]:
+    """Return NVIDIA's cards; empty without a driver, or with implausible output."""
+    program = _find("nvidia-smi.exe" if platform == "win32" else "nvidia-smi", environ)
+    printed = run([program, *_NVIDIA_QUERY]) if program is not None else None
+    return tuple(_parse(printed or ""))
+
+
+def _find(name: str, environ: Mapping[str, str]) -> str | None:
+    """Find a program in the absolute folders of PATH."""
+    for folder in (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER):
+        path = Path(folder) / name
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return str(path)
+    return None
+
+
+def _parse(printed: str) -> Iterator[Gpu]:
+    for line in printed.splitlines()[:CARD_LIMIT]:
+        name, *numbers = (part.strip() for part in line.rsplit(",", 2))
+        if len(numbers) != 2:
+            continue
+        total, free = (_mebibytes(number) for number in numbers)
+        if total:
+            sensible = free is not None and free <= total
+            yield Gpu(
+                name=name[:80] or "NVIDIA GPU",
+                total=total * MIB,
+                free=free * MIB if sensible and free is not None else None,
+            )
+
+
+def _mebibytes(text: str) -> int | None:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return None
+    number = int(text)
+    return number if number <= _MAX_CARD_MIB else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """Where to look; the tests look elsewhere."""
+    """What is probed; tests replace it."""
 
     platform: str = sys.platform
     root: Path = Path("/")
@@ -38,20 +198,22 @@ class Probe:
     run: Runner = run_program
     windows_memory: Callable[[], Memory] = windows_memory
     engine: Sequence[str] = (sys.executable, "-I", "-c", ENGINE_DEVICES)
-    """Asks the built-in engine, in a process of its own: it is too large to load here."""
+    """Asks the built-in engine in a child process: it is too large to load here."""
 
 
 async def find_machine(probe: Probe | None = None) -> Machine:
-    """Look at the machine as it is now; takes some milliseconds, or 2 s for a driver that hangs.
+    """Probe the machine; takes some milliseconds, or 2 s if a driver hangs.
 
-    Where there is a graphics processor the engine is asked whether it uses it: 0.2 s more.
+    If there is a graphics processor, asking the engine whether it uses it takes 0.2 s more.
     """
-    # Only reads, and ends by itself: a thread that is not waited for does no harm.
-    return await to_thread.run_sync(partial(look, probe or Probe()), abandon_on_cancel=True)
+    # It only reads and ends by itself, so that its thread may be abandoned.
+    return await to_thread.run_sync(
+        partial(probe_machine, probe or Probe()), abandon_on_cancel=True
+    )
 
 
-def look(probe: Probe) -> Machine:
-    """Look, blocking."""
+def probe_machine(probe: Probe) -> Machine:
+    """Probe the machine; blocks."""
     if probe.platform == "darwin":
         return macos_machine(probe.run)
     total: int | None = None

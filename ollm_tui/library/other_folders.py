@@ -1,4 +1,4 @@
-"""Where other programs keep their model files: searched on request, and only read."""
+"""Folders in which other programs keep model files: searched on request, and only read."""
 
 import os
 import sys
@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias
 
 from ollm_tui.config.paths import home_folder
 from ollm_tui.config.regular_file import is_folder
-from ollm_tui.library.model_file import models_in
-from ollm_tui.library.model_folders import ModelFolder
+from ollm_tui.library.model_files import ModelFolder, models_in
 
 Program: TypeAlias = Literal["lmstudio", "huggingface", "llamacpp"]
 TITLES: Mapping[Program, str] = MappingProxyType(
@@ -21,7 +20,7 @@ TITLES: Mapping[Program, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPrograms:
-    """What says where other programs keep their files."""
+    """What determines where other programs keep their files."""
 
     home: Path = field(default_factory=lambda: _home())
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
@@ -29,78 +28,78 @@ class OtherPrograms:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundFolder:
-    """A folder of another program that is there."""
+class ExistingFolder:
+    """An existing folder of another program."""
 
     program: Program
     folder: ModelFolder
     models: int
-    """Model files in it; the parts of a split one count as one."""
+    """Number of models in it; a split model counts as one."""
 
 
-def other_folders(programs: Iterable[Program], where: OtherPrograms) -> Sequence[ModelFolder]:
-    """Give the folders of these programs, there or not."""
+def other_folders(programs: Iterable[Program], setup: OtherPrograms) -> Sequence[ModelFolder]:
+    """Return the folders of these programs, existing or not."""
     return [
         ModelFolder(path=path, owner=TITLES[program])
         for program in dict.fromkeys(programs)
-        for path in dict.fromkeys(_PLACES[program](where))
+        for path in dict.fromkeys(_FOLDERS_OF[program](setup))
     ]
 
 
-def found_folders(where: OtherPrograms | None = None) -> Sequence[FoundFolder]:
-    """Give those that are there, with how much they hold. Touches the disk: call it in a thread."""
-    known = where or OtherPrograms()
+def existing_folders(setup: OtherPrograms | None = None) -> Sequence[ExistingFolder]:
+    """Return the existing folders with their number of models. Blocks: call it in a thread."""
+    known = setup or OtherPrograms()
     return [
-        FoundFolder(program=program, folder=folder, models=sum(1 for _ in models_in(folder)))
+        ExistingFolder(program=program, folder=folder, models=sum(1 for _ in models_in(folder)))
         for program in TITLES
         for folder in other_folders([program], known)
         if is_folder(folder.path)
     ]
 
 
-def _lm_studio(where: OtherPrograms) -> Iterator[Path]:
-    yield where.home / ".lmstudio" / "models"
-    yield where.home / ".cache" / "lm-studio" / "models"
+def _lm_studio(setup: OtherPrograms) -> Iterator[Path]:
+    yield setup.home / ".lmstudio" / "models"
+    yield setup.home / ".cache" / "lm-studio" / "models"
 
 
-def _hugging_face(where: OtherPrograms) -> Iterator[Path]:
-    """Give the one folder of the cache: the most particular variable says which."""
+def _hugging_face(setup: OtherPrograms) -> Iterator[Path]:
+    """Yield the one folder of the cache: the most specific variable decides."""
     for variable, *below in (("HF_HUB_CACHE",), ("HUGGINGFACE_HUB_CACHE",), ("HF_HOME", "hub")):
-        named = _folder_in(where, variable)
-        if named is not None:
-            yield named.joinpath(*below)
+        folder = _folder_in(setup, variable)
+        if folder is not None:
+            yield folder.joinpath(*below)
             return
-    yield _cache(where) / "huggingface" / "hub"
+    yield _cache(setup) / "huggingface" / "hub"
 
 
-def _llama_cpp(where: OtherPrograms) -> Iterator[Path]:
-    named = _folder_in(where, "LLAMA_CACHE")
-    if named is not None:
-        yield named
-    elif where.platform == "darwin":
-        yield where.home / "Library" / "Caches" / "llama.cpp"
-    elif where.platform == "win32":
-        local = _folder_in(where, "LOCALAPPDATA") or where.home / "AppData" / "Local"
+def _llama_cpp(setup: OtherPrograms) -> Iterator[Path]:
+    folder = _folder_in(setup, "LLAMA_CACHE")
+    if folder is not None:
+        yield folder
+    elif setup.platform == "darwin":
+        yield setup.home / "Library" / "Caches" / "llama.cpp"
+    elif setup.platform == "win32":
+        local = _folder_in(setup, "LOCALAPPDATA") or setup.home / "AppData" / "Local"
         yield local / "llama.cpp"
     else:
-        yield _cache(where) / "llama.cpp"
+        yield _cache(setup) / "llama.cpp"
 
 
 def _home() -> Path:
-    return home_folder() or Path(os.sep)  # where nothing will be found
+    return home_folder() or Path(os.sep)  # where no models will be found
 
 
-def _cache(where: OtherPrograms) -> Path:
-    return _folder_in(where, "XDG_CACHE_HOME") or where.home / ".cache"
+def _cache(setup: OtherPrograms) -> Path:
+    return _folder_in(setup, "XDG_CACHE_HOME") or setup.home / ".cache"
 
 
-def _folder_in(where: OtherPrograms, variable: str) -> Path | None:
-    """Give the folder that a variable names; a relative one would depend on the start."""
-    said = where.environ.get(variable, "")
-    path = where.home / said[2:] if said.startswith("~/") else Path(said)
+def _folder_in(setup: OtherPrograms, variable: str) -> Path | None:
+    """Return the absolute folder that a variable names; None for anything else."""
+    value = setup.environ.get(variable, "")
+    path = setup.home / value[2:] if value.startswith("~/") else Path(value)
     return path if path.is_absolute() else None
 
 
-_PLACES: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = MappingProxyType(
+_FOLDERS_OF: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = MappingProxyType(
     {"lmstudio": _lm_studio, "huggingface": _hugging_face, "llamacpp": _llama_cpp}
 )

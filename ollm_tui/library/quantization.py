@@ -1,7 +1,7 @@
-"""The quantization that a name tells, what it costs, and which is the better one.
+"""Quantizations: finding one in a name, bits per weight, and the order of quality.
 
-Bits per weight are those of whole 8B models as llama.cpp's `quantize` reports them, and for types
-that it does not list those of their blocks; a file's own size says it better.
+Bits per weight are those that llama.cpp's `quantize` reports for whole 8B models, or those of the
+blocks for types that it does not list; a file's own size is more exact.
 """
 
 import re
@@ -73,7 +73,7 @@ _OTHER_NAMES: Mapping[str, str] = MappingProxyType(
 )
 _CLASS = re.compile(r"(?:IQ|TQ|Q|MXFP|NVFP|FP|BF|F)([0-9]{1,2})(?:_.*)?", re.DOTALL)
 DYNAMIC = "UD-"
-"""Begins the names of files whose layers are quantized one by one, each as it bears it."""
+"""The prefix of dynamic quantizations, in which layers have different types."""
 _LONGEST_FIRST = sorted((*_BITS, *_OTHER_NAMES), key=len, reverse=True)
 _NAME = re.compile(
     rf"(?<![A-Za-z0-9])(UD[-_])?({'|'.join(_LONGEST_FIRST)})(?![A-Za-z0-9])", re.IGNORECASE
@@ -81,9 +81,9 @@ _NAME = re.compile(
 
 
 def quantization_of(text: str) -> str | None:
-    """Find the quantization in a name without suffix: `Q4_K_M`, `UD-IQ2_XXS`, `BF16`, ...
+    """Return the quantization in a name without suffix: `Q4_K_M`, `UD-IQ2_XXS`, `BF16`, ...
 
-    The last one counts, because the name of the model may hold another.
+    The last match counts, because the model's name may contain another.
     """
     names = _NAME.findall(text)
     if not names:
@@ -93,14 +93,14 @@ def quantization_of(text: str) -> str | None:
 
 
 def bits_per_weight(quantization: str) -> float | None:
-    """Give about how many bits a weight takes; None for a name that nobody knows."""
+    """Return the approximate bits per weight; None for an unknown name."""
     return _BITS.get(_plain(quantization))
 
 
 def bit_class(quantization: str | None) -> int | None:
-    """Give the bits that a name says, of any variant: 4 for `Q4_K_S`, `IQ4_XS` and `MXFP4`.
+    """Return the bits in a name: 4 for `Q4_K_S`, `IQ4_XS` and `MXFP4`.
 
-    The mean over a file is another number: a `Q3_K_L` has more than four, and answers as one of
+    The mean over a file differs: a `Q3_K_L` has more than four bits per weight, and the quality of
     three.
     """
     match = _CLASS.fullmatch(_plain(quantization)) if quantization is not None else None
@@ -108,14 +108,14 @@ def bit_class(quantization: str | None) -> int | None:
 
 
 def quality_rank(quantization: str | None) -> int:
-    """Give the place in the order of quality, the best at 0; what is unknown comes last."""
+    """Return the place in the order of quality, the best at 0; unknown ones come last."""
     if quantization is None:
         return 2 * len(_RANKS)
-    place = _RANKS.get(_plain(quantization))
-    if place is None:
+    rank = _RANKS.get(_plain(quantization))
+    if rank is None:
         return 2 * len(_RANKS)
-    # A dynamic one is a little better than the plain one of its name.
-    return 2 * place + (0 if quantization.upper().startswith(DYNAMIC) else 1)
+    # A dynamic one is slightly better than the plain one.
+    return 2 * rank + (0 if quantization.upper().startswith(DYNAMIC) else 1)
 
 
 def _plain(quantization: str) -> str:

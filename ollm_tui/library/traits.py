@@ -1,9 +1,9 @@
-"""What a header tells about the model behind it: abilities and facts for a person."""
+"""What a header says of the model behind it: capabilities, and facts for a person."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ollm_tui.library.gguf import GGUFHeader
+from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
@@ -14,26 +14,14 @@ _KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         WHISPER: frozenset({WHISPER}),
         "image": frozenset(
-            {
-                "sd1",
-                "sd2",
-                "sd3",
-                "sdxl",
-                "flux",
-                "aura",
-                "hidream",
-                "cosmos",
-                "lumina2",
-                "pixart",
-                "chroma",
-                "qwen_image",
-            }
+            {"sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2"}
+            | {"pixart", "chroma", "qwen_image"}
         ),
         "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
         "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
     }
 )
-"""Architectures of what llama.cpp does not chat with, by what they make."""
+"""Architectures that llama.cpp cannot chat with, by what they make."""
 _MAKES: Mapping[str, ModelCapability] = MappingProxyType(
     {
         WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
@@ -49,32 +37,32 @@ _ADDITIONS: Mapping[str, str] = MappingProxyType(
         "vocab": "it is a vocabulary without a model",
     }
 )
-"""Kinds of files that can do nothing alone, as `general.type` names them."""
+"""Kinds of files that are no model, as `general.type` names them."""
 PROJECTOR = "clip"
-"""The architecture of files that hold a picture encoder for another model, and no model."""
+"""The architecture of files with a vision encoder for another model."""
 
 
 def kind_of(header: GGUFHeader) -> str | None:
-    """Give what a file makes that is not text; None for a language or embedding model."""
+    """Return the kind of a model that is no language or embedding model; else None."""
     return next((kind for kind, names in _KINDS.items() if header.architecture in names), None)
 
 
 def is_part_of_another(header: GGUFHeader) -> bool:
-    """Whether a file is nothing by itself, and stands beside the model that it belongs to."""
+    """Whether a file belongs to a model beside it."""
     return header.architecture == PROJECTOR or header.kind == "mmproj"
 
 
-def problem_of(header: GGUFHeader) -> str | None:
-    """Tell why a file that can be read is no model."""
+def unusable_reason(header: GGUFHeader) -> str | None:
+    """Return why a readable file is no model; None if it is one."""
     return _ADDITIONS.get(header.kind or "")
 
 
 def capability_of(header: GGUFHeader) -> ModelCapability:
-    """Tell chat models from others, and read features off the chat template."""
+    """Return a model's capability; features are read from the chat template."""
     kind = kind_of(header)
     if kind is not None:
         return _MAKES[kind]
-    if problem_of(header) is not None:
+    if unusable_reason(header) is not None:
         return ModelCapability()
     if "bert" in header.architecture:
         return ModelCapability(_TEXT, frozenset({"embedding"}))
@@ -90,7 +78,7 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
 
 
 def facts_of(header: GGUFHeader) -> JsonObject:
-    """Give the details that screens show, without those that are unknown."""
+    """Return the known details that screens show."""
     return _known(
         {
             "format": "gguf",
@@ -99,14 +87,14 @@ def facts_of(header: GGUFHeader) -> JsonObject:
             "title": header.name,
             "quantization": header.quantization,
             "context_trained": header.context_trained,
-            # The first part of a split model counts its own tensors only.
+            # The first part of a split model only counts its own tensors.
             "parameter_size": _short(header.parameters) if header.shards == 1 else None,
         }
     )
 
 
 def all_facts_of(header: GGUFHeader) -> JsonObject:
-    """Give everything that a header says, without what is unknown."""
+    """Return everything that a header says."""
     return facts_of(header) | _known(
         {
             "licence": header.licence,

@@ -66,7 +66,7 @@ from ollm_tui.store.conversations import ConversationStore, open_store
 
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.queue import DownloadQueue
-    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.runtime.other_models import OtherFolders

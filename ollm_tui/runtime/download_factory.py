@@ -21,7 +21,7 @@ from ollm_tui.library.downloads.local_copy import LocalCopy
 from ollm_tui.library.downloads.pull_download import PullDownload, Puller
 from ollm_tui.library.downloads.starter_download import StarterDownload
 from ollm_tui.library.downloads.url_download import UrlDownload
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
@@ -73,5 +73,5 @@ class DownloadFactory:
         return Puller(
             name=adapter.name,
             pulling=partial(pulling, adapter),
-            goes_on=settings is None or settings.kind != STOPS_WHEN_LEFT,
+            continues_alone=settings is None or settings.kind != STOPS_WHEN_LEFT,
         )

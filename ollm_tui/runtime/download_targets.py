@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio.to_thread
 
 from ollm_tui.config.schema import AppConfig
-from ollm_tui.library.downloads.space import free_bytes
+from ollm_tui.library.downloads.file_io import free_bytes
 from ollm_tui.protocol.ports import SupportsPull
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry

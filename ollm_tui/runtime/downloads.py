@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from ollm_tui.config.paths import AppPaths
     from ollm_tui.config.schema import AppConfig
-    from ollm_tui.library.downloads.downloader import WorkFor
+    from ollm_tui.library.downloads.downloader import DownloaderFor
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
-    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.providers.catalog import ModelCatalog
     from ollm_tui.providers.fetcher import HttpFetcher
@@ -86,7 +86,7 @@ class DownloadService:
             self._paths.state_dir / FOLDER,
             self._work_for(),
             at_once=self._config.downloads.at_once,
-            arrived=self._arrived,
+            on_done=self._arrived,
         )
         self._group.start_soon(self._hold, queue)
         return queue
@@ -108,7 +108,7 @@ class DownloadService:
         if not await self.has_downloads():
             return
         await self.load()
-        for job in await self.queue.known():
+        for job in await self.queue.loaded_jobs():
             if job.state == "done" and job.model == address:
                 with suppress(AIError):  # another program has it in hand
                     await self.queue.dismiss(job.id)
@@ -137,7 +137,7 @@ class DownloadService:
 
         return HttpFetcher()
 
-    def _work_for(self) -> "WorkFor":
+    def _work_for(self) -> "DownloaderFor":
         # as above
         from ollm_tui.runtime.download_factory import DownloadFactory
 
@@ -167,7 +167,7 @@ class DownloadService:
             await anyio.sleep(GO_ON_AFTER_S)
             if await anyio.to_thread.run_sync(_has_jobs, self._paths.state_dir / FOLDER):
                 await anyio.to_thread.run_sync(_load)
-                await self.queue.go_on()
+                await self.queue.take_over()
         except Exception:
             logger.exception("Earlier downloads could not be taken up")
 

@@ -7,8 +7,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.provider_settings import HubSettings
 from ollm_tui.config.urls import shown_url
 from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.hub.repo import Hub, HubModel, HubRepo
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetcher
@@ -26,8 +25,8 @@ def make_hub(settings: HubSettings, fetcher: Fetcher) -> Hub:
 class _ClosedHub:
     """A hub whose settings cannot be used; no other one takes its place."""
 
-    def __init__(self, place: str, problem: AIError) -> None:
-        self.place = place
+    def __init__(self, address: str, problem: AIError) -> None:
+        self.address = address
         self._problem = problem
 
     async def search(self, _text: str, *, limit: int = 30) -> Sequence[HubModel]:

@@ -8,10 +8,11 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.library.fit import Fit, ModelShape
-from ollm_tui.library.fitting import fit_of, shape_of_header, shape_of_size
-from ollm_tui.library.gguf import BadGGUF, read_header
+from ollm_tui.library.fitting import fit_of
+from ollm_tui.library.gguf import read_header
+from ollm_tui.library.gguf_header import BadGGUF
 from ollm_tui.library.machine import Machine
-from ollm_tui.library.shapes import keeps_cache, windowed_layers
+from ollm_tui.library.shapes import keeps_cache, shape_of_header, shape_of_size, windowed_layers
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails

@@ -8,7 +8,7 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.decode.counted import plural
-from ollm_tui.library.other_folders import TITLES, FoundFolder, found_folders
+from ollm_tui.library.other_folders import TITLES, ExistingFolder, existing_folders
 
 PATIENCE_S = 1.5
 """What the look at the disk may take; a home on a network may hang."""
@@ -61,12 +61,12 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
     with anyio.move_on_after(PATIENCE_S):
         # Only reads, and ends by itself: a thread that is not waited for does no harm.
         return describe_folders(
-            await to_thread.run_sync(found_folders, abandon_on_cancel=True), listed
+            await to_thread.run_sync(existing_folders, abandon_on_cancel=True), listed
         )
     return OtherFolders()
 
 
-def describe_folders(folders: Sequence[FoundFolder], listed: Sequence[str]) -> OtherFolders:
+def describe_folders(folders: Sequence[ExistingFolder], listed: Sequence[str]) -> OtherFolders:
     """Put what was found into words."""
     more = {one.program for one in folders if one.models} - set(listed)
     named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]

@@ -12,7 +12,7 @@ from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.config.schema import AppConfig, EmbeddedConfig
 from ollm_tui.config.urls import url_origin
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter

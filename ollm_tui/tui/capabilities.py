@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
     from ollm_tui.config.plugins import Plugin
-    from ollm_tui.library.downloads.ports import Downloads
-    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.downloads.queue import DownloadQueue
+    from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
-    from ollm_tui.library.registry.ports import Registry
+    from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.download_targets import DownloadTarget
     from ollm_tui.runtime.manager import ModelManager
@@ -284,7 +284,7 @@ class KeepsDownloads(Protocol):
     """Fetches models in a queue that goes on whatever the screen shows."""
 
     @property
-    def downloads(self) -> "Downloads":
+    def downloads(self) -> "DownloadQueue":
         """The queue."""
         ...
 
@@ -317,7 +317,7 @@ class KnowsModels(Protocol):
     """Knows models that are not here."""
 
     @property
-    def model_registry(self) -> "Registry":
+    def model_registry(self) -> "ModelRegistry":
         """The built-in list, what was remembered of the hub, and what is installed."""
         ...
 

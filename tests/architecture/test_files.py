@@ -44,7 +44,7 @@ ALLOWED = {
     "cli/output.py: open": f"{NULL}, by its descriptor",
     "cli/reference.py: path.read_text": "a page of the documents, when they are written anew",
     "cli/reference.py: path.write_text": "as above",
-    "library/registry/curated.py: files(__package__).joinpath('models.json').read_text": OWN,
+    "library/registry/known.py: files(__package__).joinpath('models.json').read_text": OWN,
     "store/migrate.py: file.read_text": OWN,
     "tokens/encodings.py: self._folder / 'encodings.json'.read_text": OWN,
     "tokens/encodings.py: self._folder / f'{name}.tiktoken.xz'.read_bytes": OWN,
@@ -98,13 +98,13 @@ HOMES = {"expanduser", "home"}
 LOOKS = {"exists", "is_dir", "is_file", "resolve"}
 LOOKERS = {
     # They raise where a path may not be looked at, which is told of the file or the folder.
-    *("cli/log.py", "config/paths.py", "library/work_folder.py"),
+    *("cli/log.py", "config/paths.py"),
     *("store/connect.py", "store/files.py", "store/instances.py", "store/sqlite_pages.py"),
     # Files that a download has just made, or is about to make.
-    *("library/downloads/hub_download.py", "library/downloads/cleanup.py"),
-    *("library/downloads/transfer.py", "library/starter.py"),
+    *("library/downloads/hub_download.py", "library/downloads/transfer.py"),
+    "library/starter.py",
     # Names that a folder gave, whose errors are caught; folders of the program itself.
-    *("library/model_folders.py", "library/machine_nvidia.py"),
+    *("library/model_files.py", "library/machine_probe.py"),
     *("providers/embedded/settings.py", "cli/reference.py", "tui/theming/themes.py"),
 }
 

@@ -10,8 +10,7 @@ import pytest
 from ollm_tui.cli import main
 from ollm_tui.cli.registry_rows import count_text, judge_of, table_of
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubModel
+from ollm_tui.library.hub.repo import Hub, HubModel
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry

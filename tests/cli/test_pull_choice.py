@@ -10,17 +10,17 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import Output
 from ollm_tui.cli.pull_choice import choose
 from ollm_tui.config.flags import Flags
+from ollm_tui.library.address import HubAddress
 from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.entry_fit import EntryFit
-from ollm_tui.library.fitting import fit_words
-from ollm_tui.library.hub.address import HubAddress
+from ollm_tui.library.fit import fit_words
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
 from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError
 
 if TYPE_CHECKING:
-    from ollm_tui.library.hub.ports import Hub
+    from ollm_tui.library.hub.repo import Hub
 
 GB = 10**9
 SIZES = {"Q4_K_M": 2_500_000_000, "Q6_K": 3_600_000_000, "Q8_0": 4_300_000_000}

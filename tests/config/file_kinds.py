@@ -145,7 +145,7 @@ def _history(path: Path) -> None:
 
 
 def _json(path: Path) -> None:
-    from ollm_tui.library.registry.json_file import read_object, update_object
+    from ollm_tui.library.registry.storage import read_object, update_object
 
     assert read_object(path) == {}
     _or_refused(lambda: update_object(path, lambda _kept: {"a": 1}))
@@ -162,11 +162,11 @@ def _record(path: Path) -> None:
     from ollm_tui.library.downloads.job_folder import JobFolder
 
     _or_refused(lambda: path.rename(path.with_name("job.json")))
-    JobFolder(path.parent).all()
+    JobFolder(path.parent).load_all()
 
 
 def _part_state(path: Path) -> None:
-    from ollm_tui.library.downloads.part_state import load_state
+    from ollm_tui.library.downloads.part_file import load_state
 
     assert load_state(path) is None
 
@@ -181,15 +181,16 @@ def _part(path: Path) -> None:
 
 def _lock(path: Path) -> None:
     from ollm_tui.config.private_file import open_lock
-    from ollm_tui.library.downloads.file_lock import is_claimed
+    from ollm_tui.library.downloads.locks import is_locked
 
-    assert not is_claimed(path)
+    assert not is_locked(path)
     _or_refused(lambda: os.close(open_lock(path)))
 
 
 def _model(path: Path) -> None:
-    from ollm_tui.library.files import FolderLibrary
-    from ollm_tui.library.gguf import BadGGUF, read_header
+    from ollm_tui.library.folder_library import FolderLibrary
+    from ollm_tui.library.gguf import read_header
+    from ollm_tui.library.gguf_header import BadGGUF
 
     told = _refusal(lambda: read_header(path), BadGGUF, OSError)
     assert told is not None, "it is a model"

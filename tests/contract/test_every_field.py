@@ -14,7 +14,7 @@ from typing import Any, get_args
 import anyio
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,

@@ -10,7 +10,8 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.reference import config_rows
-from ollm_tui.library.downloads.transfer import Source, transfer
+from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
@@ -220,8 +221,8 @@ def _download(target: str) -> Act:
         location = target.format(wrong=stage.wrong.place, port=stage.wrong.port, right=stage.place)
         stage.handler = answering(302, {"location": location})
         sources = (
-            Source(url=f"{stage.right.url}/m?code={HEADER}", token=KEY),
-            Source(url=f"http://me:{PASSWORD}@{stage.place}/m"),
+            FileSource(url=f"{stage.right.url}/m?code={HEADER}", token=KEY),
+            FileSource(url=f"http://me:{PASSWORD}@{stage.place}/m"),
         )
         async with aclosing(HttpFetcher()) as fetcher:
             for number, source in enumerate(sources):

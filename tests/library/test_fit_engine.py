@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.library.fit import ModelShape
+from ollm_tui.library.fitting import cache_of, compute_of
 from ollm_tui.library.gguf import read_header
-from ollm_tui.library.memory_need import cache_of, compute_of
 from ollm_tui.library.shapes import shape_of_header
 from tests.support.engine import needs_engine
 from tests.support.tiny_gguf import write_scripted

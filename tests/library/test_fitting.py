@@ -7,19 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.entry_fit import EntryFit
-from ollm_tui.library.fit import Fit, ModelShape
-from ollm_tui.library.fitting import (
-    fit_of,
-    fit_short,
-    fit_words,
-    recommend,
-    shape_of_header,
-    shape_of_size,
-)
-from ollm_tui.library.gguf import GGUFHeader
+from ollm_tui.library.fit import Fit, ModelShape, fit_short, fit_words
+from ollm_tui.library.fitting import cache_of, fit_of, recommend
+from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.library.memory_need import all_free, cache_of, gpu_free
-from ollm_tui.library.registry.curated import load_curated
+from ollm_tui.library.registry.known import load_curated
+from ollm_tui.library.shapes import shape_of_header, shape_of_size
 
 GB = 10**9
 LLAMA_8B = ModelShape(
@@ -160,7 +153,7 @@ def test_a_guess_says_about() -> None:
 
 
 def test_a_driver_that_does_not_say_what_is_free_is_trusted_with_nine_tenths() -> None:
-    assert gpu_free(Machine(gpus=(Gpu(name="card", total=10 * GB),))) == 9 * GB
+    assert Machine(gpus=(Gpu(name="card", total=10 * GB),)).gpu_free == 9 * GB
 
 
 memory = st.none() | st.integers(0, 200 * GB)
@@ -197,13 +190,13 @@ def test_the_verdict_agrees_with_its_numbers(
     assert min(fit.weights, fit.cache, fit.overhead) >= 0
     assert "\n" not in fit_words(fit)
     assert len(fit_short(fit)) <= 9
-    free, ram = gpu_free(given), given.ram_free
+    free, ram = given.gpu_free, given.ram_free
     match fit.verdict:
         case "gpu":
             assert fit.needed <= free
             assert fit.gpu_share == 1
         case "partly":
-            assert fit.needed <= all_free(given)
+            assert fit.needed <= given.all_free
             assert 0 < fit.gpu_share <= 1
             assert fit.overhead + fit.gpu_share * (fit.weights + fit.cache) <= free + 1024
         case "cpu":

@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.gguf import HEADER_LIMIT, BadGGUF, read_header
+from ollm_tui.library.gguf import HEADER_LIMIT, read_header
+from ollm_tui.library.gguf_header import BadGGUF
 from tests.support.gguf_bytes import ARRAY, STRING, U32, U64, file_of, pair, tensor, text
 from tests.support.tiny_gguf import write_scripted
 

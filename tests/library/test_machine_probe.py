@@ -11,10 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.library.machine_probe import Probe, find_machine, look
-from ollm_tui.library.machine_windows import windows_memory
-from ollm_tui.library.memory_need import gpu_free
-from ollm_tui.library.run_program import OUTPUT_LIMIT, run_program
+from ollm_tui.library.machine_probe import (
+    OUTPUT_LIMIT,
+    Probe,
+    find_machine,
+    probe_machine,
+    run_program,
+    windows_memory,
+)
 from ollm_tui.providers.embedded.provider import engine_available
 
 MIB, GIB = 1024**2, 1024**3
@@ -51,7 +55,7 @@ def linux(root: Path, *, said: str | None = None) -> Machine:
     folder.mkdir(exist_ok=True)
     if said is not None:
         (folder / "nvidia-smi").touch(mode=0o755)
-    return look(
+    return probe_machine(
         Probe(platform="linux", root=root, environ={"PATH": str(folder)}, run=lambda _: said)
     )
 
@@ -144,7 +148,7 @@ def test_the_driver_is_looked_for_on_the_path_and_never_where_the_app_was_starte
         probe = Probe(
             platform="linux", root=tmp_path, environ={"PATH": path}, run=lambda _: "x, 100, 50"
         )
-        assert look(probe).gpus == ()
+        assert probe_machine(probe).gpus == ()
 
 
 def amd_card(root: Path, number: int, **files: str) -> None:
@@ -188,7 +192,7 @@ def mac(**answers: str) -> Machine:
         assert Path(command[0]).is_absolute()
         return answers.get(command[-1].rpartition(".")[2].rpartition("/")[2])
 
-    return look(Probe(platform="darwin", run=run))
+    return probe_machine(Probe(platform="darwin", run=run))
 
 
 def test_a_mac_with_apples_processor_shares_its_memory() -> None:
@@ -237,7 +241,9 @@ def test_windows_is_asked_itself() -> None:
     assert windows_memory(Kernel()) == (16 * GIB, 9 * GIB)
     assert windows_memory(Kernel(works=False)) == (None, None)
     assert windows_memory(object()) == (None, None)
-    found = look(Probe(platform="win32", environ={}, run=nothing, windows_memory=lambda: (5, 3)))
+    found = probe_machine(
+        Probe(platform="win32", environ={}, run=nothing, windows_memory=lambda: (5, 3))
+    )
     assert found == Machine(ram_total=5, ram_free=3)
 
 
@@ -290,9 +296,9 @@ def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
         return f"GeForce, {8 * 1024}, {8 * 1024}\n" if command[0] == str(driver) else told
 
     environ = {"PATH": str(tmp_path)}
-    machine = look(Probe(platform="linux", root=tmp_path, environ=environ, run=run))
-    assert gpu_free(machine) == 8 * GIB, "a server of this machine may use it all the same"
-    assert gpu_free(machine.for_engine) == free
+    machine = probe_machine(Probe(platform="linux", root=tmp_path, environ=environ, run=run))
+    assert machine.gpu_free == 8 * GIB, "a server of this machine may use it all the same"
+    assert machine.for_engine.gpu_free == free
     assert len(asked) == 2
 
 
@@ -300,7 +306,7 @@ def test_the_engine_is_not_asked_where_there_is_no_graphics_card(tmp_path: Path)
     def run(command: Sequence[str]) -> str | None:
         raise AssertionError(command)
 
-    look(Probe(platform="linux", root=tmp_path, environ={"PATH": ""}, run=run))
+    probe_machine(Probe(platform="linux", root=tmp_path, environ={"PATH": ""}, run=run))
 
 
 @pytest.mark.engine

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import (
     TITLES,
     OtherPrograms,
     Program,
-    found_folders,
+    existing_folders,
     other_folders,
 )
 from tests.support.gguf_bytes import file_of
@@ -60,13 +60,13 @@ def cached(home: Path, repo: str, revision: str, name: str, data: bytes) -> None
 
 def test_those_that_are_there_are_told_with_what_they_hold(tmp_path: Path) -> None:
     where = OtherPrograms(home=tmp_path, environ={}, platform="linux")
-    assert found_folders(where) == []
+    assert existing_folders(where) == []
     cached(tmp_path, "ada--tiny", "c1", "tiny.gguf", file_of())
     studio = tmp_path / ".lmstudio/models/ada/tiny"
     studio.mkdir(parents=True)
     for number in (1, 2):
         (studio / f"big-0000{number}-of-00002.gguf").write_bytes(file_of())
-    assert [(found.program, found.models) for found in found_folders(where)] == [
+    assert [(found.program, found.models) for found in existing_folders(where)] == [
         ("lmstudio", 1),
         ("huggingface", 1),
     ]

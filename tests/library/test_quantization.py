@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.gguf_tables import FILE_TYPES
+from ollm_tui.library.gguf_header import FILE_TYPES
 from ollm_tui.library.quantization import bit_class, bits_per_weight, quality_rank, quantization_of
 
 LLAMA_CPP = [

@@ -6,7 +6,6 @@ import multiprocessing
 from collections.abc import Sequence
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
 import pytest
@@ -14,17 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.cli.registry_rows import entry_json, table_of
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.hub.repo import Hub, HubModel, HubRepo
 from ollm_tui.library.registry.catalogue import ModelRegistry
-from ollm_tui.library.registry.hub_cache import MOST, keep_facts, load_facts
 from ollm_tui.library.registry.known import HubFacts
-from ollm_tui.library.registry.store import keep_use, load_opinions
+from ollm_tui.library.registry.storage import (
+    MAX_REPOS,
+    load_facts,
+    load_opinions,
+    save_facts,
+    save_use,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-
-if TYPE_CHECKING:
-    from ollm_tui.library.registry.ports import Registry
 
 OFF = AIError(ErrorCode.SERVICE_UNAVAILABLE, "The hub does not answer.", hint="Try later.")
 
@@ -32,7 +32,7 @@ OFF = AIError(ErrorCode.SERVICE_UNAVAILABLE, "The hub does not answer.", hint="T
 class ListedHub:
     """Answers every search with the same models, or with an error."""
 
-    place = "https://hub.example"
+    address = "https://hub.example"
 
     def __init__(self, *models: HubModel, problem: AIError | None = None) -> None:
         self.models = models
@@ -65,15 +65,12 @@ class Clock:
 
 
 def registry(folder: Path, hub: Hub | None = None, clock: Clock | None = None) -> ModelRegistry:
-    made = ModelRegistry(
+    return ModelRegistry(
         opinions_file=folder / "data" / "registry.json",
         hub_file=folder / "cache" / "hub.json",
         hub=hub,
         now=clock or Clock(),
     )
-    typed: Registry = made
-    assert typed is made
-    return made
 
 
 def ids(entries: Sequence[object]) -> list[str]:
@@ -295,12 +292,12 @@ async def test_what_changes_while_it_is_put_together_is_in_it(tmp_path: Path) ->
 
 def test_the_cache_keeps_so_many_repositories_and_of_each_the_newest_word(tmp_path: Path) -> None:
     file = tmp_path / "hub.json"
-    keep_facts(file, [HubFacts(HubModel(repo=f"o/m{n}"), float(n)) for n in range(MOST)])
-    newer = HubFacts(HubModel(repo="O/M7", downloads=3), MOST + 1.0)
+    save_facts(file, [HubFacts(HubModel(repo=f"o/m{n}"), float(n)) for n in range(MAX_REPOS)])
+    newer = HubFacts(HubModel(repo="O/M7", downloads=3), MAX_REPOS + 1.0)
     older = HubFacts(HubModel(repo="o/m9", downloads=3), 0.5)
-    kept = keep_facts(file, [newer, older, HubFacts(HubModel(repo="new/one"), MOST + 2.0)])
+    kept = save_facts(file, [newer, older, HubFacts(HubModel(repo="new/one"), MAX_REPOS + 2.0)])
     assert kept == load_facts(file)
-    assert len(kept) == MOST
+    assert len(kept) == MAX_REPOS
     assert "o/m0" not in kept, "the oldest is out"
     assert (kept["o/m7"].model.downloads, kept["o/m9"].model.downloads) == (3, None)
 
@@ -308,7 +305,7 @@ def test_the_cache_keeps_so_many_repositories_and_of_each_the_newest_word(tmp_pa
 def _use_often(file: Path, address: str, times: int, together: Barrier) -> None:
     together.wait(60)
     for _ in range(times):
-        keep_use(file, address, 1.0)
+        save_use(file, address, 1.0)
 
 
 def test_two_programs_count_together_and_lose_nothing(tmp_path: Path) -> None:
@@ -335,6 +332,6 @@ def test_two_programs_count_together_and_lose_nothing(tmp_path: Path) -> None:
 
 def test_only_its_owner_can_read_the_file(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "registry.json"
-    keep_use(file, "local://a", 1.0)
+    save_use(file, "local://a", 1.0)
     assert file.stat().st_mode & 0o077 == 0
     assert file.parent.stat().st_mode & 0o077 == 0

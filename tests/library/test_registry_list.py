@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from ollm_tui.library.registry.curated import load_curated
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
+from ollm_tui.library.registry.known import load_curated
 
 RAW: dict[str, Any] = json.loads(
     files("ollm_tui.library.registry").joinpath("models.json").read_text("utf-8")

@@ -7,10 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.library.hub.repo import HubModel
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.known import HubFacts, Known, Opinions, Rating, Use
-from ollm_tui.library.registry.merge import merge, rated_as
+from ollm_tui.library.registry.known import (
+    HubFacts,
+    KnownModels,
+    Opinions,
+    Rating,
+    Use,
+    load_curated,
+)
+from ollm_tui.library.registry.merge import merge, rating_names
 from ollm_tui.library.registry.model_keys import hub_repo_in, model_key, parameters_in
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from tests.library.registry_strategies import CURATED, known
@@ -78,7 +84,7 @@ def test_a_repository_is_read_off_a_name_and_a_count_off_a_text() -> None:
     assert [parameters_in(text) for text in texts] == expected
 
 
-def by_id(given: Known) -> dict[str, RegistryEntry]:
+def by_id(given: KnownModels) -> dict[str, RegistryEntry]:
     entries = merge(given)
     kept = {entry.id: entry for entry in entries}
     assert len(kept) == len(entries), "each id comes once"
@@ -87,7 +93,7 @@ def by_id(given: Known) -> dict[str, RegistryEntry]:
 
 @given(known, st.randoms(use_true_random=False))
 @settings(max_examples=70, deadline=None)
-def test_the_order_makes_no_difference(given: Known, random: object) -> None:
+def test_the_order_makes_no_difference(given: KnownModels, random: object) -> None:
     hub, installed = list(given.hub), list(given.installed)
     random.shuffle(hub)  # type: ignore[attr-defined]
     random.shuffle(installed)  # type: ignore[attr-defined]
@@ -101,14 +107,14 @@ def test_the_order_makes_no_difference(given: Known, random: object) -> None:
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_what_is_said_twice_counts_once(given: Known) -> None:
+def test_what_is_said_twice_counts_once(given: KnownModels) -> None:
     twice = replace(given, hub=[*given.hub] * 2, installed=[*given.installed] * 2)
     assert by_id(twice) == by_id(given)
 
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_nothing_that_was_said_is_lost(given: Known) -> None:
+def test_nothing_that_was_said_is_lost(given: KnownModels) -> None:
     entries = merge(given)
     assert {entry.id for entry in CURATED} <= {entry.id for entry in entries}
     at_hub = {entry.origins.get("huggingface", "").casefold() for entry in entries}
@@ -116,7 +122,7 @@ def test_nothing_that_was_said_is_lost(given: Known) -> None:
     here = [ref for entry in entries for ref in entry.installed]
     assert sorted(map(str, here)) == sorted({str(ref) for ref, _ in given.installed})
     rated = {entry.id for entry in entries if entry.rating is not None}
-    names = [rated_as(given, entry_id) for entry_id in rated]
+    names = [rating_names(given, entry_id) for entry_id in rated]
     assert frozenset().union(*names) == frozenset(given.opinions.ratings)
     assert sum(map(len, names)) == len(given.opinions.ratings), "each rating is one entry's"
     used = given.opinions.uses
@@ -132,7 +138,7 @@ def listed(name: str, provider: str = "local", **facts: object) -> tuple[ModelRe
 def test_ollama_the_hub_and_a_file_are_one_model_of_the_built_in_list() -> None:
     fact = HubFacts(HubModel(repo="qwen/qwen3-8b-gguf", downloads=7, likes=3), 5.0)
     models = [listed("qwen3:8b"), listed("Qwen3-8B-Q4_K_M", "embedded"), listed("qwen3:14b")]
-    entries = by_id(Known(curated=CURATED_LIST, hub=[fact], installed=models))
+    entries = by_id(KnownModels(curated=CURATED_LIST, hub=[fact], installed=models))
     assert entries.keys() == {entry.id for entry in CURATED_LIST}
     found = entries["qwen3-8b"]
     assert [str(ref) for ref in found.installed] == [
@@ -145,7 +151,7 @@ def test_ollama_the_hub_and_a_file_are_one_model_of_the_built_in_list() -> None:
 
 def test_other_files_of_a_known_model_are_an_entry_that_takes_over_what_is_known_of_it() -> None:
     fact = HubFacts(HubModel(repo="somebody/Qwen3-8B-GGUF", downloads=1), 5.0)
-    entry = by_id(Known(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Qwen3-8B-GGUF"]
+    entry = by_id(KnownModels(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Qwen3-8B-GGUF"]
     assert (entry.family, entry.parameters, entry.skills["chat"]) == ("qwen3", 8_200_000_000, 4)
     assert entry.origins == {"huggingface": "somebody/Qwen3-8B-GGUF"}
     assert (entry.sizes, entry.downloads) == ({}, 1), "sizes and counts belong to the files"
@@ -157,7 +163,7 @@ def test_a_name_without_a_size_is_told_by_what_the_server_says_of_it() -> None:
         listed("llama3.2", "lab", details={"parameter_size": "1.2B"}),
         listed("llama3.2:latest", "other", details={"parameter_size": "90B"}),
     ]
-    entries = by_id(Known(curated=CURATED_LIST, installed=models))
+    entries = by_id(KnownModels(curated=CURATED_LIST, installed=models))
     assert str(entries["llama-3.2-3b-instruct"].installed[0]) == "local://llama3.2:latest"
     assert str(entries["llama-3.2-1b-instruct"].installed[0]) == "lab://llama3.2"
     assert entries["other://llama3.2:latest"].installed, "nothing of that size is known"
@@ -165,14 +171,16 @@ def test_a_name_without_a_size_is_told_by_what_the_server_says_of_it() -> None:
 
 def test_a_base_model_of_the_hub_is_not_the_tuned_one() -> None:
     fact = HubFacts(HubModel(repo="somebody/Llama-3.2-3B-GGUF"), 1.0)
-    entry = by_id(Known(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Llama-3.2-3B-GGUF"]
+    entry = by_id(KnownModels(curated=CURATED_LIST, hub=[fact]))["hf:somebody/Llama-3.2-3B-GGUF"]
     assert (entry.purposes, entry.skills) == (frozenset(), {})
 
 
 def test_the_models_of_one_repository_stay_apart() -> None:
     fact = HubFacts(HubModel(repo="ggerganov/whisper.cpp", downloads=9), 1.0)
     entries = by_id(
-        Known(curated=CURATED_LIST, hub=[fact], installed=[listed("whisper-small", "embedded")])
+        KnownModels(
+            curated=CURATED_LIST, hub=[fact], installed=[listed("whisper-small", "embedded")]
+        )
     )
     assert {e.downloads for e in entries.values() if e.family == "whisper"} == {9}
     assert [e.id for e in entries.values() if e.installed] == ["whisper-small"]
@@ -190,7 +198,9 @@ def test_what_only_an_engine_knows_is_an_entry_with_its_facts() -> None:
         "context_trained": 4096,
     }
     mine = listed("mine:7b", size_bytes=5, capability=capability, details=details)
-    entry = by_id(Known(installed=[mine, listed("mine-7b-Q8_0", "lab")]))["lab://mine-7b-Q8_0"]
+    entry = by_id(KnownModels(installed=[mine, listed("mine-7b-Q8_0", "lab")]))[
+        "lab://mine-7b-Q8_0"
+    ]
     assert (entry.family, entry.parameters, entry.context) == ("mine", 7 * 10**9, 4096)
     assert (entry.sizes, len(entry.installed)) == ({"Q4_K_M": 5}, 2)
     assert entry.purposes == {"vision", "chat", "tools"}
@@ -205,15 +215,15 @@ def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
             "x://gone": Use(1, 1),
         },
     )
-    entry = by_id(Known(curated=CURATED_LIST, opinions=said))["qwen3-8b"]
+    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=said))["qwen3-8b"]
     assert (entry.rating, entry.uses, entry.last_used_at) == (5, 4, 8.0)
     own = Opinions(ratings={**said.ratings, "qwen3-8b": Rating(1, 0.0)})
-    assert by_id(Known(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
+    assert by_id(KnownModels(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
 
 
 def test_a_rated_model_that_nobody_knows_any_more_is_still_there() -> None:
     said = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
-    entries = by_id(Known(opinions=said))
+    entries = by_id(KnownModels(opinions=said))
     assert {entry.id: (entry.name, entry.rating) for entry in entries.values()} == {
         "hf:gone/Model": ("gone/Model", 4),
         "lab://old": ("old", 1),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.scoring import Searched, score, search
+from ollm_tui.library.registry.known import load_curated
+from ollm_tui.library.registry.scoring import SearchEntry, score, search
 from ollm_tui.protocol.model import ModelRef
 
 NOW = 1_800_000_000.0
@@ -29,7 +29,7 @@ entries = st.builds(
 
 
 def found(known: list[RegistryEntry], text: str = "", **asked: object) -> list[RegistryEntry]:
-    prepared = [Searched.of(entry) for entry in known]
+    prepared = [SearchEntry.of(entry) for entry in known]
     return [*search(prepared, text, now=NOW, **asked)]  # type: ignore[arg-type]
 
 

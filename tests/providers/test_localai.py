@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from ollm_tui.library.downloads.pull_sum import PullSum
+from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish

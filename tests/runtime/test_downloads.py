@@ -45,7 +45,7 @@ async def test_a_runtime_is_all_that_screens_look_for(paths: AppPaths) -> None:
     async with load_runtime(Flags(), {}, paths)() as runtime:
         for face in (KeepsDownloads, KnowsHub, KnowsMachine, KnowsModels):
             assert isinstance(runtime, face)
-        assert runtime.hub.place == "https://huggingface.co"
+        assert runtime.hub.address == "https://huggingface.co"
         assert runtime.downloads is runtime.downloads
         assert (await runtime.machine()).ram_total
         assert not (paths.state_dir / "downloads").exists()

@@ -5,7 +5,7 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.providers.fetcher import HttpFetcher
@@ -20,7 +20,7 @@ def hub_with(fetcher: Fetcher, **environ: str) -> Hub:
 
 def test_unless_told_it_is_hugging_face_s_own() -> None:
     hub = hub_with(HttpFetcher())
-    assert hub.place == "https://huggingface.co"
+    assert hub.address == "https://huggingface.co"
     assert hub.token_for("https://huggingface.co/x") is None
 
 
@@ -28,7 +28,7 @@ async def test_the_variables_lead_to_the_hub_with_the_token() -> None:
     fetcher = HttpFetcher()
     async with serve_hub(sample_hub(10_000)) as served:
         asked = hub_with(fetcher, HF_ENDPOINT=served.url, HF_TOKEN=TOKEN)
-        assert asked.place == served.url
+        assert asked.address == served.url
         assert len((await asked.repo("someone/Secret-GGUF")).variants) == 5
         assert asked.token_for(asked.file_url("o/r", "main", "m.gguf")) == TOKEN
         await fetcher.aclose()

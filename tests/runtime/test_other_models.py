@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.model_folders import ModelFolder
-from ollm_tui.library.other_folders import FoundFolder, Program
+from ollm_tui.library.model_files import ModelFolder
+from ollm_tui.library.other_folders import ExistingFolder, Program
 from ollm_tui.runtime import other_models
 from ollm_tui.runtime.other_models import OtherFolders, describe_folders, look_for_folders
 from tests.support.guarded.fair_clock import wait
 
 
-def found(program: Program, models: int) -> FoundFolder:
-    return FoundFolder(program=program, folder=ModelFolder(path=Path("/x")), models=models)
+def found(program: Program, models: int) -> ExistingFolder:
+    return ExistingFolder(program=program, folder=ModelFolder(path=Path("/x")), models=models)
 
 
 def test_one_folder_is_a_sentence_with_the_setting() -> None:
@@ -39,7 +39,7 @@ def test_what_is_listed_already_stays_in_the_setting_and_is_not_offered() -> Non
     [([], []), ([found("lmstudio", 0)], []), ([found("lmstudio", 4)], ["lmstudio"])],
 )
 def test_where_nothing_can_be_added_nothing_is_offered(
-    there: list[FoundFolder], listed: list[str]
+    there: list[ExistingFolder], listed: list[str]
 ) -> None:
     others = describe_folders(there, listed)
     assert (others.words, others.setting) == ("", "")
@@ -49,7 +49,7 @@ async def test_a_disk_that_does_not_answer_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch, held: "Held"
 ) -> None:
     monkeypatch.setattr(other_models, "PATIENCE_S", 0.01)
-    monkeypatch.setattr(other_models, "found_folders", held.found_folders)
+    monkeypatch.setattr(other_models, "existing_folders", held.existing_folders)
     assert await look_for_folders([]) == OtherFolders()
 
 
@@ -59,7 +59,7 @@ class Held:
     def __init__(self) -> None:
         self.free = threading.Event()
 
-    def found_folders(self) -> list[FoundFolder]:
+    def existing_folders(self) -> list[ExistingFolder]:
         wait(self.free, 10)
         return [found("lmstudio", 1)]
 

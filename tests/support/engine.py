@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import (

@@ -18,7 +18,7 @@ class Puppet:
     running: int = 0
     discarded: int = 0
     refusal: AIError | None = None
-    parting: str = ""
+    pause_note: str = ""
     closing: anyio.Event | None = None
     """Leaving waits for this."""
     started: anyio.Event = field(default_factory=anyio.Event)
@@ -61,10 +61,10 @@ class Puppet:
         return bool(self._endings)
 
     def tell(
-        self, completed: int, total: int | None = None, note: str = "", *, has_leapt: bool = False
+        self, completed: int, total: int | None = None, note: str = "", *, is_jump: bool = False
     ) -> None:
         assert self.report is not None
-        self.report(Progress(completed=completed, total=total, note=note, has_leapt=has_leapt))
+        self.report(Progress(completed=completed, total=total, note=note, is_jump=is_jump))
 
     def end(self, ending: str | Exception | None = None) -> None:
         self._endings.append(ending)

@@ -151,7 +151,7 @@ class ScriptedHub:
     """Answers with these repositories; `gate` holds its answers back."""
 
     repos: Sequence[HubRepo] = (QWEN_REPO, VISION_REPO)
-    place: str = "huggingface.co"
+    address: str = "huggingface.co"
     problem: AIError | None = None
     gate: anyio.Event | None = None
     asked: list[str] = field(default_factory=list)
@@ -265,7 +265,7 @@ class ScriptedDownloads:
         self._turn("pause", job_id, state="paused")
 
     async def resume(self, job_id: str) -> None:
-        self._turn("resume", job_id, state="queued", trouble=None)
+        self._turn("resume", job_id, state="queued", error=None)
 
     async def cancel(self, job_id: str) -> None:
         self._turn("cancel", job_id, state="cancelled")

@@ -1,1 +1,1 @@
-"""Downloads: what is fetched, how far it is, and the files that come of it."""
+"""Downloads: a queue of jobs, the transfers they run, and their files on disk."""

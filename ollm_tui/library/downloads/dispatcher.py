@@ -1,4 +1,4 @@
-"""Starts downloads in their order, a few at a time, and sees to what becomes of each."""
+"""Starts jobs in their order, a few at a time, and applies what becomes of each."""
 
 import logging
 from dataclasses import replace
@@ -7,159 +7,167 @@ from typing import Final
 import anyio
 from anyio.abc import TaskGroup
 
-from ollm_tui.library.downloads.downloader import Downloader, Report, WorkFor
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.job_index import JobIndex
-from ollm_tui.library.downloads.job_run import WENT_WRONG, Ending, JobRun, trouble_of
-from ollm_tui.library.downloads.job_states import JobEvent, can, moved
-from ollm_tui.library.downloads.times import Times
+from ollm_tui.library.downloads.downloader import Downloader, DownloaderFor, Report
+from ollm_tui.library.downloads.job import JobEvent, can, transition
+from ollm_tui.library.downloads.job_index import JobEntry, JobIndex
+from ollm_tui.library.downloads.job_run import INTERNAL_ERROR, Clocks, JobRun, Outcome, job_error
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 CLOSE_S: Final = 1.5
 SETTLE_S: Final = 5.0
-"""What removing and keeping may take; files that are in use elsewhere are not waited for."""
+"""How long deleting and storing may take; files in use elsewhere are not waited for."""
 STOPPING: Final = "stopping"
 
 logger = logging.getLogger(__name__)
 
 
 class Dispatcher:
-    """Runs what of the roster is queued and in hand."""
+    """Runs the jobs of an index that are queued and owned."""
 
     def __init__(
-        self, roster: JobIndex, group: TaskGroup, work_for: WorkFor, at_once: int, times: Times
+        self,
+        index: JobIndex,
+        group: TaskGroup,
+        downloader_for: DownloaderFor,
+        at_once: int,
+        clocks: Clocks,
     ) -> None:
-        self._roster = roster
+        self._index = index
         self._group = group
-        self._work_for = work_for
+        self._downloader_for = downloader_for
         self._at_once = at_once
-        self._times = times
+        self._clocks = clocks
         self._is_closing = False
 
     def start_ready(self) -> None:
-        """Start as many as may run, the oldest first."""
-        entries = self._roster.entries()
+        """Start queued jobs, the oldest first, up to the limit of jobs at once."""
+        entries = self._index.entries()
         free = self._at_once - sum(entry.run is not None for entry in entries)
-        ready = [one for one in entries if one.is_owned and one.run is None]
+        ready = [entry for entry in entries if entry.is_owned and entry.run is None]
         for entry in [one for one in ready if one.job.state == "queued"][: max(0, free)]:
             if not self._is_closing:
                 self._start(entry)
 
-    async def stop(self, entry: Entry, event: JobEvent) -> None:
-        """Pause or cancel one; returns when that is done.
+    async def stop(self, entry: JobEntry, event: JobEvent) -> None:
+        """Pause or cancel a job; returns once that is done.
 
         Raises:
-            AIError: what has come cannot be removed.
+            AIError: what arrived cannot be deleted.
         """
         if (run := entry.run) is not None:
             entry.wanted = event
             run.stop()
-            self._roster.show(entry, replace(entry.job, note=STOPPING))
+            self._index.update(entry, replace(entry.job, note=STOPPING))
             await run.ended.wait()
         elif can(entry.job, event):
             if event == "cancel":
                 await self._discard(entry)
-            await self.move(entry, event)
+            await self.apply(entry, event)
 
     async def stop_all(self) -> None:
-        """Stop what runs, so that the next program can go on with it; start nothing more."""
+        """Interrupt all runs, so that the next program can continue them; start no others."""
         self._is_closing = True
-        runs = [one.run for one in self._roster.entries() if one.run is not None]
+        runs = [entry.run for entry in self._index.entries() if entry.run is not None]
         for run in runs:
             run.stop()
         with anyio.move_on_after(CLOSE_S, shield=True):
             for run in runs:
                 await run.ended.wait()
 
-    async def move(
-        self, entry: Entry, event: JobEvent, ending: Ending | None = None, note: str = ""
+    async def apply(
+        self, entry: JobEntry, event: JobEvent, outcome: Outcome | None = None, note: str = ""
     ) -> None:
-        """Let an event count, for everybody and in the file."""
-        ending = ending or Ending()
-        now = self._times.now()
-        job = moved(entry.job, event, now, trouble=ending.trouble, model=ending.model)
-        self._roster.show(entry, replace(job, note=note))
-        await self._roster.keep(entry.job)
+        """Apply an event to a job and store the result."""
+        outcome = outcome or Outcome()
+        now = self._clocks.now()
+        job = transition(entry.job, event, now, error=outcome.error, model=outcome.model)
+        self._index.update(entry, replace(job, note=note))
+        await self._index.store(entry.job)
 
-    def let_go_of_idle(self, entry: Entry) -> None:
-        """Let any program have what neither waits nor runs."""
+    def release_idle(self, entry: JobEntry) -> None:
+        """Release a job that is neither queued nor running."""
         if entry.run is None and entry.job.state not in {"queued", "running"}:
-            self._roster.let_go(entry)
+            self._index.release(entry)
 
-    def _start(self, entry: Entry) -> None:
-        self._roster.show(entry, moved(entry.job, "start", self._times.now()))
+    def _start(self, entry: JobEntry) -> None:
+        self._index.update(entry, transition(entry.job, "start", self._clocks.now()))
         entry.wanted = "interrupt"
         try:
-            work = self._work_for(entry.job.origin)
+            downloader = self._downloader_for(entry.job.origin)
         except AIError as error:
-            work = _Refused(error)
+            downloader = _Refused(error)
         entry.run = run = JobRun(
             entry.job,
-            work,
-            self._times,
-            lambda job: self._roster.show(entry, job),
-            self._roster.keep,
+            downloader,
+            self._clocks,
+            lambda job: self._index.update(entry, job),
+            self._index.store,
         )
-        self._group.start_soon(self._run, entry, work, run)
+        self._group.start_soon(self._run, entry, downloader, run)
 
-    async def _run(self, entry: Entry, work: Downloader, run: JobRun) -> None:
-        ending = Ending()
+    async def _run(self, entry: JobEntry, downloader: Downloader, run: JobRun) -> None:
+        outcome = Outcome()
         try:
-            await self._roster.keep(entry.job)
-            ending = await run.run()
+            await self._index.store(entry.job)
+            outcome = await run.run()
         except Exception:
             logger.exception("The download %s failed unexpectedly", entry.job.id)
-            ending = Ending(event="fail", trouble=WENT_WRONG)
+            outcome = Outcome(event="fail", error=INTERNAL_ERROR)
         finally:
             with anyio.move_on_after(SETTLE_S, shield=True):
-                await self._end(entry, work, run, ending)
+                await self._end(entry, downloader, run, outcome)
             entry.run = None
-            self.let_go_of_idle(entry)
+            self.release_idle(entry)
             run.ended.set()
             self.start_ready()
 
-    async def _end(self, entry: Entry, work: Downloader, run: JobRun, ending: Ending) -> None:
+    async def _end(
+        self, entry: JobEntry, downloader: Downloader, run: JobRun, outcome: Outcome
+    ) -> None:
         try:
-            await self._settle(entry, work, run, ending)
+            await self._settle(entry, downloader, run, outcome)
         except Exception:
             logger.exception("The download %s ended unexpectedly", entry.job.id)
-            await self.move(entry, "fail", Ending(event="fail", trouble=WENT_WRONG))
+            await self.apply(entry, "fail", Outcome(event="fail", error=INTERNAL_ERROR))
 
-    async def _settle(self, entry: Entry, work: Downloader, run: JobRun, ending: Ending) -> None:
+    async def _settle(
+        self, entry: JobEntry, downloader: Downloader, run: JobRun, outcome: Outcome
+    ) -> None:
         entry.job = run.job
-        if ending.event == "finish" or entry.wanted == "interrupt":
-            await self.move(entry, ending.event, ending)
+        if outcome.event == "finish" or entry.wanted == "interrupt":
+            await self.apply(entry, outcome.event, outcome)
             return
         if entry.wanted == "cancel":
             try:
-                await _discard(work)
+                await _discard(downloader)
             except AIError as error:
-                await self.move(entry, "fail", Ending(event="fail", trouble=trouble_of(error)))
+                await self.apply(entry, "fail", Outcome(event="fail", error=job_error(error)))
                 return
-        await self.move(entry, entry.wanted, note=work.parting if entry.wanted == "pause" else "")
+        note = downloader.pause_note if entry.wanted == "pause" else ""
+        await self.apply(entry, entry.wanted, note=note)
 
-    async def _discard(self, entry: Entry) -> None:
+    async def _discard(self, entry: JobEntry) -> None:
         try:
-            work = self._work_for(entry.job.origin)
+            downloader = self._downloader_for(entry.job.origin)
         except AIError:
             return  # what cannot be downloaded any more has left nothing that could be found
-        await _discard(work)
+        await _discard(downloader)
 
 
-async def _discard(work: Downloader) -> None:
+async def _discard(downloader: Downloader) -> None:
     try:
-        await work.discard()
+        await downloader.discard()
     except OSError as error:
-        said = error.strerror or type(error).__name__
+        reason = error.strerror or type(error).__name__
         raise AIError(
-            ErrorCode.INTERNAL_ERROR, f"What arrived could not be removed: {said}."
+            ErrorCode.INTERNAL_ERROR, f"What arrived could not be removed: {reason}."
         ) from error
 
 
 class _Refused(Downloader):
-    """Work that cannot even begin."""
+    """The downloader of an origin that cannot be downloaded here."""
 
-    parting = ""
+    pause_note = ""
 
     def __init__(self, error: AIError) -> None:
         self._error = error
@@ -171,4 +179,4 @@ class _Refused(Downloader):
         raise self._error
 
     async def discard(self) -> None:
-        """Nothing has come."""
+        """A no-op: nothing arrived."""

@@ -1,73 +1,131 @@
-"""The disk of one transfer: one thread at a time works at it; its failures are told in words."""
+"""The disk of one transfer: one thread at a time, free space checked, errors put into words."""
 
 import errno
 import os
+import shutil
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
+from typing import Final, TypeAlias, TypeVar, TypeVarTuple
 
 import anyio
 from anyio import CapacityLimiter, to_thread
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.part_file import Write
-from ollm_tui.library.downloads.space import FreeBytes, free_bytes, full, need_space
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
+FreeBytes: TypeAlias = Callable[[Path], int]
+_RESERVE_PERCENT: Final = 5
+_UNITS: Final = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
 
 
+def free_bytes(folder: Path) -> int:
+    """Return how many bytes this user can still write to a folder; blocks.
+
+    Raises:
+        OSError: the folder does not tell.
+    """
+    return shutil.disk_usage(folder).free
+
+
+def require_space(folder: Path, missing: int, free: int) -> None:
+    """Require room for `missing` bytes and a reserve for other programs.
+
+    Raises:
+        AIError: INTERNAL_ERROR with the bytes needed and free.
+    """
+    needed = missing + missing * _RESERVE_PERCENT // 100
+    if free < needed:
+        raise disk_full_error(folder, needed, free)
+
+
+def disk_full_error(folder: Path, needed: int | None, free: int | None) -> AIError:
+    """Return the error for a full disk; unknown sizes are None."""
+    if needed is not None and free is not None and free >= needed:
+        return AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{folder} takes no more of it, although {size_text(free)} are free.",
+            hint="What arrived is kept: look for a quota, or a limit on the size of a file, "
+            "then resume.",
+            details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
+        )
+    known = [
+        f"{size_text(size)} are {word}"
+        for size, word in ((needed, "needed"), (free, "free"))
+        if size is not None
+    ]
+    return AIError(
+        ErrorCode.INTERNAL_ERROR,
+        ": ".join(
+            part for part in (f"There is no space left in {folder}", ", ".join(known)) if part
+        )
+        + ".",
+        hint="What arrived is kept: free some space, then resume.",
+        details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
+    )
+
+
+def size_text(size: int) -> str:
+    """Return a size with its unit: `1.9 GB`."""
+    for unit, factor in _UNITS:
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return counted(size, "byte")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What a transfer takes from the machine; tests give their own."""
+    """What a transfer uses of the machine; tests replace it."""
 
     free_bytes: FreeBytes = free_bytes
     write: Write = os.pwrite
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
-    """Waits so many seconds before the next try."""
+    """Waits that many seconds before the next attempt."""
 
 
 class FileIO:
-    """Where one file goes."""
+    """The disk as one target file needs it."""
 
-    def __init__(self, target: Path, around: Environment) -> None:
+    def __init__(self, target: Path, environment: Environment) -> None:
         self.target = target
-        self._around = around
+        self._environment = environment
         self._limiter = CapacityLimiter(1)
-        self.missing: int | None = None
-        """Bytes that have still to come, for the message on a full disk."""
+        self.remaining: int | None = None
+        """Bytes still to be written, for the error on a full disk."""
 
     async def run(self, work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
-        """Do something in a thread that is never left alone.
+        """Call `work` in a thread, and wait for it even when cancelled.
 
         Raises:
-            AIError: for whatever the operating system refuses.
+            AIError: for any OSError.
         """
         try:
             return await to_thread.run_sync(work, *arguments, limiter=self._limiter)
         except OSError as error:
-            raise await self._in_words(error) from error
+            raise await self._translated(error) from error
 
-    async def need(self, missing: int) -> None:
-        """Look whether so many bytes fit.
+    async def require_space(self, missing: int) -> None:
+        """Require room for `missing` bytes.
 
         Raises:
-            AIError: they do not.
+            AIError: there is not enough.
         """
         folder = self.target.parent
-        need_space(folder, missing, await self.run(self._around.free_bytes, folder))
+        require_space(folder, missing, await self.run(self._environment.free_bytes, folder))
 
-    async def pause(self, seconds: float) -> None:
-        """Wait before the next try."""
-        await self._around.sleep(seconds)
+    async def sleep(self, seconds: float) -> None:
+        """Wait before the next attempt."""
+        await self._environment.sleep(seconds)
 
-    async def _in_words(self, error: OSError) -> AIError:
+    async def _translated(self, error: OSError) -> AIError:
         name, folder = clean_name(self.target.name), self.target.parent
         if error.errno in _FULL:
-            return full(folder, self.missing, await self._free())
+            return disk_full_error(folder, self.remaining, await self._free())
         match error:
             case FileExistsError():
                 return AIError(
@@ -92,7 +150,7 @@ class FileIO:
     async def _free(self) -> int | None:
         try:
             return await to_thread.run_sync(
-                self._around.free_bytes, self.target.parent, limiter=self._limiter
+                self._environment.free_bytes, self.target.parent, limiter=self._limiter
             )
         except OSError:
             return None

@@ -1,6 +1,6 @@
-"""All files of what was chosen in a repository of a hub, as one download.
+"""All files of a variant in a hub's repository, as one download.
 
-They go to `owner--name` below the models' folder, under the paths that they have in the repository.
+They go to `owner--name` below the models' folder, under the paths they have in the repository.
 """
 
 import time
@@ -12,30 +12,29 @@ import anyio.to_thread
 
 from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.downloads.cleanup import leave
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import HubFiles
-from ollm_tui.library.downloads.part_file import forget_record
-from ollm_tui.library.downloads.safe_paths import checked_path, refuse_twins
-from ollm_tui.library.downloads.transfer import Source, Step, partial_size, transfer
-from ollm_tui.library.hub.faults import refused_file
-from ollm_tui.library.hub.ports import Hub
-from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.downloads.part_file import remove_record
+from ollm_tui.library.downloads.safe_paths import checked_path, refuse_collisions
+from ollm_tui.library.downloads.transfer import partial_size, remove_files, transfer
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.file_names import is_gguf
+from ollm_tui.library.hub.faults import file_refused
+from ollm_tui.library.hub.repo import Hub, HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
-MOST_FILES: Final = 1000
+MAX_FILES: Final = 1000
 _CLOSED: Final = frozenset({401, 403})
-"""What is answered to who may not read."""
+"""Status codes of a file that must not be read without permission."""
 
 
 class HubDownload:
-    """Work for `HubFiles`."""
+    """Downloads `HubFiles`."""
 
-    parting = ""
+    pause_note = ""
 
     def __init__(
         self,
@@ -44,17 +43,17 @@ class HubDownload:
         fetcher: Fetcher,
         root: Path,
         address_of: AddressOf,
-        around: Environment | None = None,
+        environment: Environment | None = None,
     ) -> None:
         self._origin = origin
         self._hub = hub
         self._fetcher = fetcher
         self._root = root
         self._address_of = address_of
-        self._around = around or Environment()
+        self._environment = environment or Environment()
 
     async def title(self) -> str:
-        """Give the variant's name.
+        """Return the variant's name.
 
         Raises:
             AIError: a name is refused.
@@ -63,69 +62,69 @@ class HubDownload:
         return self._origin.name
 
     async def run(self, report: Report) -> str | None:
-        """Fetch one file after the other, each gone on with where it stopped."""
+        """Download one file after the other, each from where it stopped."""
         targets = await anyio.to_thread.run_sync(self._targets)
-        have = await anyio.to_thread.run_sync(_present, self._origin.files, targets)
-        await self._need_room(targets[0], have)
-        sums = _Sums(self._origin.files, have, report)
+        present = await anyio.to_thread.run_sync(_present, self._origin.files, targets)
+        await self._require_space(targets[0], present)
+        total = _TotalProgress(self._origin.files, present, report)
         for number, (file, target) in enumerate(zip(self._origin.files, targets, strict=True)):
             url = self._hub.file_url(self._origin.repo, self._origin.revision, file.path)
-            source = Source(
+            source = FileSource(
                 url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
             )
-            sums.begin(number)
+            total.begin(number)
             try:
-                await transfer(self._fetcher, source, target, report=sums.take, keeps_record=True)
+                await transfer(self._fetcher, source, target, report=total.take, keeps_record=True)
             except AIError as error:
                 if error.status not in _CLOSED:
                     raise
-                raise refused_file(
-                    self._hub.place, self._origin.repo, error, source.token
+                raise file_refused(
+                    self._hub.address, self._origin.repo, error, source.token
                 ) from error
         await anyio.to_thread.run_sync(self._finish, targets)
         is_model = self._origin.kind == "model" and is_gguf(targets[0])
         return await self._address_of(targets[0]) if is_model else None
 
-    async def _need_room(self, first: Path, have: Sequence[int]) -> None:
-        """Look whether all of it fits, so that no part comes in vain.
+    async def _require_space(self, first: Path, present: Sequence[int]) -> None:
+        """Require space for all files, so that no part is downloaded in vain.
 
         Raises:
-            AIError: it does not; sizes that nobody knows count when their files come.
+            AIError: there is not enough; files of unknown size are checked when their turn comes.
         """
         sizes = [file.size or 0 for file in self._origin.files]
-        missing = sum(max(0, size - there) for size, there in zip(sizes, have, strict=True))
-        disk = FileIO(first, self._around)
+        missing = sum(max(0, size - there) for size, there in zip(sizes, present, strict=True))
+        disk = FileIO(first, self._environment)
         await disk.run(private_folder, first.parent)
-        await disk.need(missing)
+        await disk.require_space(missing)
 
     async def discard(self) -> None:
-        """Remove what has come."""
+        """Delete what arrived."""
         targets = await anyio.to_thread.run_sync(self._targets)
-        await leave(targets, self._root)
+        await remove_files(targets, self._root)
 
     def _finish(self, targets: Sequence[Path]) -> None:
-        """Say where all of it is from.
+        """Write down where the files are from.
 
         Raises:
-            AIError: a part was removed while the others came.
+            AIError: a file was removed while the others were downloaded.
         """
-        gone = next((target for target in targets if not target.is_file()), None)
-        if gone is not None:
+        missing = next((target for target in targets if not target.is_file()), None)
+        if missing is not None:
             raise AIError(
                 ErrorCode.CONFLICT,
-                f"{clean_name(gone.name)} was removed while the rest came.",
+                f"{clean_name(missing.name)} was removed while the rest came.",
                 hint="Resume to download it again, or cancel it.",
             )
         write_provenance(targets[0], self._provenance(targets))
         for target in targets:
-            forget_record(target)
+            remove_record(target)
 
     def _targets(self) -> list[Path]:
         owner, slash, name = self._origin.repo.partition("/")
         files = self._origin.files
-        if not (slash and files) or len(files) > MOST_FILES:
+        if not (slash and files) or len(files) > MAX_FILES:
             raise AIError(ErrorCode.BAD_REQUEST, "There is nothing to download.")
-        refuse_twins(file.path for file in files)
+        refuse_collisions(file.path for file in files)
         return [checked_path(self._root, f"{owner}--{name}/{file.path}") for file in files]
 
     def _provenance(self, targets: Sequence[Path]) -> Provenance:
@@ -139,43 +138,43 @@ class HubDownload:
         )
 
 
-class _Sums:
-    """How far all files are together."""
+class _TotalProgress:
+    """The progress of all files together."""
 
-    def __init__(self, files: Sequence[HubFile], have: list[int], report: Report) -> None:
+    def __init__(self, files: Sequence[HubFile], present: list[int], report: Report) -> None:
         self._sizes = [file.size for file in files]
-        self._have = have
+        self._present = present
         self._report = report
         self._current = 0
         self._has_begun = False
 
     def begin(self, number: int) -> None:
-        """Go on with the next file."""
+        """Continue with the file of that number, from 0."""
         self._current, self._has_begun = number, False
 
-    def take(self, step: Step) -> None:
-        """Take how far that file is."""
+    def take(self, step: TransferProgress) -> None:
+        """Report the progress of that file as part of the whole."""
         at = self._current
-        self._have[at] = step.completed
+        self._present[at] = step.completed
         self._sizes[at] = self._sizes[at] if self._sizes[at] is not None else step.total
         sizes = [size for size in self._sizes if size is not None]
         is_known = len(sizes) == len(self._sizes)
-        place = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
+        position = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
         self._report(
             Progress(
-                completed=sum(self._have),
+                completed=sum(self._present),
                 total=sum(sizes) if is_known else None,
-                note=", ".join(part for part in (step.note, place) if part),
-                has_leapt=not self._has_begun or step.is_waiting,
+                note=", ".join(part for part in (step.note, position) if part),
+                is_jump=not self._has_begun or step.is_waiting,
             )
         )
         self._has_begun = True
 
 
 def _present(files: Sequence[HubFile], targets: Sequence[Path]) -> list[int]:
-    """Give the bytes of each file that are there already."""
-    have = []
+    """Return the bytes of each file that are present already."""
+    sizes = []
     for file, target in zip(files, targets, strict=True):
         is_whole = target.is_file() and target.stat().st_size == file.size
-        have.append(file.size or 0 if is_whole else partial_size(target))
-    return have
+        sizes.append(file.size or 0 if is_whole else partial_size(target))
+    return sizes

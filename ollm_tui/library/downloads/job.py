@@ -1,21 +1,51 @@
-"""What is downloaded and how far it is; pure."""
+"""A download job: what is downloaded, how far it is, and the states it moves through; pure.
 
-from dataclasses import dataclass
+    queued    start -> running      pause -> paused      cancel -> cancelled
+    running   finish -> done        fail -> failed       pause -> paused
+              interrupt -> queued   cancel -> cancelled
+    paused    resume -> queued      cancel -> cancelled
+    failed    resume -> queued      cancel -> cancelled
+    done, cancelled: final
+
+Pausing or cancelling a running download takes effect once its run has stopped: until then nothing
+else may touch its files. `interrupt` is the end of the program: the next one continues the job.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.hub.repo import HubFile
 
 JobState: TypeAlias = Literal["queued", "running", "paused", "done", "failed", "cancelled"]
-"""`queued` waits for its turn; `paused` waits for a person. What failed or was paused keeps what
-has come; what was cancelled is removed."""
+"""`queued` waits for its turn, `paused` for a person. Failed and paused jobs keep what arrived;
+that of a cancelled one is deleted."""
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
+JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
+TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = MappingProxyType(
+    {
+        "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
+        "running": {
+            "finish": "done",
+            "fail": "failed",
+            "interrupt": "queued",
+            "pause": "paused",
+            "cancel": "cancelled",
+        },
+        "paused": {"resume": "queued", "cancel": "cancelled"},
+        "failed": {"resume": "queued", "cancel": "cancelled"},
+        "done": {},
+        "cancelled": {},
+    }
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubFiles:
-    """Files of a repository on a hub, at one commit."""
+    """Files of a hub's repository, at one commit."""
 
     repo: str
     revision: str
@@ -32,27 +62,27 @@ class UrlFile:
 
     url: str
     sha256: str | None = None
-    """What the person says it must be."""
+    """The checksum that the person expects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalFiles:
-    """A file, or a folder with files, of this machine, to be copied into the library."""
+    """A file or a folder on this machine, to be copied into the library."""
 
     path: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarterPackage:
-    """The small model that comes in a package."""
+    """The small model that is distributed as a Python package."""
 
     wheel: Path | None = None
-    """The package, where it is here already."""
+    """The package, if it is on this machine already."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderPull:
-    """A model that a provider's server fetches itself."""
+    """A model that a provider's server downloads itself."""
 
     provider: str
     model: str
@@ -63,7 +93,7 @@ Origin: TypeAlias = HubFiles | UrlFile | LocalFiles | StarterPackage | ProviderP
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobError:
-    """Why a download failed, as a person reads it."""
+    """Why a download failed, for the person."""
 
     message: str
     hint: str | None = None
@@ -71,31 +101,64 @@ class JobError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One download as it stands; a new one is made for every change."""
+    """One download at one moment; every change makes a new one."""
 
     id: str
     origin: Origin
     title: str
-    """What is fetched, as a person calls it; not cleaned."""
+    """What is downloaded, as a person calls it; not cleaned."""
     state: JobState = "queued"
     note: str = ""
-    """What happens now, or the line that matters: `verifying the checksum`, `resumed at 41 %`."""
+    """What happens now: `verifying the checksum`, `resumed at 41 %`, ..."""
     completed: int = 0
-    """Bytes that are there."""
+    """Bytes present."""
     total: int | None = None
     """Bytes in all; None while unknown."""
     bytes_per_s: float | None = None
-    """Over the last seconds; None while that cannot be said."""
+    """Over the last seconds; None while unknown."""
     seconds_left: float | None = None
-    trouble: JobError | None = None
+    error: JobError | None = None
     model: str | None = None
-    """`provider://model` to chat with, once it is done and can be chatted with."""
+    """`provider://model`, once it is done and if it can be chatted with."""
     is_elsewhere: bool = False
-    """Whether another running program has it in hand; only looking on is possible then."""
+    """Whether another running program owns it: here it can only be watched."""
     changed_at: float = 0.0
-    """Seconds since 1970 of the last change of state."""
+    """When the state changed last, in seconds since 1970."""
 
     @property
     def fraction(self) -> float | None:
         """From 0 to 1; None while the total is unknown."""
         return min(1.0, self.completed / self.total) if self.total else None
+
+
+def can(job: Job, event: JobEvent) -> bool:
+    """Whether an event applies to a job in its state."""
+    return event in TRANSITIONS[job.state]
+
+
+def transition(
+    job: Job,
+    event: JobEvent,
+    at: float,
+    *,
+    error: JobError | None = None,
+    model: str | None = None,
+) -> Job:
+    """Return the job after an event at `at`, in seconds since 1970; unchanged if it cannot apply.
+
+    `error` goes with `fail`, `model` with `finish`.
+    """
+    if not can(job, event):
+        return job
+    is_whole = event == "finish" and job.total is not None
+    return replace(
+        job,
+        state=TRANSITIONS[job.state][event],
+        note="",
+        completed=0 if event == "cancel" else (job.total or 0) if is_whole else job.completed,
+        bytes_per_s=None,
+        seconds_left=None,
+        error=error if event == "fail" else None,
+        model=model if event == "finish" else None,
+        changed_at=at,
+    )

@@ -1,8 +1,8 @@
-"""The downloads of a person as files: one small JSON each, and a lock of whoever has it in hand.
+"""Jobs on disk: a small JSON file for each, and a lock file held by the program that runs it.
 
-A lock of the kernel ends with its process, so what a killed program had in hand is free at once.
-Everything here touches the disk: call it in a thread. Only `claim` is for the event loop: it takes
-some microseconds, and what a cancelled task had claimed in a thread would be held by nobody.
+A kernel lock ends with its process, so the jobs of a killed program are free at once. Everything
+here touches the disk: call it in a thread. The exception is `lock`, which takes microseconds and
+must run on the event loop: a lock taken in the thread of a cancelled task would never be released.
 """
 
 import json
@@ -18,111 +18,140 @@ from typing import Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.library.downloads.file_lock import FileLock, is_claimed, take_claim
-from ollm_tui.library.downloads.job import Job
-from ollm_tui.library.downloads.record import OtherVersion, from_record, to_record
+from ollm_tui.library.downloads.job import Job, JobError
+from ollm_tui.library.downloads.job_record import (
+    UnsupportedFormat,
+    from_record,
+    same_origin,
+    to_record,
+)
+from ollm_tui.library.downloads.locks import FileLock, acquire_lock, is_locked
 
-ENDING: Final = ".json"
+RECORD_ENDING: Final = ".json"
 LOCK_ENDING: Final = ".lock"
-DAMAGED: Final = ".damaged"
-LARGEST_RECORD: Final = 1024 * 1024
-MOST_RECORDS: Final = 1000
-MOST_ENTRIES: Final = 20_000
-"""Of the folder, that are looked at: a record has a lock beside it, and may be set aside."""
+DAMAGED_ENDING: Final = ".damaged"
+MAX_RECORD_BYTES: Final = 1024 * 1024
+MAX_RECORDS: Final = 1000
+MAX_ENTRIES: Final = 20_000
+"""Directory entries that are read: each record has a lock file and perhaps a damaged copy."""
 _ID: Final = re.compile(r"[0-9a-z-]{1,64}")
+
+INTERRUPTED: Final = "interrupted"
+ADDRESS_LOST: Final = JobError(
+    message="Its address has a name, a password or a query, which is not saved.",
+    hint="Enter the whole address again to resume.",
+)
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundJob:
-    """A download as its file says."""
+class StoredJob:
+    """A job as its file describes it."""
 
     job: Job
     is_whole: bool = True
-    """Whether nothing of its origin was kept back for secrecy."""
+    """Whether the whole origin was stored, with nothing left out as a possible secret."""
     is_held: bool = False
-    """Whether somebody has it in hand, this program perhaps."""
+    """Whether a program holds its lock, perhaps this one."""
 
 
 class JobFolder:
-    """The files of all downloads; the folder is made when the first is written."""
+    """The files of all jobs; the folder is created with the first one."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def all(self) -> list[FoundJob]:
-        """Read the downloads, of very many the newest; a damaged one is set aside."""
-        return list(self._found())
+    def load_all(self) -> list[StoredJob]:
+        """Return the jobs, at most the newest MAX_RECORDS; a damaged file is set aside."""
+        return list(self._stored())
 
-    def _found(self) -> Iterator[FoundJob]:
-        for job_id in self._ids()[-MOST_RECORDS:]:
-            found = self.find(job_id)
-            if found is not None:
-                yield replace(found, is_held=is_claimed(self._file(job_id, LOCK_ENDING)))
+    def _stored(self) -> Iterator[StoredJob]:
+        for job_id in self._ids()[-MAX_RECORDS:]:
+            stored = self.load(job_id)
+            if stored is not None:
+                yield replace(stored, is_held=is_locked(self._file(job_id, LOCK_ENDING)))
 
     def _ids(self) -> list[str]:
         try:
             with os.scandir(self._folder) as entries:
-                names = [entry.name for entry in islice(entries, MOST_ENTRIES)]
+                names = [entry.name for entry in islice(entries, MAX_ENTRIES)]
         except FileNotFoundError:
             return []
         except OSError as error:
             logger.warning("The folder of downloads cannot be read: %s", error.strerror)
             return []
-        stems = [name.removesuffix(ENDING) for name in names if name.endswith(ENDING)]
+        stems = [name.removesuffix(RECORD_ENDING) for name in names if name.endswith(RECORD_ENDING)]
         return sorted(stem for stem in stems if _ID.fullmatch(stem))
 
-    def find(self, job_id: str) -> FoundJob | None:
-        """Read one download, whoever holds it; None when there is none that can be read."""
-        path = self._file(job_id, ENDING)
+    def load(self, job_id: str) -> StoredJob | None:
+        """Return one job, whichever program holds it, or None if it cannot be read."""
+        path = self._file(job_id, RECORD_ENDING)
         try:
-            job, is_whole = from_record(json.loads(read_bounded(path, LARGEST_RECORD)))
+            job, is_whole = from_record(json.loads(read_bounded(path, MAX_RECORD_BYTES)))
             if job.id != job_id:
-                raise ValueError("of another name")  # noqa: TRY301 -- as everything that is wrong
+                raise ValueError("of another name")  # noqa: TRY301 -- as any other damage
         except FileNotFoundError:
             return None
-        except OtherVersion:
+        except UnsupportedFormat:
             logger.info("The download %s is for another version of this program", job_id)
             return None
         except (OSError, ValueError, RecursionError) as error:
             self._set_aside(path, error)
             return None
-        return FoundJob(job=job, is_whole=is_whole)
+        return StoredJob(job=job, is_whole=is_whole)
 
     def _set_aside(self, path: Path, error: Exception) -> None:
         logger.warning("The download %s cannot be read: %s", path.stem, type(error).__name__)
         if not isinstance(error, OSError):
             try:
-                path.replace(path.with_name(path.name + DAMAGED))
+                path.replace(path.with_name(path.name + DAMAGED_ENDING))
             except OSError:
                 logger.warning("It cannot be set aside either")
 
-    def keep(self, job: Job) -> None:
-        """Keep a download, whole or not at all, for its owner alone.
+    def save(self, job: Job) -> None:
+        """Store a job in one step, readable by its owner only.
 
         Raises:
-            OSError: it cannot be kept.
+            OSError: it cannot be written.
         """
-        write_private(self._file(job.id, ENDING), json.dumps(to_record(job)).encode())
+        write_private(self._file(job.id, RECORD_ENDING), json.dumps(to_record(job)).encode())
 
-    def claim(self, job_id: str) -> FileLock | None:
-        """Take a download in hand; None while another program has it.
+    def lock(self, job_id: str) -> FileLock | None:
+        """Take the lock of a job; None while another program holds it.
 
         Raises:
-            OSError: nothing can be written there.
+            OSError: the folder cannot be written to.
         """
         private_folder(self._folder)
-        return take_claim(self._file(job_id, LOCK_ENDING))
+        return acquire_lock(self._file(job_id, LOCK_ENDING))
 
     def remove(self, job_id: str) -> None:
-        """Forget a download that this program has in hand.
+        """Delete the files of a job whose lock this program holds.
 
         Raises:
-            OSError: it is still there.
+            OSError: they are still there.
         """
-        self._file(job_id, ENDING).unlink(missing_ok=True)
+        self._file(job_id, RECORD_ENDING).unlink(missing_ok=True)
         self._file(job_id, LOCK_ENDING).unlink(missing_ok=True)
 
     def _file(self, job_id: str, ending: str) -> Path:
         return self._folder / f"{job_id}{ending}"
+
+
+def recovered_job(stored: StoredJob, known: Job | None) -> Job:
+    """Return a stored job as it stands now; `known` is what this program knew of it.
+
+    A queued or running job that no program holds was interrupted, and is queued again. An address
+    that was not stored whole is taken from `known`; without it the job has failed.
+    """
+    job = replace(stored.job, is_elsewhere=stored.is_held)
+    if not stored.is_whole:
+        is_same = known is not None and same_origin(known.origin, job.origin)
+        if known is not None and is_same and known.error != ADDRESS_LOST:
+            job = replace(job, origin=known.origin)
+        elif not stored.is_held and job.state not in {"done", "cancelled"}:
+            return replace(job, state="failed", note="", error=ADDRESS_LOST)
+    if not stored.is_held and job.state in {"queued", "running"}:
+        return replace(job, state="queued", note=INTERRUPTED)
+    return job

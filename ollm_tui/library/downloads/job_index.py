@@ -1,176 +1,265 @@
-"""All downloads that are known, who has them in hand, and their files kept up to date.
+"""`JobIndex`: all known jobs, which program owns each, and the files that record them.
 
-A download is in hand of the program that holds its claim: only that one changes its file or runs
-it. What waits or runs is in hand; what is paused or has ended is nobody's.
+A job is owned by the program that holds its lock: only that one writes its file or runs it. Queued
+and running jobs are owned; paused and ended ones are free.
 """
 
 import logging
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final, Self
 
 import anyio
 import anyio.to_thread
 
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.file_lock import FileLock
-from ollm_tui.library.downloads.job import Job, Origin
-from ollm_tui.library.downloads.job_folder import FoundJob, JobFolder
-from ollm_tui.library.downloads.origin_record import same
-from ollm_tui.library.downloads.recovery import as_seen
-from ollm_tui.library.downloads.watching import Watchers
+from ollm_tui.library.downloads.job import Job, JobEvent, Origin
+from ollm_tui.library.downloads.job_folder import JobFolder, StoredJob, recovered_job
+from ollm_tui.library.downloads.job_record import same_origin
+from ollm_tui.library.downloads.job_run import JobRun
+from ollm_tui.library.downloads.locks import FileLock
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 KEPT_S: Final = 7 * 24 * 3600.0
-"""How long what is done or cancelled is listed unless it is dismissed."""
-_TRIES: Final = 20
-_BETWEEN_S: Final = 0.005
-"""Somebody who only looks whether a download is in hand holds its lock for a moment."""
-
+"""How long done and cancelled jobs stay listed unless they are dismissed."""
+_LOCK_TRIES: Final = 20
+_BETWEEN_TRIES_S: Final = 0.005
+"""A program that only tests whether a job is locked holds its lock for a moment."""
 _OVER: Final = frozenset({"done", "cancelled"})
+
 logger = logging.getLogger(__name__)
 
 
-class JobIndex:
-    """The downloads by id; `arrived` is told of each that is done, here or elsewhere."""
+class Watcher(AsyncIterator[Job]):
+    """One reader of changes; a newer state of a job replaces the one that was not read yet."""
 
-    def __init__(self, folder: JobFolder, arrived: Callable[[Job], None]) -> None:
+    def __init__(self) -> None:
+        self._unread: dict[str, Job] = {}
+        self._changed = anyio.Event()
+        self._is_over = False
+
+    def put(self, job: Job) -> None:
+        """Queue a job; one that is queued already keeps its place."""
+        self._unread[job.id] = job
+        self._changed.set()
+
+    def end(self) -> None:
+        """Stop the iteration once everything queued was read."""
+        self._is_over = True
+        self._changed.set()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Job:
+        while not self._unread:
+            if self._is_over:
+                raise StopAsyncIteration
+            self._changed = anyio.Event()
+            await self._changed.wait()
+        return self._unread.pop(next(iter(self._unread)))
+
+
+class Watchers:
+    """All readers of changes."""
+
+    def __init__(self) -> None:
+        self._all: list[Watcher] = []
+        self._is_over = False
+
+    def __bool__(self) -> bool:
+        return bool(self._all)
+
+    def put(self, job: Job) -> None:
+        """Queue a job for every reader."""
+        for watcher in self._all:
+            watcher.put(job)
+
+    def end(self) -> None:
+        """End every reader, also those that subscribe later."""
+        self._is_over = True
+        for watcher in self._all:
+            watcher.end()
+
+    @contextmanager
+    def subscribed(self) -> Iterator[Watcher]:
+        """Yield a reader that receives changes within the block."""
+        watcher = Watcher()
+        if self._is_over:
+            watcher.end()
+        self._all.append(watcher)
+        try:
+            yield watcher
+        finally:
+            self._all.remove(watcher)
+
+
+@dataclass(slots=True, eq=False)
+class JobEntry:
+    """A job, and what this program has of it."""
+
+    job: Job
+    is_stored: bool = False
+    """Whether it has a file."""
+    is_owned: bool = False
+    """Whether this program owns it."""
+    file_lock: FileLock | None = None
+    """Shows that to other programs; None also where the folder cannot be written."""
+    mutex: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held by one operation at a time."""
+    run: JobRun | None = None
+    """The current run."""
+    wanted: JobEvent = "interrupt"
+    """The event that applies once the run has stopped."""
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether its file is newer than what this program knows: nothing here changes it."""
+        return self.is_stored and not self.is_owned and not self.mutex.locked()
+
+
+class JobIndex:
+    """The jobs by id; `on_done` is called for each that gets done, in this program or another."""
+
+    def __init__(self, folder: JobFolder, on_done: Callable[[Job], None]) -> None:
         self._folder = folder
-        self._arrived = arrived
-        self._entries: dict[str, Entry] = {}
-        self._looking = anyio.Lock()
+        self._on_done = on_done
+        self._entries: dict[str, JobEntry] = {}
+        self._refreshing = anyio.Lock()
         self.watchers = Watchers()
 
-    def entries(self) -> list[Entry]:
-        """Give all, the oldest first."""
+    def entries(self) -> list[JobEntry]:
+        """Return all entries, the oldest first."""
         return sorted(self._entries.values(), key=lambda entry: entry.job.id)
 
-    def get(self, job_id: str) -> Entry | None:
-        """Give one; None when there is none of this id any more."""
+    def get(self, job_id: str) -> JobEntry | None:
+        """Return the entry of an id, or None if it does not exist any more."""
         return self._entries.get(job_id)
 
-    def known(self, origin: Origin) -> Entry | None:
-        """Give the download of the same that is not done with, if there is one."""
-        alike = (entry for entry in self.entries() if same(entry.job.origin, origin))
+    def active(self, origin: Origin) -> JobEntry | None:
+        """Return the oldest job of the same origin that is neither done nor cancelled."""
+        alike = (entry for entry in self.entries() if same_origin(entry.job.origin, origin))
         return next((entry for entry in alike if entry.job.state not in _OVER), None)
 
-    def earlier(self, origin: Origin) -> list[Entry]:
-        """Give the downloads of the same that are over and done with."""
+    def over(self, origin: Origin) -> list[JobEntry]:
+        """Return the jobs of the same origin that are done or cancelled."""
         return [
             entry
             for entry in self.entries()
-            if entry.job.state in _OVER and same(entry.job.origin, origin)
+            if entry.job.state in _OVER and same_origin(entry.job.origin, origin)
         ]
 
-    def put(self, job: Job) -> Entry:
-        """Enter one that was not known."""
-        entry = self._entries[job.id] = Entry(job)
+    def add(self, job: Job) -> JobEntry:
+        """Add a new job."""
+        entry = self._entries[job.id] = JobEntry(job)
         self.watchers.put(job)
         return entry
 
-    def show(self, entry: Entry, job: Job) -> None:
-        """Have everybody see how it stands now."""
+    def update(self, entry: JobEntry, job: Job) -> None:
+        """Replace the job of an entry and notify the watchers."""
         is_new = job.state == "done" and entry.job.state != "done"
         entry.job = job
         self.watchers.put(job)
         if is_new:
             try:
-                self._arrived(job)
+                self._on_done(job)
             except Exception:
                 logger.exception("A finished download could not be made known")
 
-    async def keep(self, job: Job) -> None:
-        """Write it to its file; a failure is logged: the download itself can go on."""
+    async def store(self, job: Job) -> None:
+        """Write a job to its file; a failure is logged, as the download itself can go on."""
         try:
-            await anyio.to_thread.run_sync(self._folder.keep, job)
+            await anyio.to_thread.run_sync(self._folder.save, job)
         except OSError as error:
             logger.warning("The download %s could not be kept: %s", job.id, error.strerror)
         else:
             if (entry := self._entries.get(job.id)) is not None:
-                entry.is_kept = True
+                entry.is_stored = True
 
-    async def forget(self, entry: Entry) -> None:
-        """Take one that is in hand off the list."""
+    async def remove(self, entry: JobEntry) -> None:
+        """Delete an owned job with its file."""
         try:
             await anyio.to_thread.run_sync(self._folder.remove, entry.job.id)
         except OSError as error:
             logger.warning("The download %s could not be removed: %s", entry.job.id, error.strerror)
         self._drop(entry)
 
-    async def take_in_hand(self, entry: Entry) -> None:
-        """Claim one for this program, and see how it stands; it may be gone then.
+    async def acquire(self, entry: JobEntry) -> None:
+        """Own a job and bring it up to date with its file; it is dropped if the file is gone.
 
         Raises:
-            AIError: CONFLICT, another running program has it.
+            AIError: CONFLICT, another running program owns it.
         """
         if entry.is_owned:
             return
         before = entry.job
         try:
-            claim = await self._claim(entry.job.id)
+            file_lock = await self._lock(entry.job.id)
         except OSError as error:
             logger.warning("Downloads cannot be kept: %s", error.strerror)
             entry.is_owned = True
             return
-        if claim is None:
-            self.show(entry, replace(entry.job, is_elsewhere=True))
+        if file_lock is None:
+            self.update(entry, replace(entry.job, is_elsewhere=True))
             raise _elsewhere(entry.job)
-        entry.claim, entry.is_owned = claim, True
-        if not entry.is_kept:
+        entry.file_lock, entry.is_owned = file_lock, True
+        if not entry.is_stored:
             return
-        found = await anyio.to_thread.run_sync(self._folder.find, entry.job.id)
-        if found is None:
+        stored = await anyio.to_thread.run_sync(self._folder.load, entry.job.id)
+        if stored is None:
             self._drop(entry)
-        elif entry.job is before and (job := as_seen(found, before)) != before:
-            self.show(entry, job)
+        elif entry.job is before and (job := recovered_job(stored, before)) != before:
+            self.update(entry, job)
 
-    async def _claim(self, job_id: str) -> FileLock | None:
-        for _ in range(_TRIES):
-            claim = self._folder.claim(job_id)
-            if claim is not None:
-                return claim
-            await anyio.sleep(_BETWEEN_S)
+    async def _lock(self, job_id: str) -> FileLock | None:
+        for _ in range(_LOCK_TRIES):
+            file_lock = self._folder.lock(job_id)
+            if file_lock is not None:
+                return file_lock
+            await anyio.sleep(_BETWEEN_TRIES_S)
         return None
 
-    def let_go(self, entry: Entry) -> None:
-        """Give one back, so that any program can take it."""
-        if entry.claim is not None:
-            entry.claim.release()
-        entry.claim, entry.is_owned = None, False
+    def release(self, entry: JobEntry) -> None:
+        """Give up a job, so that any program can own it."""
+        if entry.file_lock is not None:
+            entry.file_lock.release()
+        entry.file_lock, entry.is_owned = None, False
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: JobEntry) -> None:
         self._entries.pop(entry.job.id, None)
-        self.let_go(entry)
+        self.release(entry)
 
-    async def look(self) -> None:
-        """See what other programs have done, and what ended programs have left."""
-        async with self._looking:
+    async def refresh(self) -> None:
+        """Read the folder: what other programs have changed, and what ended ones have left."""
+        async with self._refreshing:
             before = {entry.job.id: entry.job for entry in self.entries()}
-            found = await anyio.to_thread.run_sync(self._folder.all)
-            there = {one.job.id for one in found}
+            stored_jobs = await anyio.to_thread.run_sync(self._folder.load_all)
+            stored_ids = {stored.job.id for stored in stored_jobs}
             for entry in self.entries():
-                if entry.job.id in before and entry.job.id not in there and entry.is_left:
+                is_gone = entry.job.id in before and entry.job.id not in stored_ids
+                if is_gone and entry.is_followed:
                     self._drop(entry)
-            for one in found:
-                self._see(one, before.get(one.job.id))
+            for stored in stored_jobs:
+                self._take(stored, before.get(stored.job.id))
 
-    def _see(self, found: FoundJob, before: Job | None) -> None:
-        entry = self._entries.get(found.job.id)
+    def _take(self, stored: StoredJob, before: Job | None) -> None:
+        entry = self._entries.get(stored.job.id)
         if entry is None:
-            if before is None:  # else it was dismissed meanwhile
-                self.put(as_seen(found, None)).is_kept = True
-        elif entry.job is before and entry.is_left and (job := as_seen(found, before)) != before:
-            self.show(entry, job)
+            if before is None:  # else it was dismissed in the meantime
+                self.add(recovered_job(stored, None)).is_stored = True
+        elif entry.job is before and entry.is_followed:
+            job = recovered_job(stored, before)
+            if job != before:
+                self.update(entry, job)
 
-    async def clear_old(self, now: float) -> None:
-        """Forget what was done or cancelled long ago."""
+    async def remove_expired(self, now: float) -> None:
+        """Remove jobs that were done or cancelled more than KEPT_S ago."""
         for entry in self.entries():
-            is_over = entry.job.state in {"done", "cancelled"} and not entry.job.is_elsewhere
+            is_over = entry.job.state in _OVER and not entry.job.is_elsewhere
             if is_over and entry.job.changed_at + KEPT_S < now:
-                with suppress(AIError):  # another program has just taken it in hand
-                    await self.take_in_hand(entry)
-                    await self.forget(entry)
+                with suppress(AIError):  # another program has just acquired it
+                    await self.acquire(entry)
+                    await self.remove(entry)
 
 
 def _elsewhere(job: Job) -> AIError:

@@ -1,23 +1,22 @@
-"""One run of one download: its progress told a few times a second, its failure made a sentence."""
+"""One run of one job: progress reported a few times a second, a failure made a sentence."""
 
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import anyio
 
-from ollm_tui.library.downloads.downloader import Downloader, Progress
+from ollm_tui.library.downloads.downloader import Downloader, Progress, SpeedMeter
 from ollm_tui.library.downloads.job import Job, JobError
-from ollm_tui.library.downloads.pace import Pace
-from ollm_tui.library.downloads.times import Times
 from ollm_tui.protocol.errors import AIError
 
-TELL_S: Final = 0.25
-TELLS_PER_KEEP: Final = 20
-"""How far it is, is kept every five seconds, for other programs and for the next start."""
-LONGEST_NOTE: Final = 300
-WENT_WRONG: Final = JobError(
+REPORT_INTERVAL_S: Final = 0.25
+REPORTS_PER_STORE: Final = 20
+"""Progress is stored every five seconds, for other programs and for the next start."""
+MAX_NOTE_CHARS: Final = 300
+INTERNAL_ERROR: Final = JobError(
     message="The download failed because of an internal error.",
     hint="What arrived is kept. `ollm.log` in the state folder says more.",
 )
@@ -26,109 +25,124 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Clocks:
+    """Sources of time, in seconds; tests replace them."""
+
+    monotonic: Callable[[], float] = time.monotonic
+    """For speeds."""
+    now: Callable[[], float] = time.time
+    """Since 1970."""
+    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
     """How a run ended."""
 
     event: Literal["finish", "fail", "interrupt"] = "interrupt"
     """`interrupt`: it was stopped."""
-    trouble: JobError | None = None
+    error: JobError | None = None
     model: str | None = None
 
 
 class JobRun:
-    """A download while it runs; `show` gets the job as it changes, `keep` now and then."""
+    """A job while it runs; `show` is called as it changes, `store` every few seconds."""
 
     def __init__(
         self,
         job: Job,
-        work: Downloader,
-        times: Times,
+        downloader: Downloader,
+        clocks: Clocks,
         show: Callable[[Job], None],
-        keep: Callable[[Job], Awaitable[None]],
+        store: Callable[[Job], Awaitable[None]],
     ) -> None:
         self._job = job
-        self._work = work
-        self._times = times
+        self._downloader = downloader
+        self._clocks = clocks
         self._show = show
-        self._keep = keep
-        self._pace = Pace()
+        self._store = store
+        self._speed = SpeedMeter()
         self._scope = anyio.CancelScope()
         self.ended = anyio.Event()
-        """Set by who ran it, when all that follows from its end is done."""
+        """Set by the dispatcher once everything that follows from the end is done."""
 
     @property
     def job(self) -> Job:
-        """The job with all that is known by now."""
+        """The job with the newest progress."""
         return self._job
 
     def stop(self) -> None:
-        """Have it end soon."""
+        """Cancel the run; it ends soon."""
         self._scope.cancel()
 
-    async def run(self) -> Ending:
-        """Do the work; whatever it raises is its failure."""
-        ending = Ending()
+    async def run(self) -> Outcome:
+        """Download, and return how that ended; an error becomes the outcome `fail`."""
+        outcome = Outcome()
         with self._scope:
-            async with anyio.create_task_group() as beside:
-                beside.start_soon(self._tell)
-                ending = await self._result()
-                beside.cancel_scope.cancel()
-        return ending
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._report_regularly)
+                outcome = await self._outcome()
+                group.cancel_scope.cancel()
+        return outcome
 
-    async def _result(self) -> Ending:
+    async def _outcome(self) -> Outcome:
         try:
-            model = await self._work.run(self._report)
+            model = await self._downloader.run(self._take)
         except AIError as error:
-            return Ending(event="fail", trouble=trouble_of(error))
+            return Outcome(event="fail", error=job_error(error))
         except OSError as error:
             logger.warning("The download %s failed: %s", self._job.id, type(error).__name__)
-            said = error.strerror or type(error).__name__
-            return Ending(event="fail", trouble=JobError(message=f"The download failed: {said}."))
+            reason = error.strerror or type(error).__name__
+            message = f"The download failed: {reason}."
+            return Outcome(event="fail", error=JobError(message=message))
         except Exception as error:
-            told = _told(error)
-            if told is None:
+            inner = _inner_error(error)
+            if inner is None:
                 logger.exception("The download %s failed unexpectedly", self._job.id)
-            return Ending(event="fail", trouble=WENT_WRONG if told is None else trouble_of(told))
-        return Ending(event="finish", model=model)
+            return Outcome(
+                event="fail", error=INTERNAL_ERROR if inner is None else job_error(inner)
+            )
+        return Outcome(event="finish", model=model)
 
-    def _report(self, progress: Progress) -> None:
-        if progress.has_leapt or progress.completed < self._job.completed:
-            self._pace.clear()
-        self._pace.note(self._times.clock(), progress.completed)
+    def _take(self, progress: Progress) -> None:
+        if progress.is_jump or progress.completed < self._job.completed:
+            self._speed.clear()
+        self._speed.sample(self._clocks.monotonic(), progress.completed)
         self._job = replace(
             self._job,
             completed=progress.completed,
             total=progress.total,
-            note=progress.note[:LONGEST_NOTE],
+            note=progress.note[:MAX_NOTE_CHARS],
         )
 
-    async def _tell(self) -> None:
-        shown, tells = self._job, 0
+    async def _report_regularly(self) -> None:
+        shown, reports = self._job, 0
         while True:
-            await self._times.sleep(TELL_S)
-            tells += 1
-            self._pace.note(self._times.clock(), self._job.completed)  # it may stand still
+            await self._clocks.sleep(REPORT_INTERVAL_S)
+            reports += 1
+            # sampled also without progress: the speed drops while nothing arrives
+            self._speed.sample(self._clocks.monotonic(), self._job.completed)
             rest = (self._job.total or 0) - self._job.completed
             self._job = replace(
                 self._job,
-                bytes_per_s=self._pace.bytes_per_s,
-                seconds_left=self._pace.seconds_left(rest) if self._job.total else None,
+                bytes_per_s=self._speed.bytes_per_s,
+                seconds_left=self._speed.seconds_left(rest) if self._job.total else None,
             )
             if self._job != shown:
                 shown = self._job
                 self._show(shown)
-            if tells % TELLS_PER_KEEP == 0:
-                await self._keep(self._job)
+            if reports % REPORTS_PER_STORE == 0:
+                await self._store(self._job)
 
 
-def trouble_of(error: AIError) -> JobError:
-    """Give what a person reads of an error."""
+def job_error(error: AIError) -> JobError:
+    """Return the message and hint of an error."""
     return JobError(message=error.message, hint=error.hint)
 
 
-def _told(error: BaseException) -> AIError | None:
-    """Find the error that was meant for a person in a group of a task group's."""
+def _inner_error(error: BaseException) -> AIError | None:
+    """Return the first AIError in a possibly nested exception group."""
     if isinstance(error, AIError):
         return error
-    inner = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
-    return next((found for one in inner if (found := _told(one)) is not None), None)
+    group = error.exceptions if isinstance(error, BaseExceptionGroup) else ()
+    return next((inner for one in group if (inner := _inner_error(one)) is not None), None)

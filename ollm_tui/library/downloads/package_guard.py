@@ -1,8 +1,8 @@
-"""Runs a program that must not outlive the one that wanted it, however that one ends.
+"""Runs a command that must not outlive the program that started it, however that one ends.
 
-Run as a file, in a session of its own, with the command as arguments. Its standard input stays
-open as long as somebody wants the command; at its end, which a killed program brings about too,
-the whole session is ended. It needs the standard library only.
+A script rather than a module: run it in a session of its own, with the command as arguments. Its
+standard input stays open as long as the command is wanted; when it closes, also because the program
+was killed, the whole session is killed. It needs the standard library only.
 """
 
 import os
@@ -13,8 +13,8 @@ import threading
 
 
 def main() -> None:
-    """Run the command, and leave with its code."""
-    threading.Thread(target=_end_with_the_owner, daemon=True).start()
+    """Run the command, and exit with its code."""
+    threading.Thread(target=_end_with_owner, daemon=True).start()
     try:
         code = subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL)
     except OSError as error:
@@ -24,10 +24,10 @@ def main() -> None:
     os._exit(code if code >= 0 else 128 - code)  # the thread still reads
 
 
-def _end_with_the_owner() -> None:
+def _end_with_owner() -> None:
     while os.read(0, 1024):
         pass
-    if os.getpgrp() == os.getpid():  # else the group is somebody else's
+    if os.getpgrp() == os.getpid():  # else the group is not ours
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)
 

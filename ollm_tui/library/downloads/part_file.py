@@ -1,40 +1,146 @@
-"""A file that is coming: the bytes beside their target, and what is written down about them.
+"""A partly downloaded file: its bytes, their checksum, and the state recorded beside them.
 
-The order keeps it trustworthy whenever the program or the machine ends: bytes are forced to the
-disk first, then the state says so; whatever lies behind the offset of the state is thrown away. At
-the end the file is forced to the disk, gets its name in one step, and then the state goes.
+The order of writes keeps it consistent whenever the program or the machine stops: bytes are synced
+first, then the state is written; bytes behind the state's offset are discarded. At the end the file
+is synced, renamed in one step, and the state is removed.
 """
 
+import hashlib
+import json
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.regular_file import open_regular
-from ollm_tui.library.downloads.part_state import (
-    PartState,
-    load_state,
-    new_state_path,
-    save_state,
-)
-from ollm_tui.library.downloads.running_sum import RunningSum
-from ollm_tui.library.downloads.sole_writer import sole_writer
+from ollm_tui.config.private_file import write_private
+from ollm_tui.config.regular_file import open_regular, read_bounded
+from ollm_tui.library.downloads.locks import exclusive_writer
+from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
+VERSION: Final = 1
+MAX_STATE_BYTES: Final = 64 * 1024
+SLICE_BYTES: Final = 8 * 1024 * 1024
+_PIECE_BYTES: Final = 1024 * 1024
 Write: TypeAlias = Callable[[int, memoryview, int], int]
-"""As `os.pwrite`: a descriptor, what to write, and where."""
-MOST_UNSAVED_BYTES: Final = 6 * 1024 * 1024
-LEAST_UNSAVED_BYTES: Final = 16 * 1024
-UNSAVED_PART: Final = 40
-"""A kill may cost one part in so many of a file, within the two bounds above."""
+"""Like `os.pwrite`: descriptor, data, offset."""
+MAX_UNSYNCED_BYTES: Final = 6 * 1024 * 1024
+MIN_UNSYNCED_BYTES: Final = 16 * 1024
+UNSYNCED_SHARE: Final = 40
+"""A kill loses at most one in so many bytes of a file, within the two bounds above."""
 _PRIVATE: Final = 0o600
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartState:
+    """What is recorded about a partly downloaded file: enough to resume it, and no secret."""
+
+    url: str
+    """Without name, password and query."""
+    etag: str | None = None
+    """A strong ETag; None if the server sent none."""
+    size: int | None = None
+    sha256: str | None = None
+    done: int = 0
+    """Bytes that are synced to the disk; whatever follows them is discarded."""
+
+
+def load_state(path: Path) -> PartState | None:
+    """Read a state from disk; None if there is none that can be trusted."""
+    try:
+        return _state(read_bounded(path, MAX_STATE_BYTES, follows_links=False))
+    except (OSError, ValueError):
+        return None
+
+
+def save_state(path: Path, state: PartState) -> None:
+    """Write a state in one step: the file holds the old or the new one, never a part of either.
+
+    Raises:
+        OSError: it cannot be written; the old state is still there.
+    """
+    data = json.dumps({"version": VERSION} | asdict(state)).encode()
+    # A kill leaves the new file under a known name, which is removed with the rest.
+    write_private(path, data, by_way_of=new_state_path(path), lasting=False)
+
+
+def new_state_path(path: Path) -> Path:
+    """Return where the next state is written before it replaces the current one."""
+    return path.with_name(path.name + ".new")
+
+
+def _state(text: bytes) -> PartState | None:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        return None
+    fields: JsonMapping = value
+    url, done = fields.get("url"), _count(fields.get("done"))
+    size = _count(fields.get("size"))
+    if not isinstance(url, str) or done is None or (size is not None and done > size):
+        return None
+    return PartState(
+        url=url,
+        etag=_text(fields.get("etag")),
+        size=size,
+        sha256=_text(fields.get("sha256")),
+        done=done,
+    )
+
+
+def _count(value: JsonValue) -> int | None:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return int(value) if is_count and isinstance(value, int) else None
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+class RunningHash:
+    """The SHA-256 of the first `covered` bytes of a file that is being written."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self.covered = 0
+
+    def update(self, data: bytes, at: int) -> None:
+        """Hash bytes written at `at`; ignored unless all bytes before them are covered."""
+        if at == self.covered:
+            self._hash.update(data)
+            self.covered += len(data)
+
+    def truncate(self, length: int) -> None:
+        """Follow a truncation of the file; if covered bytes are gone, hashing starts over."""
+        if length < self.covered:
+            self._hash, self.covered = hashlib.sha256(), 0
+
+    def catch_up(self, descriptor: int, length: int) -> bool:
+        """Read up to SLICE_BYTES that are not covered; return whether `length` bytes are covered.
+
+        Raises:
+            OSError: the file cannot be read, or is shorter.
+        """
+        end = min(length, self.covered + SLICE_BYTES)
+        while self.covered < end:
+            piece = os.pread(descriptor, min(_PIECE_BYTES, end - self.covered), self.covered)
+            if not piece:
+                raise OSError("the file has become shorter")
+            self.update(piece, self.covered)
+        return self.covered >= length
+
+    def hexdigest(self) -> str:
+        """Return the digest of the covered bytes."""
+        return self._hash.hexdigest()
+
+
 class PartFile:
-    """The file of one target while this program is its only writer; every call touches the disk."""
+    """The partial file of one target, while this program is its only writer; every call blocks."""
 
     def __init__(self, target: Path, descriptor: int, write: Write) -> None:
         self._target = target
@@ -42,52 +148,52 @@ class PartFile:
         self._write = write
         self._synced = 0
         self.written = 0
-        """Where the next byte goes."""
-        self.sum = RunningSum()
+        """The offset of the next byte."""
+        self.hash = RunningHash()
         self.state = self._trusted()
         if self.state is not None:
             self.written = self._synced = self.state.done
 
     def begin(self, state: PartState, start: int) -> None:
-        """Go on with a body that begins at `start`; what lies behind it is thrown away."""
+        """Continue with a body that begins at `start`; whatever lies behind it is discarded."""
         os.ftruncate(self._descriptor, start)
-        self.sum.cut(start)
+        self.hash.truncate(start)
         self.written, self._synced = start, min(self._synced, start)
         self._save(state)
 
     def write(self, pieces: Sequence[bytes]) -> None:
-        """Write what has come, and force it to the disk when enough has gathered."""
+        """Write pieces, and sync the file whenever enough is unsynced."""
         for piece in pieces:
-            left, place = memoryview(piece), self.written
+            left, offset = memoryview(piece), self.written
             while left:
-                count = self._write(self._descriptor, left, place)
-                left, place = left[count:], place + count
-            self.sum.add(piece, self.written)
-            self.written = place
-        if self.written - self._synced >= self.unsaved_bytes():
-            self.settle()
+                count = self._write(self._descriptor, left, offset)
+                left, offset = left[count:], offset + count
+            self.hash.update(piece, self.written)
+            self.written = offset
+        if self.written - self._synced >= self.max_unsynced_bytes():
+            self.sync()
 
-    def settle(self) -> None:
-        """Make everything that was written count."""
+    def sync(self) -> None:
+        """Sync everything written so far and record it."""
         if self.state is None or self.written == self._synced:
             return
         os.fsync(self._descriptor)
-        self._named()
+        self._check_name()
         self._synced = self.written
         self._save(self.state)
 
-    def read_on(self) -> bool:
-        """Read some more for the sum; gives whether it is of the whole file."""
-        return self.sum.catch_up(self._descriptor, self.written)
+    def hash_more(self) -> bool:
+        """Read a slice for the checksum; return whether it covers the whole file."""
+        return self.hash.catch_up(self._descriptor, self.written)
 
     def publish(self, *, keeps_record: bool = False) -> None:
-        """Give the file its name, for good; see `came_whole` for the record.
+        """Rename the file to its target; `keeps_record` keeps the state for `matches_record`.
 
         Raises:
-            FileExistsError: another file has taken it meanwhile.
+            FileExistsError: another file has taken the name in the meantime.
         """
         os.fsync(self._descriptor)
-        self._named()
+        self._check_name()
         if os.path.lexists(self._target):
             raise FileExistsError("another file of that name has come meanwhile")
         if keeps_record and self.state is not None:
@@ -96,15 +202,15 @@ class PartFile:
         part_path(self._target).replace(self._target)
         sync_folder(self._target.parent)
         if not keeps_record:
-            forget_record(self._target)
+            remove_record(self._target)
 
     def close(self) -> None:
-        """Let go of the file; one of which nothing has come is removed."""
+        """Close the file; an empty one is deleted."""
         try:
             if os.fstat(self._descriptor).st_size == 0:
                 with suppress(OSError):
-                    self._named()
-                    remove_rest(self._target, has_record=came_whole(self._target))
+                    self._check_name()
+                    remove_leftovers(self._target, has_record=matches_record(self._target))
         finally:
             os.close(self._descriptor)
 
@@ -113,99 +219,99 @@ class PartFile:
         is_there = state is not None and os.fstat(self._descriptor).st_size >= state.done
         return state if is_there else None
 
-    def unsaved_bytes(self) -> int:
-        """Give how much may be written before it is forced to the disk."""
+    def max_unsynced_bytes(self) -> int:
+        """Return how many bytes may be written before they are synced."""
         size = self.state.size if self.state is not None else None
         known = self.written if size is None else size
-        return max(LEAST_UNSAVED_BYTES, min(MOST_UNSAVED_BYTES, known // UNSAVED_PART))
+        return max(MIN_UNSYNCED_BYTES, min(MAX_UNSYNCED_BYTES, known // UNSYNCED_SHARE))
 
     def _save(self, state: PartState) -> None:
         self.state = replace(state, done=self._synced)
         save_state(state_path(self._target), self.state)
 
-    def _named(self) -> None:
-        """Make sure that the name still means this file.
+    def _check_name(self) -> None:
+        """Check that the name still leads to this file.
 
         Raises:
-            FileNotFoundError: somebody has removed it, or put another one there.
+            FileNotFoundError: it was removed or replaced.
         """
-        found = part_path(self._target).lstat()
-        if not os.path.samestat(found, os.fstat(self._descriptor)):
+        named = part_path(self._target).lstat()
+        if not os.path.samestat(named, os.fstat(self._descriptor)):
             raise FileNotFoundError("it was replaced while it came")
 
 
 def part_path(target: Path) -> Path:
-    """Give where the bytes of a file lie while it comes."""
+    """Return where the bytes of a file lie while it is downloaded."""
     return target.with_name(target.name + ".part")
 
 
 def state_path(target: Path) -> Path:
-    """Give where it is written down how far it is."""
+    """Return where the state of a partial file is recorded."""
     return target.with_name(target.name + ".part.json")
 
 
 @contextmanager
-def sole_part(target: Path) -> Iterator[None]:
-    """Be the only one that works at what comes for `target`; its folder is made.
+def exclusive_part(target: Path) -> Iterator[None]:
+    """Be the only writer of the partial file of `target`; its folder is created.
 
     Raises:
-        AIError: CONFLICT when another instance is at it.
+        AIError: CONFLICT when another instance is downloading it.
         OSError: the folder cannot be written to.
     """
     private_folder(target.parent)
-    with sole_writer(target.with_name(target.name + ".part.lock"), target.name):
+    with exclusive_writer(target.with_name(target.name + ".part.lock"), target.name):
         yield
 
 
 def open_part(target: Path, write: Write) -> PartFile:
-    """Open what has come, or begin; only inside `sole_part`.
+    """Open or create a partial file; only inside `exclusive_part`.
 
     Raises:
-        OSError: it cannot be opened, or something that is no file lies in its place.
+        OSError: it cannot be opened, or is not a regular file.
     """
     descriptor = open_regular(part_path(target), os.O_RDWR | os.O_CREAT, follows_links=False)
     try:
-        os.fchmod(descriptor, _PRIVATE)  # the mask may have taken more than it should
+        os.fchmod(descriptor, _PRIVATE)  # the umask may have cleared more than it should
         return PartFile(target, descriptor, write)
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def remove(target: Path) -> None:
-    """Remove what has come of a file and what was written down about it."""
+def remove_part(target: Path) -> None:
+    """Delete a partial file and its state."""
     part_path(target).unlink(missing_ok=True)
     state_path(target).unlink(missing_ok=True)
     new_state_path(state_path(target)).unlink(missing_ok=True)
 
 
-def remove_rest(target: Path, *, has_record: bool) -> None:
-    """Remove what is of no use any more; the record of a whole file is its giver's to forget."""
+def remove_leftovers(target: Path, *, has_record: bool) -> None:
+    """Delete a partial file, and its state unless that is the record of the whole file."""
     if has_record:
         part_path(target).unlink(missing_ok=True)
     else:
-        remove(target)
+        remove_part(target)
 
 
-def came_whole(target: Path) -> bool:
-    """Whether the file that is there is the very one whose record was kept when it came."""
+def matches_record(target: Path) -> bool:
+    """Whether `target` is the very file whose record was kept when it was published."""
     state = load_state(state_path(target))
     try:
-        found = target.lstat()
+        status = target.lstat()
         rest = part_path(target).lstat().st_size if os.path.lexists(part_path(target)) else 0
     except OSError:
         return False
-    is_that = state is not None and found.st_size == state.done == state.size
-    return is_that and not rest and stat.S_ISREG(found.st_mode)
+    is_same = state is not None and status.st_size == state.done == state.size
+    return is_same and not rest and stat.S_ISREG(status.st_mode)
 
 
-def forget_record(target: Path) -> None:
-    """Take away what was written down about a file that is whole."""
+def remove_record(target: Path) -> None:
+    """Delete the record of a complete file."""
     state_path(target).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a power cut."""
+    """Sync a folder, so that names in it survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -213,12 +319,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def recorded(target: Path) -> int:
-    """Give how many bytes there are that can be gone on after."""
+def resumable_bytes(target: Path) -> int:
+    """Return how many bytes of a partial file can be resumed after; 0 if none."""
     state = load_state(state_path(target))
     try:
-        found = part_path(target).lstat()
+        status = part_path(target).lstat()
     except OSError:
         return 0
-    is_there = state is not None and stat.S_ISREG(found.st_mode) and found.st_size >= state.done
+    is_there = state is not None and stat.S_ISREG(status.st_mode) and status.st_size >= state.done
     return state.done if state is not None and is_there else 0

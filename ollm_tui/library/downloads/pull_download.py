@@ -1,36 +1,37 @@
-"""A model that a provider's server fetches itself."""
+"""A model that a provider's server pulls itself, and the progress of that pull as a total."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ollm_tui.library.downloads.downloader import Progress, Report
+from ollm_tui.library.downloads.downloader import Progress, Report, SpeedMeter
 from ollm_tui.library.downloads.job import ProviderPull
-from ollm_tui.library.downloads.pull_sum import PullSum
 from ollm_tui.protocol.model import ModelRef, PullProgress
 
-GOES_ON: Final = "the server may continue"
+MAX_LAYERS = 10_000
+"""No model has more layers; further ones are not counted."""
+MAY_CONTINUE: Final = "the server may continue"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Puller:
-    """A provider that fetches models."""
+    """A provider that pulls models."""
 
     name: str
-    """The provider's own, whatever alias it was asked by."""
+    """The provider's own name, not an alias."""
     pulling: Callable[[str], AbstractAsyncContextManager[AsyncIterator[PullProgress]]]
-    """Has a model fetched; leaving the block, by any road, has stopped looking on."""
-    goes_on: bool
-    """Whether the server goes on when nobody looks."""
+    """Pulls a model and yields its progress; leaving the block, by any road, stops watching."""
+    continues_alone: bool
+    """Whether the server continues when nothing watches."""
 
 
 PullerFor: TypeAlias = Callable[[str], Awaitable[Puller]]
-"""Gives what fetches for a provider; raises an AIError where nothing does."""
+"""Returns the puller of a provider; raises AIError if it cannot pull."""
 
 
 class PullDownload:
-    """Work for `ProviderPull`; the server keeps what has come, and nothing is removed there."""
+    """Watches a `ProviderPull`; the server keeps what arrived, and nothing is deleted there."""
 
     def __init__(
         self, origin: ProviderPull, puller_for: PullerFor, clock: Callable[[], float]
@@ -38,34 +39,119 @@ class PullDownload:
         self._origin = origin
         self._puller_for = puller_for
         self._clock = clock
-        self.parting = ""
+        self.pause_note = ""
 
     async def title(self) -> str:
-        """Give the model's name at its provider.
+        """Return the model's name at its provider.
 
         Raises:
-            AIError: there is no such provider, or it cannot pull.
+            AIError: the provider does not exist, or cannot pull.
         """
         await self._puller_for(self._origin.provider)
         return self._origin.model
 
     async def run(self, report: Report) -> str | None:
-        """Look on until the server has it; it goes on where an earlier pull stopped."""
+        """Watch until the server has the model; it resumes an earlier pull."""
         puller = await self._puller_for(self._origin.provider)
-        self.parting = GOES_ON if puller.goes_on else ""
-        whole = PullSum(self._clock)
+        self.pause_note = MAY_CONTINUE if puller.continues_alone else ""
+        total = PullSum(self._clock)
         async with puller.pulling(self._origin.model) as steps:
             async for step in steps:
-                whole.add(step)
+                total.add(step)
                 report(
                     Progress(
-                        completed=whole.completed,
-                        total=whole.total,
+                        completed=total.completed,
+                        total=total.total,
                         note=step.status,
-                        has_leapt=whole.has_leapt,
+                        is_jump=total.is_jump,
                     )
                 )
         return str(ModelRef(puller.name, self._origin.model))
 
     async def discard(self) -> None:
-        """Nothing: what has come is the server's."""
+        """A no-op: what arrived is the server's."""
+
+
+class PullSum:
+    """Sums up the progress lines of a pull; nothing decreases before `success`.
+
+    Lines after `success` are of the next server of a pool, and start over. `clock` returns seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.status = ""
+        """What the server is doing, in its own words."""
+        self.fraction: float | None = None
+        """From 0 to 1; None while no size is known."""
+        self.is_jump = False
+        """Whether the last line counts bytes that were present before."""
+        self._clock = clock
+        self._is_over = False
+        self._layers: dict[str, tuple[int, int]] = {}
+        self._completed = self._total = 0
+        self._speed = SpeedMeter()
+
+    @property
+    def completed(self) -> int:
+        """Bytes present."""
+        return self._completed
+
+    @property
+    def total(self) -> int | None:
+        """Bytes of all layers named so far; None while no size is known."""
+        return self._total or None
+
+    @property
+    def bytes_per_s(self) -> float | None:
+        """The current speed; None while it is unknown."""
+        return self._speed.bytes_per_s
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long the rest takes at this speed; None while it is unknown."""
+        return self._speed.seconds_left(self._total - self._completed)
+
+    def add(self, progress: PullProgress) -> None:
+        """Add one progress line."""
+        if self._is_over:
+            self._start_over()
+        self.status = progress.status
+        self.is_jump = False
+        self._is_over = progress.status == "success"
+        if self._is_over and self._total:
+            self.fraction = 1.0
+        key = _layer_of(progress)
+        if key is None or (key not in self._layers and len(self._layers) >= MAX_LAYERS):
+            return
+        known = self._layers.get(key)
+        before = known or (0, 0)
+        completed = max(before[0], progress.completed or 0)
+        total = max(before[1], progress.total or 0)
+        total = max(total, completed) if total else 0
+        self._layers[key] = completed, total
+        self._completed += completed - before[0]
+        self._total += total - before[1]
+        self._sample(is_new=known is None or (before[0] == 0 and completed > 0))
+        if self._total:
+            share = min(1.0, self._completed / self._total)
+            self.fraction = max(self.fraction or 0.0, share)
+
+    def _start_over(self) -> None:
+        self._layers.clear()
+        self._speed.clear()
+        self._completed = self._total = 0
+        self.fraction = None
+
+    def _sample(self, *, is_new: bool) -> None:
+        """Sample the speed; what a new layer begins with was present before."""
+        self.is_jump = is_new
+        if is_new:
+            self._speed.clear()
+        self._speed.sample(self._clock(), self._completed)
+
+
+def _layer_of(progress: PullProgress) -> str | None:
+    """Return the layer that sizes are about; empty for servers that report the total."""
+    if progress.digest is None and (progress.completed is not None or progress.total is not None):
+        return ""
+    return progress.digest

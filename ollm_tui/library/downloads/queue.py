@@ -1,8 +1,8 @@
 """`DownloadQueue`: downloads one after another, a few at a time, kept across restarts.
 
-The states are in `job_states`. A deed of a person on a running download is done when what runs has
-stopped. Programs side by side see each other's downloads through the folder; each download is run
-by the one that holds its claim, and what an ended program left is anybody's.
+The states are in `job`. Pausing or cancelling a running job returns once its run has stopped.
+Programs running side by side see each other's jobs through the folder: each job is run by the
+program that holds its lock, and any program may take over what an ended one has left.
 """
 
 import logging
@@ -17,65 +17,65 @@ from typing import Final, Self
 import anyio
 
 from ollm_tui.library.downloads.dispatcher import Dispatcher
-from ollm_tui.library.downloads.downloader import WorkFor
-from ollm_tui.library.downloads.entry import Entry
-from ollm_tui.library.downloads.job import ENDED, Job, Origin
-from ollm_tui.library.downloads.job_folder import JobFolder
-from ollm_tui.library.downloads.job_index import JobIndex
-from ollm_tui.library.downloads.job_states import can
-from ollm_tui.library.downloads.origin_record import settled
-from ollm_tui.library.downloads.recovery import ADDRESS_LOST
-from ollm_tui.library.downloads.times import Times
+from ollm_tui.library.downloads.downloader import DownloaderFor
+from ollm_tui.library.downloads.job import ENDED, Job, Origin, can
+from ollm_tui.library.downloads.job_folder import ADDRESS_LOST, JobFolder
+from ollm_tui.library.downloads.job_index import JobEntry, JobIndex
+from ollm_tui.library.downloads.job_record import absolute_origin
+from ollm_tui.library.downloads.job_run import Clocks
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-LOOK_S: Final = 2.0
-"""How often a watcher's queue looks what other programs do."""
-LONGEST_TITLE: Final = 300
+REFRESH_S: Final = 2.0
+"""How often the folder is read while there are watchers."""
+MAX_TITLE_CHARS: Final = 300
 
 logger = logging.getLogger(__name__)
 
 
-def _nobody(_job: Job) -> None:
+def _ignore(_job: Job) -> None:
     pass
 
 
 class DownloadQueue:
     """The downloads of a person; use it as an async context manager.
 
-    Deeds wait until the block is entered and the folder was read. `arrived` is told of each
-    download that is done. Nothing runs that this queue was not asked for: `go_on` takes up what an
-    earlier program left.
+    Its methods wait until the block is entered and the folder was read. `on_done` is called for
+    each job that gets done. Only jobs added here run, until `take_over` is called. Pausing,
+    resuming, cancelling or dismissing a job that does not exist is a no-op.
     """
 
     def __init__(
         self,
         folder: Path,
-        work_for: WorkFor,
+        downloader_for: DownloaderFor,
         *,
         at_once: int = 2,
-        arrived: Callable[[Job], None] = _nobody,
-        times: Times | None = None,
+        on_done: Callable[[Job], None] = _ignore,
+        clocks: Clocks | None = None,
     ) -> None:
-        self._work_for = work_for
-        self._times = times or Times()
+        self._downloader_for = downloader_for
+        self._clocks = clocks or Clocks()
         self._group = anyio.create_task_group()
-        self._roster = JobIndex(JobFolder(folder), arrived)
-        self._dispatcher = Dispatcher(self._roster, self._group, work_for, at_once, self._times)
+        self._index = JobIndex(JobFolder(folder), on_done)
+        self._dispatcher = Dispatcher(
+            self._index, self._group, downloader_for, at_once, self._clocks
+        )
         self._newest = 0
         self._is_open = anyio.Event()
         self._is_over = False
         self._takes_over = False
-        self._is_looking = False
+        self._is_refreshing = False
 
     async def __aenter__(self) -> Self:
         try:
-            await self._roster.look()
-            await self._roster.clear_old(self._times.now())
+            await self._index.refresh()
+            await self._index.remove_expired(self._clocks.now())
         except Exception:
             logger.exception("Earlier downloads cannot be read")
-        await self._group.__aenter__()  # the last step: whoever is cancelled before leaves nothing
+        # The last step: nothing is left to close if this is cancelled before.
+        await self._group.__aenter__()
         self._is_open.set()
-        self._look_on()
+        self._keep_refreshed()
         return self
 
     async def __aexit__(
@@ -84,179 +84,177 @@ class DownloadQueue:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop what runs, so that the next program can go on with it."""
+        """Interrupt what runs, so that the next program can continue it."""
         self._is_over = True
         await self._dispatcher.stop_all()
-        self._roster.watchers.end()
+        self._index.watchers.end()
         self._group.cancel_scope.cancel()
         await self._group.__aexit__(None, None, None)
-        for entry in self._roster.entries():
-            self._roster.let_go(entry)
+        for entry in self._index.entries():
+            self._index.release(entry)
 
     def jobs(self) -> Sequence[Job]:
-        """Give all that is known, the oldest first."""
-        return [entry.job for entry in self._roster.entries()]
+        """Return all known jobs, the oldest first."""
+        return [entry.job for entry in self._index.entries()]
 
-    async def known(self) -> Sequence[Job]:
-        """Give what `jobs` does, as soon as the folder was read."""
+    async def loaded_jobs(self) -> Sequence[Job]:
+        """Return `jobs()` once the folder was read."""
         await self._is_open.wait()
         return self.jobs()
 
     @asynccontextmanager
     async def changes(self) -> AsyncIterator[AsyncIterator[Job]]:
-        """Give each job as it changes; see the port."""
-        with self._roster.watchers.joined() as watcher:
-            self._look_on()
+        """Yield each job as it changes, at most a few times a second each.
+
+        A slow reader gets the newest state of each job, never all states in between. A dismissed
+        job is not reported.
+        """
+        with self._index.watchers.subscribed() as watcher:
+            self._keep_refreshed()
             yield watcher
 
-    # What a person does
-
     async def add(self, origin: Origin) -> Job:
-        """Put a download at the end of the queue.
+        """Add a download at the end of the queue.
 
-        One of the same that has not ended is given; one that has failed is begun again, and one
-        that is over gives its place in the list to this one.
+        An unfinished job of the same origin is returned as it is, a failed one is started again,
+        and one that is done or cancelled is replaced.
 
         Raises:
-            AIError: it cannot be downloaded at all.
+            AIError: it cannot be downloaded: a refused name, a provider that cannot pull, ...
         """
         await self._is_open.wait()
-        origin = settled(origin)
-        title = (await self._work_for(origin).title())[:LONGEST_TITLE]
-        entry = self._roster.known(origin)
+        origin = absolute_origin(origin)
+        title = (await self._downloader_for(origin).title())[:MAX_TITLE_CHARS]
+        entry = self._index.active(origin)
         if entry is None:
-            for earlier in self._roster.earlier(origin):
-                with suppress(AIError):  # another program has it in hand
+            for earlier in self._index.over(origin):
+                with suppress(AIError):  # another program owns it
                     await self.dismiss(earlier.job.id)
-            entry = await self._added(origin, title)
+            entry = await self._add(origin, title)
         elif entry.job.state == "failed":
-            await self._begun_again(entry, origin, title)
+            await self._restart(entry, origin, title)
         else:
-            await self._take_over(entry)
+            await self._adopt(entry)
         return entry.job
 
-    async def _added(self, origin: Origin, title: str) -> Entry:
-        now = self._times.now()
+    async def _add(self, origin: Origin, title: str) -> JobEntry:
+        now = self._clocks.now()
         # The order of ids is that of the queue, also of two within a millisecond.
         self._newest = max(int(now * 1000), self._newest + 1)
         job_id = f"{self._newest:013d}-{secrets.token_hex(4)}"
-        entry = self._roster.put(Job(id=job_id, origin=origin, title=title, changed_at=now))
-        async with entry.gate:
-            await self._roster.take_in_hand(entry)
-            await self._roster.keep(entry.job)
+        entry = self._index.add(Job(id=job_id, origin=origin, title=title, changed_at=now))
+        async with entry.mutex:
+            await self._index.acquire(entry)
+            await self._index.store(entry.job)
         self._dispatcher.start_ready()
         return entry
 
-    async def _begun_again(self, entry: Entry, origin: Origin, title: str) -> None:
-        async with self._in_hand(entry.job.id) as own:
-            if own is not None and own.job.state == "failed":
-                if own.job.trouble == ADDRESS_LOST and origin == own.job.origin:
+    async def _restart(self, entry: JobEntry, origin: Origin, title: str) -> None:
+        async with self._owned(entry.job.id) as owned:
+            if owned is not None and owned.job.state == "failed":
+                if owned.job.error == ADDRESS_LOST and origin == owned.job.origin:
                     raise _address_lost()
-                own.job = replace(own.job, origin=origin, title=title)
-                await self._dispatcher.move(own, "resume")
+                owned.job = replace(owned.job, origin=origin, title=title)
+                await self._dispatcher.apply(owned, "resume")
         self._dispatcher.start_ready()
 
     async def pause(self, job_id: str) -> None:
-        """Stop one and keep what has come.
+        """Stop a job and keep what arrived; one that has ended or is paused stays as it is.
 
         Raises:
-            AIError: CONFLICT, another running program has it in hand.
+            AIError: CONFLICT, another running program owns it.
         """
-        async with self._in_hand(job_id) as entry:
+        async with self._owned(job_id) as entry:
             if entry is not None:
                 await self._dispatcher.stop(entry, "pause")
 
     async def resume(self, job_id: str) -> None:
-        """Let a paused or failed one go on where it stopped.
+        """Continue a paused or failed job where it stopped.
 
         Raises:
-            AIError: CONFLICT, as above; BAD_REQUEST, its address was not kept whole.
+            AIError: CONFLICT, as above; BAD_REQUEST, its address was not stored whole.
         """
-        async with self._in_hand(job_id) as entry:
+        async with self._owned(job_id) as entry:
             if entry is None or not can(entry.job, "resume"):
                 return
-            if entry.job.trouble == ADDRESS_LOST:
+            if entry.job.error == ADDRESS_LOST:
                 raise _address_lost()
-            await self._dispatcher.move(entry, "resume")
+            await self._dispatcher.apply(entry, "resume")
         self._dispatcher.start_ready()
 
     async def cancel(self, job_id: str) -> None:
-        """Stop one for good and remove what has come.
+        """Stop a job for good and delete what arrived; returns once that is done.
 
         Raises:
-            AIError: CONFLICT, as above, or what has come cannot be removed.
+            AIError: CONFLICT, as above, or what arrived cannot be deleted.
         """
-        async with self._in_hand(job_id) as entry:
+        async with self._owned(job_id) as entry:
             if entry is not None:
                 await self._dispatcher.stop(entry, "cancel")
 
     async def dismiss(self, job_id: str) -> None:
-        """Remove a finished download from the list; its files stay.
+        """Remove an ended job from the list; its files stay, and no change is reported.
 
         Raises:
             AIError: CONFLICT, as above.
         """
-        async with self._in_hand(job_id) as entry:
+        async with self._owned(job_id) as entry:
             if entry is not None and entry.job.state in ENDED:
-                await self._roster.forget(entry)
+                await self._index.remove(entry)
 
-    async def go_on(self) -> None:
-        """Take up what an ended program left running or waiting, from now on."""
+    async def take_over(self) -> None:
+        """Run what ended programs have left queued or running, from now on."""
         self._takes_over = True
         await self._is_open.wait()
-        await self._look()
-
-    # What they have in common
+        await self._refresh()
 
     @asynccontextmanager
-    async def _in_hand(self, job_id: str) -> AsyncIterator[Entry | None]:
+    async def _owned(self, job_id: str) -> AsyncIterator[JobEntry | None]:
         await self._is_open.wait()
-        entry = self._roster.get(job_id)
+        entry = self._index.get(job_id)
         if entry is None:
             yield None
             return
-        async with entry.gate:
+        async with entry.mutex:
             if entry.run is not None and entry.job.state != "running":
-                await entry.run.ended.wait()  # its end is being kept
-            await self._roster.take_in_hand(entry)
+                await entry.run.ended.wait()  # its end is being stored
+            await self._index.acquire(entry)
             try:
-                yield None if self._roster.get(job_id) is None else entry
+                yield None if self._index.get(job_id) is None else entry
             finally:
-                self._dispatcher.let_go_of_idle(entry)
+                self._dispatcher.release_idle(entry)
 
-    # Other programs
-
-    def _look_on(self) -> None:
-        """Look around now and then, as long as somebody watches."""
+    def _keep_refreshed(self) -> None:
+        """Read the folder regularly as long as there are watchers."""
         is_open = self._is_open.is_set() and not self._is_over
-        if is_open and self._roster.watchers and not self._is_looking:
-            self._is_looking = True
-            self._group.start_soon(self._keep_looking)
+        if is_open and self._index.watchers and not self._is_refreshing:
+            self._is_refreshing = True
+            self._group.start_soon(self._refresh_regularly)
 
-    async def _keep_looking(self) -> None:
+    async def _refresh_regularly(self) -> None:
         try:
-            while self._roster.watchers:
-                await self._look()
-                await self._times.sleep(LOOK_S)
+            while self._index.watchers:
+                await self._refresh()
+                await self._clocks.sleep(REFRESH_S)
         except Exception:
             logger.exception("The downloads of other programs cannot be followed")
         finally:
-            self._is_looking = False
+            self._is_refreshing = False
 
-    async def _look(self) -> None:
-        await self._roster.look()
+    async def _refresh(self) -> None:
+        await self._index.refresh()
         if self._takes_over:
-            for entry in self._roster.entries():
-                await self._take_over(entry)
+            for entry in self._index.entries():
+                await self._adopt(entry)
 
-    async def _take_over(self, entry: Entry) -> None:
-        """Run one that waits and that nobody has in hand."""
+    async def _adopt(self, entry: JobEntry) -> None:
+        """Run a queued job that no program owns."""
         if entry.is_owned or entry.job.is_elsewhere or entry.job.state != "queued":
             return
         try:
-            async with self._in_hand(entry.job.id) as own:
-                if own is not None and own.job.state == "queued":
-                    self._roster.show(own, replace(own.job, note=""))
+            async with self._owned(entry.job.id) as owned:
+                if owned is not None and owned.job.state == "queued":
+                    self._index.update(owned, replace(owned.job, note=""))
         except AIError:
             return  # another program was faster
         self._dispatcher.start_ready()

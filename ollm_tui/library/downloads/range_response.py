@@ -1,7 +1,7 @@
-"""What an answer to the request for a file means: go on, begin anew, or give up; pure.
+"""What the response to a range request means: continue, start over, or give up; pure.
 
-A server may lie, or have another file by now. Bytes are put together with those of an earlier
-answer only under a strong ETag that is the same, at the very place that was asked for.
+A server may lie, or have another file by now. Bytes are appended to those of an earlier response
+only under the same strong ETag, at exactly the offset that was requested.
 """
 
 import re
@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
-from ollm_tui.library.downloads.part_state import PartState
+from ollm_tui.library.downloads.part_file import PartState
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
 
 CHANGED: Final = "changed on the server, starting over"
 NO_RANGES: Final = "the server cannot resume, starting over"
-LONGEST_WAIT_S: Final = 3600.0
+MAX_WAIT_S: Final = 3600.0
 _STRONG: Final = re.compile(r'"[\x21\x23-\x7e]{1,250}"')
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
 _SUM: Final = re.compile(r"[0-9a-fA-F]{64}")
@@ -43,22 +43,22 @@ _HINTS: Final[Mapping[int, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What was asked for, and what is known of the file so far."""
+class RangeRequest:
+    """What was requested, and what is known of the file so far."""
 
     name: str
     size: int | None = None
-    """As it was listed elsewhere; what the server says has to agree."""
+    """As listed elsewhere; the server's size has to agree."""
     sha256: str | None = None
-    """As it was listed elsewhere."""
+    """As listed elsewhere."""
     offset: int = 0
     earlier: PartState | None = None
-    """What is known of the bytes before `offset`."""
+    """The recorded state of the bytes before `offset`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
-    """How the body of an answer is to be used."""
+class RangeBody:
+    """How to use the body of a response."""
 
     start: int
     size: int | None
@@ -67,78 +67,80 @@ class Body:
     note: str = ""
 
 
-class AskAnew(Exception):
-    """Nothing that has come can be gone on with; the text is what a person is told."""
+class StartOver(Exception):
+    """The partial file cannot be continued; the text is shown to the person."""
 
 
-def understand(asked: Asked, answer: Fetched) -> Body:
-    """Tell what to do with an answer.
+def interpret(request: RangeRequest, response: Fetched) -> RangeBody:
+    """Return how to use the body of a response.
 
     Raises:
-        AskAnew: the body is of no use, but one from the beginning may be.
-        AIError: the file cannot be had, or is another one than was promised.
+        StartOver: this body cannot be used, but one from the beginning may be.
+        AIError: the file cannot be downloaded, or is not the one that was listed.
     """
-    match answer.status:
+    match response.status:
         case HTTPStatus.OK:
-            body = _whole(asked, answer)
-        case HTTPStatus.PARTIAL_CONTENT if asked.offset:
-            body = _rest(asked, answer)
-        case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE if asked.offset:
-            raise AskAnew(CHANGED)
+            body = _whole(request, response)
+        case HTTPStatus.PARTIAL_CONTENT if request.offset:
+            body = _remainder(request, response)
+        case HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE if request.offset:
+            raise StartOver(CHANGED)
         case _:
-            raise _refusal(asked.name, answer)
-    if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
-        raise _unusable(asked, answer, "sent it packed, although it was asked not to")
-    if _is_page(asked.name, answer.headers):
-        raise _unusable(asked, answer, "answered with a web page instead")
+            raise _refused(request.name, response)
+    if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise _unusable(request, response, "sent it packed, although it was asked not to")
+    if _is_page(request.name, response.headers):
+        raise _unusable(request, response, "answered with a web page instead")
     return body
 
 
-def strong(etag: str | None) -> str | None:
-    """Give an ETag back if it promises the same bytes and can be sent; else None."""
+def strong_etag(etag: str | None) -> str | None:
+    """Return an ETag if it is strong and can be sent back; else None."""
     etag = (etag or "").strip()
     return etag if _STRONG.fullmatch(etag) else None
 
 
-def sum_of(text: str | None) -> str | None:
-    """Give a SHA-256 in lower case out of what names one: bare, quoted or after `sha256:`."""
+def parse_sha256(text: str | None) -> str | None:
+    """Return a SHA-256 in lower case from a bare, quoted or `sha256:` form; else None."""
     bare = (text or "").strip().removeprefix("W/").strip('"').removeprefix("sha256:")
     return bare.lower() if _SUM.fullmatch(bare) else None
 
 
-def _whole(asked: Asked, answer: Fetched) -> Body:
-    size, sha256 = _promised(asked, answer, _number(answer.headers.get("content-length")))
-    if size is None and sha256 is None and not _is_chunked(answer.headers):
+def _whole(request: RangeRequest, response: Fetched) -> RangeBody:
+    size, sha256 = _size_and_checksum(
+        request, response, _number(response.headers.get("content-length"))
+    )
+    if size is None and sha256 is None and not _is_chunked(response.headers):
         raise _unusable(
-            asked, answer, "does not say how long it is, so that nobody can tell the end"
+            request, response, "does not say how long it is, so that nobody can tell the end"
         )
-    etag = strong(answer.headers.get("etag"))
-    note = "" if asked.earlier is None else NO_RANGES if _is_same(asked, etag) else CHANGED
-    return Body(start=0, size=size, etag=etag, sha256=sha256, note=note)
+    etag = strong_etag(response.headers.get("etag"))
+    note = "" if request.earlier is None else NO_RANGES if _is_same(request, etag) else CHANGED
+    return RangeBody(start=0, size=size, etag=etag, sha256=sha256, note=note)
 
 
-def _rest(asked: Asked, answer: Fetched) -> Body:
-    headers = answer.headers
+def _remainder(request: RangeRequest, response: Fetched) -> RangeBody:
+    headers = response.headers
     named = _RANGE.fullmatch(headers.get("content-range", "").strip())
-    earlier = asked.earlier
+    earlier = request.earlier
     if named is None or earlier is None:
-        raise AskAnew(CHANGED)
+        raise StartOver(CHANGED)
     first, last = int(named[1]), int(named[2])
     total = None if named[3] == "*" else int(named[3])
     length = _number(headers.get("content-length"))
-    if first != asked.offset or last < first or length not in (None, last - first + 1):
-        raise AskAnew(CHANGED)
+    if first != request.offset or last < first or length not in (None, last - first + 1):
+        raise StartOver(CHANGED)
     if total is not None and (last >= total or earlier.size not in (None, total)):
-        raise AskAnew(CHANGED)
-    if headers.get("etag") is not None and not _is_same(asked, strong(headers["etag"])):
-        raise AskAnew(CHANGED)
-    size, sha256 = _promised(asked, answer, total)
+        raise StartOver(CHANGED)
+    if headers.get("etag") is not None and not _is_same(request, strong_etag(headers["etag"])):
+        raise StartOver(CHANGED)
+    size, sha256 = _size_and_checksum(request, response, total)
     if earlier.sha256 is not None and sha256 not in (None, earlier.sha256):
-        raise AskAnew(CHANGED)
+        raise StartOver(CHANGED)
     size = earlier.size if size is None else size
-    if size is None:  # then nobody can tell whether more has to follow
-        raise AskAnew(NO_RANGES)
-    return Body(
+    if size is None:  # then the end cannot be recognized
+        raise StartOver(NO_RANGES)
+    return RangeBody(
         start=first,
         size=size,
         etag=earlier.etag,
@@ -147,33 +149,35 @@ def _rest(asked: Asked, answer: Fetched) -> Body:
     )
 
 
-def _is_same(asked: Asked, etag: str | None) -> bool:
-    return asked.earlier is not None and etag is not None and etag == asked.earlier.etag
+def _is_same(request: RangeRequest, etag: str | None) -> bool:
+    return request.earlier is not None and etag is not None and etag == request.earlier.etag
 
 
-def _promised(asked: Asked, answer: Fetched, total: int | None) -> tuple[int | None, str | None]:
-    """Give size and sum; what the hub links to, what was listed and what comes have to agree."""
-    linked_size = _number(answer.first_headers.get("x-linked-size"))
-    linked_sum = sum_of(answer.first_headers.get("x-linked-etag"))
-    known = {size for size in (total, linked_size, asked.size) if size is not None}
+def _size_and_checksum(
+    request: RangeRequest, response: Fetched, total: int | None
+) -> tuple[int | None, str | None]:
+    """Return size and checksum; the hub's headers, the listing and the response must agree."""
+    linked_size = _number(response.first_headers.get("x-linked-size"))
+    linked_sha256 = parse_sha256(response.first_headers.get("x-linked-etag"))
+    known = {size for size in (total, linked_size, request.size) if size is not None}
     if len(known) > 1:
-        raise _unusable(asked, answer, f"has a different size: {_sizes(known)} were named")
-    if asked.sha256 is not None and linked_sum not in (None, asked.sha256):
-        raise _unusable(asked, answer, "has a different checksum than it was listed with")
-    return next(iter(known), None), asked.sha256 or linked_sum
+        raise _unusable(request, response, f"has a different size: {_sizes(known)} were named")
+    if request.sha256 is not None and linked_sha256 not in (None, request.sha256):
+        raise _unusable(request, response, "has a different checksum than it was listed with")
+    return next(iter(known), None), request.sha256 or linked_sha256
 
 
 def _sizes(known: set[int]) -> str:
     return " and ".join(counted(size, "byte") for size in sorted(known))
 
 
-def _refusal(name: str, answer: Fetched) -> AIError:
-    status = answer.status
+def _refused(name: str, response: Fetched) -> AIError:
+    status = response.status
     code = _STATUSES.get(status, ErrorCode.SERVICE_UNAVAILABLE)
-    wait = _wait(answer.headers)
+    wait = _wait(response.headers)
     return AIError(
         code,
-        f"{_host(answer)} does not give {clean_name(name)}: {_phrase(status)}.",
+        f"{_host(response)} does not give {clean_name(name)}: {_phrase(status)}.",
         hint=_HINTS.get(status, "Try again later; if it persists, the file may have moved."),
         status=status,
         details={} if wait is None else {"retry_after_s": wait},
@@ -181,12 +185,12 @@ def _refusal(name: str, answer: Fetched) -> AIError:
     )
 
 
-def _unusable(asked: Asked, answer: Fetched, what: str) -> AIError:
+def _unusable(request: RangeRequest, response: Fetched, what: str) -> AIError:
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{clean_name(asked.name)} cannot be downloaded from {_host(answer)}: it {what}.",
+        f"{clean_name(request.name)} cannot be downloaded from {_host(response)}: it {what}.",
         hint="Look whether the file has changed there, or download it from somewhere else.",
-        status=answer.status,
+        status=response.status,
         details={"fault": "unusable"},
     )
 
@@ -198,8 +202,8 @@ def _phrase(status: int) -> str:
         return str(status)
 
 
-def _host(answer: Fetched) -> str:
-    return clean_name(urlsplit(answer.url).netloc) or "the server"
+def _host(response: Fetched) -> str:
+    return clean_name(urlsplit(response.url).netloc) or "the server"
 
 
 def _number(text: str | None) -> int | None:
@@ -210,7 +214,7 @@ def _number(text: str | None) -> int | None:
 def _wait(headers: Mapping[str, str]) -> float | None:
     text = headers.get("retry-after", "").strip()
     wait = float(text) if _SECONDS.fullmatch(text) else None
-    return wait if wait is not None and wait <= LONGEST_WAIT_S else None
+    return wait if wait is not None and wait <= MAX_WAIT_S else None
 
 
 def _is_chunked(headers: Mapping[str, str]) -> bool:

@@ -1,7 +1,7 @@
-"""Which names from the network may become files: an allow-list, as no list of bad ones ends.
+"""Which names from the network may become file names: an allow-list, as a deny-list never ends.
 
 A name has to mean the same file under the rules of POSIX and of Windows, whatever this machine is:
-libraries lie on shared disks, and what is harmless here may not be there.
+libraries lie on shared disks, and a name that is harmless here may not be there.
 """
 
 import re
@@ -12,15 +12,15 @@ from typing import Final
 
 from ollm_tui.config.regular_file import real_path
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.library.sidecars import ENDINGS as SIDECAR_ENDINGS
+from ollm_tui.library.file_names import SIDECAR_ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", *SIDECAR_ENDINGS)
-"""What lies beside a file while it comes, and when it is there."""
-MOST_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
-MOST_PATH_BYTES: Final = 1024
-MOST_FOLDERS: Final = 8
-_SIGNS: Final = frozenset(" ._-+=@,()[]{}!#&'")
+"""What lies beside a file while it is downloaded, and afterwards."""
+MAX_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
+MAX_PATH_BYTES: Final = 1024
+MAX_FOLDERS: Final = 8
+_CHARACTERS: Final = frozenset(" ._-+=@,()[]{}!#&'")
 _DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³])\s*(\..*)?", re.IGNORECASE
 )
@@ -28,10 +28,10 @@ _SHOWN: Final = 120
 
 
 def checked_name(name: str) -> str:
-    """Give a file name back that may be used as it is.
+    """Return a file name if it is allowed.
 
     Raises:
-        AIError: BAD_REQUEST with the reason; what nobody can see in the name is spelled out.
+        AIError: BAD_REQUEST with the reason; invisible characters of the name are spelled out.
     """
     problem = _problem(name)
     if problem is not None:
@@ -40,29 +40,29 @@ def checked_name(name: str) -> str:
 
 
 def checked_path(root: Path, path: str) -> Path:
-    """Give where a file of a repository goes below `root`; `path` is written with `/`.
+    """Return where a file of a repository goes below `root`; `path` is written with `/`.
 
     Raises:
         AIError: BAD_REQUEST for a name that is refused, or a link that leads out of `root`.
     """
-    if len(_coded(path)) > MOST_PATH_BYTES:
-        raise _refused(path, f"it is longer than {MOST_PATH_BYTES} bytes")
+    if len(_encoded(path)) > MAX_PATH_BYTES:
+        raise _refused(path, f"it is longer than {MAX_PATH_BYTES} bytes")
     names = path.split("/")
-    if len(names) > MOST_FOLDERS + 1:
-        raise _refused(path, f"it has more than {MOST_FOLDERS} folders")
+    if len(names) > MAX_FOLDERS + 1:
+        raise _refused(path, f"it has more than {MAX_FOLDERS} folders")
     for name in names:
         problem = _problem(name)
         if problem is not None:
             raise _refused(path, problem)
-    place = root.joinpath(*names)
+    target = root.joinpath(*names)
     real = real_path(root)
-    if not real_path(place.parent).is_relative_to(real):
+    if not real_path(target.parent).is_relative_to(real):
         raise _refused(path, f"a link leads out of {root}")
-    return place
+    return target
 
 
-def refuse_twins(paths: Iterable[str]) -> None:
-    """Refuse paths that are one file where capitals, or ways to write an accent, do not count.
+def refuse_collisions(paths: Iterable[str]) -> None:
+    """Refuse paths that collide where case or the encoding of accents does not count.
 
     Raises:
         AIError: BAD_REQUEST naming the second of the two.
@@ -80,17 +80,17 @@ def _problem(name: str) -> str | None:
     return next((reason for is_so, reason in _REASONS if is_so(name)), None)
 
 
-def _may_stand(sign: str) -> bool:
-    if sign.isascii():
-        return sign.isalnum() or sign in _SIGNS
-    return unicodedata.category(sign)[0] in "LMN"
+def _is_allowed(character: str) -> bool:
+    if character.isascii():
+        return character.isalnum() or character in _CHARACTERS
+    return unicodedata.category(character)[0] in "LMN"
 
 
-def _has_bad_sign(name: str) -> bool:
-    return clean_name(name) != name or not all(map(_may_stand, name))
+def _has_bad_character(name: str) -> bool:
+    return clean_name(name) != name or not all(map(_is_allowed, name))
 
 
-def _coded(name: str) -> bytes:
+def _encoded(name: str) -> bytes:
     return name.encode("utf-8", "surrogatepass")
 
 
@@ -108,12 +108,12 @@ def _refused(name: str, why: str) -> AIError:
 _REASONS: Final[Sequence[tuple[Callable[[str], object], str]]] = (
     (lambda name: not name, "a part of it is empty"),
     (
-        lambda name: len(_coded(name)) > MOST_NAME_BYTES,
-        f"it is longer than {MOST_NAME_BYTES} bytes",
+        lambda name: len(_encoded(name)) > MAX_NAME_BYTES,
+        f"it is longer than {MAX_NAME_BYTES} bytes",
     ),
     (lambda name: name[0] in ". ", "it begins with a dot or a space"),
     (lambda name: name[-1] in ". ", "it ends with a dot or a space"),
-    (_has_bad_sign, "it holds signs that no file name here may have"),
+    (_has_bad_character, "it holds signs that no file name here may have"),
     (
         lambda name: unicodedata.normalize("NFC", name) != name,
         "its accents are written in an unusual way",

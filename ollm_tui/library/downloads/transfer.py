@@ -1,8 +1,8 @@
-"""One file from a server to its place: resumed, checked, and put there in one step."""
+"""Transfers of one file: resumed, verified, renamed in one step; and deleting what arrived."""
 
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -12,63 +12,70 @@ from anyio import to_thread
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.part_file import (
     PartFile,
+    PartState,
+    RunningHash,
     Write,
-    forget_record,
+    exclusive_part,
+    load_state,
+    matches_record,
     open_part,
     part_path,
-    recorded,
-    remove,
-    remove_rest,
-    sole_part,
+    remove_leftovers,
+    remove_part,
+    remove_record,
+    resumable_bytes,
     state_path,
 )
-from ollm_tui.library.downloads.part_state import PartState, load_state, shown_url
-from ollm_tui.library.downloads.run import CHECKING, Run, checked
-from ollm_tui.library.downloads.running_sum import RunningSum
-from ollm_tui.library.downloads.source import Source, Step
+from ollm_tui.library.downloads.transfer_run import (
+    VERIFYING,
+    FileSource,
+    TransferProgress,
+    TransferRun,
+    checked_source,
+)
+from ollm_tui.library.provenance import provenance_path
+from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.fetch import Fetcher
-
-__all__ = ["Source", "Step", "discard", "partial_size", "transfer"]
 
 
 async def transfer(
     fetcher: Fetcher,
-    source: Source,
+    source: FileSource,
     target: Path,
     *,
-    report: Callable[[Step], None],
-    around: Environment | None = None,
+    report: Callable[[TransferProgress], None],
+    environment: Environment | None = None,
     keeps_record: bool = False,
 ) -> Path:
-    """Have the file at `target`, whole and checked; what an earlier run left is gone on with.
+    """Download a file to `target`, resuming what an earlier run left, and verify it.
 
-    A failure or a cancellation keeps what has come beside the target: see `partial_size` and
-    `discard`. `target` must have been checked by `safe_paths`. With `keeps_record` it stays written
-    down that this file came so, until `forget_record`: a later run knows it without a sum, and
-    `came_whole` tells it from a file that somebody else has put there.
+    A failure or a cancellation keeps what arrived beside the target: see `partial_size` and
+    `discard`. `target` must have been checked by `safe_paths`. With `keeps_record` the state of the
+    file stays until `remove_record`: a later run recognizes the file without its checksum, and
+    `matches_record` tells it from a file of another origin.
 
     Raises:
-        AIError: CONFLICT when another instance is at it or another file is there, and whatever
-            else keeps the file from coming whole.
+        AIError: CONFLICT when another instance is downloading it or another file is there, and
+            whatever else makes the download fail.
     """
-    source, around = checked(source), around or Environment()
+    source, environment = checked_source(source), environment or Environment()
 
     async def child() -> None:
-        disk = FileIO(target, around)
+        disk = FileIO(target, environment)
         held = ExitStack()
         try:
-            part = await disk.run(_open, held, target, around.write)
+            part = await disk.run(_open, held, target, environment.write)
             if not await _is_there(source, target, disk, report):
-                await Run(fetcher, source, part, disk, report).finish()
+                await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
             elif not keeps_record:
-                await disk.run(forget_record, target)
+                await disk.run(remove_record, target)
         finally:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(held.close)
 
     try:
-        # A task that nobody outside can cancel twice: what it holds is let go of in any case.
+        # A task that cannot be cancelled twice from outside: what it holds is released in any case.
         async with anyio.create_task_group() as group:
             group.start_soon(child)
     except BaseExceptionGroup as failures:
@@ -79,7 +86,7 @@ async def transfer(
 
 
 async def discard(target: Path) -> None:
-    """Remove what has come of a file that is not whole; nothing there is no failure.
+    """Delete the partial file of `target`; a no-op if there is none.
 
     Raises:
         AIError: CONFLICT when another instance is downloading it.
@@ -88,12 +95,12 @@ async def discard(target: Path) -> None:
 
 
 def partial_size(target: Path) -> int:
-    """Give how many bytes a later transfer can go on after; 0 for none. Touches the disk."""
-    return recorded(target)
+    """Return how many bytes a later transfer can resume after; 0 for none. Blocks."""
+    return resumable_bytes(target)
 
 
 def _open(held: ExitStack, target: Path, write: Write) -> PartFile:
-    held.enter_context(sole_part(target))
+    held.enter_context(exclusive_part(target))
     part = open_part(target, write)
     held.callback(part.close)
     return part
@@ -101,17 +108,17 @@ def _open(held: ExitStack, target: Path, write: Write) -> PartFile:
 
 def _discard(target: Path) -> None:
     if target.parent.is_dir():
-        with sole_part(target):
-            remove(target)
+        with exclusive_part(target):
+            remove_part(target)
 
 
 async def _is_there(
-    source: Source, target: Path, disk: FileIO, report: Callable[[Step], None]
+    source: FileSource, target: Path, disk: FileIO, report: Callable[[TransferProgress], None]
 ) -> bool:
-    """Whether the very file is there already: the end of an earlier run, or put there by hand.
+    """Whether the wanted file is there already, from an earlier run or put there by hand.
 
     Raises:
-        AIError: CONFLICT when another one is.
+        AIError: CONFLICT when another file is.
     """
     size = await disk.run(_size_of, target)
     if size is None:
@@ -120,23 +127,25 @@ async def _is_there(
     wanted = source.sha256 or (left.sha256 if left is not None else None)
     if (wanted is None and left is None) or source.size not in (None, size):
         await disk.run(_refuse)
-    if wanted is not None and await _sum_of(target, size, disk, report) != wanted:
+    if wanted is not None and await _sha256_of(target, size, disk, report) != wanted:
         await disk.run(_refuse)
-    await disk.run(partial(remove_rest, target, has_record=left is not None))
-    report(Step(completed=size, total=size))
+    await disk.run(partial(remove_leftovers, target, has_record=left is not None))
+    report(TransferProgress(completed=size, total=size))
     return True
 
 
-async def _sum_of(target: Path, size: int, disk: FileIO, report: Callable[[Step], None]) -> str:
-    found = RunningSum()
+async def _sha256_of(
+    target: Path, size: int, disk: FileIO, report: Callable[[TransferProgress], None]
+) -> str:
+    hashed = RunningHash()
     file = await disk.run(target.open, "rb")
     try:
-        report(Step(completed=size, total=size, note=CHECKING))
-        while not await disk.run(found.catch_up, file.fileno(), size):
-            report(Step(completed=size, total=size, note=CHECKING))
+        report(TransferProgress(completed=size, total=size, note=VERIFYING))
+        while not await disk.run(hashed.catch_up, file.fileno(), size):
+            report(TransferProgress(completed=size, total=size, note=VERIFYING))
     finally:
         file.close()
-    return found.hexdigest()
+    return hashed.hexdigest()
 
 
 def _size_of(target: Path) -> int | None:
@@ -147,13 +156,49 @@ def _size_of(target: Path) -> int | None:
     return target.stat().st_size
 
 
-def _left_state(source: Source, target: Path, size: int) -> PartState | None:
-    """Give the state of a file that got its name just before the program ended."""
+def _left_state(source: FileSource, target: Path, size: int) -> PartState | None:
+    """Return the state of a file that was renamed just before the program ended."""
     state = load_state(state_path(target))
-    if state is None or state.url != shown_url(source.url) or part_path(target).stat().st_size:
+    if state is None or state.url != bare_url(source.url) or part_path(target).stat().st_size:
         return None
     return state if state.done == state.size == size else None
 
 
 def _refuse() -> None:
     raise FileExistsError("another file is there")
+
+
+async def remove_files(targets: Iterable[Path], root: Path) -> None:
+    """Delete downloaded files, whole or not, and folders below `root` that are empty then.
+
+    Whole files stay if their provenance is there: an earlier download has completed. A file without
+    a record of its download is not ours, and stays too.
+
+    Raises:
+        AIError: CONFLICT when another instance is downloading one.
+        OSError: one cannot be deleted.
+    """
+    wanted = list(targets)
+    ours = await to_thread.run_sync(_recorded, wanted)
+    for target in wanted:
+        await discard(target)
+    await to_thread.run_sync(remove_whole, wanted, ours, root)
+
+
+def _recorded(targets: Sequence[Path]) -> list[Path]:
+    return [target for target in targets if matches_record(target)]
+
+
+def remove_whole(targets: Sequence[Path], ours: Iterable[Path], root: Path) -> None:
+    """Delete those of `targets` that are `ours`, and empty folders, as `remove_files` does; blocks.
+
+    Raises:
+        OSError: one cannot be deleted.
+    """
+    if targets and not provenance_path(targets[0]).exists():
+        for file in ours:
+            file.unlink(missing_ok=True)
+    below = {folder for file in targets for folder in file.parents if root in folder.parents}
+    for folder in sorted(below, key=lambda one: len(one.parts), reverse=True):
+        with suppress(OSError):  # not empty, or not there
+            folder.rmdir()

@@ -1,29 +1,30 @@
-"""One file at an address, put into the models' folder under its own name."""
+"""One file at an address, downloaded to the models' folder under its own name."""
 
 import time
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import anyio.to_thread
 
-from ollm_tui.library.downloads.cleanup import leave
-from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.fetched_model import AddressOf, is_gguf, problem_of
+from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.job import UrlFile
-from ollm_tui.library.downloads.origin_record import without_secrets
-from ollm_tui.library.downloads.part_file import came_whole, forget_record
+from ollm_tui.library.downloads.part_file import matches_record, remove_record
 from ollm_tui.library.downloads.safe_paths import checked_path
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.downloads.transfer import remove_files, transfer
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.file_names import is_gguf
+from ollm_tui.library.gguf import gguf_problem
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.provenance import Provenance, write_provenance
+from ollm_tui.library.urls import split_web, without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher
 
 
 class UrlDownload:
-    """Work for `UrlFile`; `hub` gives the token for an address of its own."""
+    """Downloads a `UrlFile`; `hub` provides the token for addresses of its own."""
 
-    parting = ""
+    pause_note = ""
 
     def __init__(
         self, origin: UrlFile, hub: Hub, fetcher: Fetcher, root: Path, address_of: AddressOf
@@ -35,28 +36,28 @@ class UrlDownload:
         self._address_of = address_of
 
     async def title(self) -> str:
-        """Give the file's name.
+        """Return the file's name.
 
         Raises:
-            AIError: this is no address of a file, or its name is refused.
+            AIError: it is no address of a file, or the name is refused.
         """
         return (await anyio.to_thread.run_sync(self._target)).name
 
     async def run(self, report: Report) -> str | None:
-        """Fetch it; a GGUF by name that is none is not kept."""
+        """Download the file; one that is named like a GGUF file and is none is deleted."""
         target = await anyio.to_thread.run_sync(self._target)
         url = self._origin.url
-        source = Source(url=url, sha256=self._origin.sha256, token=self._hub.token_for(url))
+        source = FileSource(url=url, sha256=self._origin.sha256, token=self._hub.token_for(url))
         has_begun = False
 
-        def take(step: Step) -> None:
+        def take(step: TransferProgress) -> None:
             nonlocal has_begun
             report(
                 Progress(
                     completed=step.completed,
                     total=step.total,
                     note=step.note,
-                    has_leapt=not has_begun or step.is_waiting,
+                    is_jump=not has_begun or step.is_waiting,
                 )
             )
             has_begun = True
@@ -66,16 +67,12 @@ class UrlDownload:
         return await self._address_of(target) if is_gguf(target) else None
 
     async def discard(self) -> None:
-        """Remove what has come; a file of that name that was there before stays."""
-        await leave([await anyio.to_thread.run_sync(self._target)], self._root)
+        """Delete what arrived; a file of that name from elsewhere stays."""
+        await remove_files([await anyio.to_thread.run_sync(self._target)], self._root)
 
     def _target(self) -> Path:
-        try:
-            parts = urlsplit(self._origin.url)
-            is_web = parts.scheme in {"http", "https"} and bool(parts.hostname)
-        except ValueError:
-            is_web = False
-        name = unquote(parts.path.rpartition("/")[2]) if is_web else ""
+        parts = split_web(self._origin.url)
+        name = "" if parts is None else unquote(parts.path.rpartition("/")[2])
         if not name:
             raise AIError(
                 ErrorCode.BAD_REQUEST,
@@ -87,17 +84,17 @@ class UrlDownload:
         return checked_path(self._root, name)
 
     def _accept(self, target: Path) -> None:
-        problem = problem_of(target)
+        problem = gguf_problem(target)
         if problem is not None:
-            if came_whole(target):  # else somebody has put it there
+            if matches_record(target):  # else it is not the downloaded one
                 target.unlink(missing_ok=True)
-            forget_record(target)
+            remove_record(target)
             raise AIError(
                 ErrorCode.BAD_REQUEST,
                 f"What came is not a usable GGUF file: {problem}.",
                 hint="Look whether the address is that of the file itself, and not of a page.",
             )
         place = without_secrets(self._origin.url)
-        said = Provenance(place=place, files=(target.name,), fetched_at=time.time())
-        write_provenance(target, said)
-        forget_record(target)
+        provenance = Provenance(place=place, files=(target.name,), fetched_at=time.time())
+        write_provenance(target, provenance)
+        remove_record(target)

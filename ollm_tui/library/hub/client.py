@@ -1,38 +1,56 @@
-"""`HubClient`: a hub of model files, asked over HTTP."""
+"""`HubClient`: a hub of model files over HTTP; each request and its reply are bounded."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Generic, TypeVar
+from urllib.parse import quote, urlencode, urljoin
 
+import anyio
 import anyio.to_thread
 
 from ollm_tui.config.urls import shown_url
 from ollm_tui.decode.json_fields import as_object
+from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.library.hub import faults, replies
 from ollm_tui.library.hub.faults import HubRequest
-from ollm_tui.library.hub.origin import origin_of
-from ollm_tui.library.hub.reading import ask
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
 from ollm_tui.library.hub.variants import variants_of
+from ollm_tui.library.urls import next_page, origin_of
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetcher, FetchRequest
 from ollm_tui.protocol.json_types import JsonValue
 
-MOST_FOUND = 100
-MOST_FILES = 50_000
-MOST_PAGES = 100
+MAX_RESULTS = 100
+MAX_FILES = 50_000
+MAX_PAGES = 100
 """Of one list of files."""
-MOST_SEARCH_PAGES = 3
-LONGEST_SEARCH = 200
-LONGEST_REVISION = 200
-SURE_SIBLINGS = 1000
-"""Beyond this the files in a repository's details may not be all; its tree has them all."""
-FEW_FILES = 500
+MAX_SEARCH_PAGES = 3
+MAX_SEARCH_CHARS = 200
+MAX_REVISION_CHARS = 200
+MAX_SIBLINGS = 1000
+"""With more files a repository's details may be incomplete; its tree lists all."""
+MAX_FILES_INLINE = 500
 _EXPANDED = ("downloads", "likes", "lastModified", "gated", "tags", "pipeline_tag", "gguf")
+MAX_REPLY_BYTES = 16 * 1024 * 1024
+MAX_REPLY_S = 120.0
+"""Limit for a whole reply: each piece may be in time while it never ends."""
+MAX_INLINE_BYTES = 256 * 1024
+"""A longer reply is parsed in a thread, in slices."""
+MAX_VALUES = 300_000
+"""Approximate limit of JSON values in one reply."""
+_HEADERS: Mapping[str, str] = {"accept": "application/json", "accept-encoding": "identity"}
+_NO_REPLY = frozenset(
+    {ErrorCode.SERVICE_UNAVAILABLE, ErrorCode.TIMEOUT, ErrorCode.STREAM_INCOMPLETE}
+)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class _Details:
-    """What a repository's details say."""
+    """The details of a repository."""
 
     model: HubModel | None
     commit: str | None
@@ -41,29 +59,29 @@ class _Details:
 
 
 class HubClient:
-    """A hub at an address; the token is sent there and nowhere else."""
+    """A hub over HTTP; the token is only sent to its own address."""
 
     def __init__(self, fetcher: Fetcher, endpoint: str, token: str | None) -> None:
         self._fetcher = fetcher
         self._endpoint = endpoint.rstrip("/")
         self._token = token or None
         self._origin = origin_of(self._endpoint)
-        self._place = shown_url(self._endpoint)
+        self._address = shown_url(self._endpoint)
 
     @property
-    def place(self) -> str:
-        """The hub's address, without what is secret in it."""
-        return self._place
+    def address(self) -> str:
+        """The hub's address, without secrets."""
+        return self._address
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
         """Find repositories with model files, the most downloaded first.
 
         Raises:
-            AIError: the hub cannot be asked; the message names it and the next step.
+            AIError: the hub cannot be reached or refuses; the hint says what to do.
         """
-        limit = max(1, min(limit, MOST_FOUND))
+        limit = max(1, min(limit, MAX_RESULTS))
         query = [
-            ("search", text.strip()[:LONGEST_SEARCH]),
+            ("search", text.strip()[:MAX_SEARCH_CHARS]),
             ("filter", "gguf"),
             ("sort", "downloads"),
             ("direction", "-1"),
@@ -71,47 +89,49 @@ class HubClient:
             *(("expand", name) for name in _EXPANDED),
         ]
         url: str | None = f"{self._endpoint}/api/models?{urlencode(query, errors='replace')}"
-        found: dict[str, HubModel] = {}
-        for _ in range(MOST_SEARCH_PAGES):
-            if url is None or len(found) >= limit:
+        models: dict[str, HubModel] = {}
+        for _ in range(MAX_SEARCH_PAGES):
+            if url is None or len(models) >= limit:
                 break
-            page = await ask(self._fetcher, self._request(url), self._question(), _models)
-            if page.told is None:
-                raise faults.no_hub(self._place, "something else than a list")
-            found |= {model.repo: model for model in page.told}
-            url = page.following if self._is_own(page.following) else None
-        return list(found.values())[:limit]
+            page = await request_json(self._fetcher, self._request(url), self._context(), _models)
+            if page.content is None:
+                raise faults.not_a_hub(self._address, "something else than a list")
+            models |= {model.repo: model for model in page.content}
+            url = page.next_url if self._is_own(page.next_url) else None
+        return list(models.values())[:limit]
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
-        """Give what can be chosen in a repository, at the commit that the revision means now.
+        """Return the variants of a repository, at the current commit of the revision.
 
         Raises:
             AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
         """
         if not replies.is_repo(repo):
-            raise faults.no_name(repo)
-        revision = revision[:LONGEST_REVISION]
-        asked = self._question(repo, revision)
-        at = quote(revision, safe="", errors="replace")
-        url = f"{self._endpoint}/api/models/{repo}/revision/{at}?blobs=true"
-        told = (await ask(self._fetcher, self._request(url), asked, _details)).told
-        commit = told.commit or (revision if replies.is_commit(revision) else None)
-        if told.model is None or commit is None:
-            raise faults.no_hub(self._place, "something else than a repository")
-        variants = await _sorted(told.files, told.model)
-        unsure = not told.files or len(told.files) > SURE_SIBLINGS
-        if unsure or any(variant.size is None for variant in variants):
-            files = await self._tree(told.model.repo, commit, asked)
-            variants = await _sorted(files, told.model)
-        return HubRepo(model=told.model, revision=commit, variants=variants, details=told.more)
+            raise faults.invalid_repo_name(repo)
+        revision = revision[:MAX_REVISION_CHARS]
+        context = self._context(repo, revision)
+        quoted = quote(revision, safe="", errors="replace")
+        url = f"{self._endpoint}/api/models/{repo}/revision/{quoted}?blobs=true"
+        details = (await request_json(self._fetcher, self._request(url), context, _details)).content
+        commit = details.commit or (revision if replies.is_commit(revision) else None)
+        if details.model is None or commit is None:
+            raise faults.not_a_hub(self._address, "something else than a repository")
+        variants = await _sorted(details.files, details.model)
+        is_incomplete = not details.files or len(details.files) > MAX_SIBLINGS
+        if is_incomplete or any(variant.size is None for variant in variants):
+            files = await self._tree(details.model.repo, commit, context)
+            variants = await _sorted(files, details.model)
+        return HubRepo(
+            model=details.model, revision=commit, variants=variants, details=details.more
+        )
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
-        """Give where a file is fetched from."""
-        at = quote(revision, safe="", errors="replace")
-        return f"{self._endpoint}/{quote(repo)}/resolve/{at}/{quote(path, errors='replace')}"
+        """Return the URL of a file."""
+        quoted = quote(revision, safe="", errors="replace")
+        return f"{self._endpoint}/{quote(repo)}/resolve/{quoted}/{quote(path, errors='replace')}"
 
     def token_for(self, url: str) -> str | None:
-        """Give the person's token for an address: None for any that is not the hub's own."""
+        """Return the token for an address; None unless it is the hub's own."""
         return self._token if self._is_own(url) else None
 
     def _is_own(self, url: str | None) -> bool:
@@ -120,28 +140,28 @@ class HubClient:
     def _request(self, url: str) -> FetchRequest:
         return FetchRequest(url=url, token=self.token_for(url))
 
-    def _question(self, repo: str | None = None, revision: str = "main") -> HubRequest:
+    def _context(self, repo: str | None = None, revision: str = "main") -> HubRequest:
         return HubRequest(
-            place=self._place, repo=repo, revision=revision, has_token=self._token is not None
+            hub=self._address, repo=repo, revision=revision, has_token=self._token is not None
         )
 
-    async def _tree(self, repo: str, commit: str, asked: HubRequest) -> list[HubFile]:
-        """List all files, page after page: a part of a list would be a wrong one."""
+    async def _tree(self, repo: str, commit: str, context: HubRequest) -> list[HubFile]:
+        """List all files, page after page; an incomplete list is an error."""
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []
-        for _ in range(MOST_PAGES):
-            page = await ask(self._fetcher, self._request(url), asked, _files)
-            if page.told is None:
-                raise faults.no_hub(self._place, "something else than a list")
-            files.extend(page.told)
-            if page.following is None:
+        for _ in range(MAX_PAGES):
+            page = await request_json(self._fetcher, self._request(url), context, _files)
+            if page.content is None:
+                raise faults.not_a_hub(self._address, "something else than a list")
+            files.extend(page.content)
+            if page.next_url is None:
                 return files
-            if not self._is_own(page.following):
-                raise faults.no_hub(self._place, "a list that goes on at another server")
-            if len(files) > MOST_FILES:
+            if not self._is_own(page.next_url):
+                raise faults.not_a_hub(self._address, "a list that goes on at another server")
+            if len(files) > MAX_FILES:
                 break
-            url = page.following
-        raise faults.no_hub(self._place, "more files than are looked at")
+            url = page.next_url
+        raise faults.not_a_hub(self._address, "more files than are looked at")
 
 
 def _models(value: JsonValue) -> list[HubModel] | None:
@@ -153,17 +173,101 @@ def _files(value: JsonValue) -> list[HubFile] | None:
 
 
 def _details(value: JsonValue) -> _Details:
-    told = as_object(value)
+    fields = as_object(value)
     return _Details(
-        replies.model_of(told),
-        replies.commit_of(told),
-        replies.siblings_of(told),
-        replies.details_of(told),
+        replies.model_of(fields),
+        replies.commit_of(fields),
+        replies.siblings_of(fields),
+        replies.details_of(fields),
     )
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
     speech = replies.is_about_speech(model)
-    if len(files) <= FEW_FILES:
+    if len(files) <= MAX_FILES_INLINE:
         return variants_of(files, speech=speech)
     return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """One reply."""
+
+    content: T
+    next_url: str | None
+    """The address of the next page, on whatever server."""
+
+
+async def request_json(
+    fetcher: Fetcher, request: FetchRequest, context: HubRequest, read: Callable[[JsonValue], T]
+) -> Page[T]:
+    """Request JSON from a hub; `read` converts it, perhaps in a thread.
+
+    Raises:
+        AIError: the hub cannot be reached, refuses, or is no hub.
+    """
+    try:
+        with anyio.fail_after(MAX_REPLY_S):
+            status, headers, body = await _reply(fetcher, request)
+    except TimeoutError:
+        slow = AIError(ErrorCode.TIMEOUT, f"Its answer took more than {MAX_REPLY_S:g} s.")
+        raise faults.unreachable(context.hub, slow) from slow
+    except AIError as error:
+        if error.known_code in _NO_REPLY:
+            raise faults.unreachable(context.hub, error) from error
+        raise
+    if status != HTTPStatus.OK:
+        is_data = "json" in headers.get("content-type", "").lower()
+        raise faults.status_error(context, status, headers, datetime.now(UTC), is_data=is_data)
+    if len(body) > MAX_REPLY_BYTES:
+        raise faults.not_a_hub(context.hub, f"over {MAX_REPLY_BYTES // 1024**2} MB")
+    if body.count(b",") > MAX_VALUES:
+        raise faults.not_a_hub(context.hub, "too much data")
+    if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
+        raise faults.not_a_hub(context.hub, "packed data")
+    link = next_page(headers.get("link", ""))
+    content = await _parsed(bytes(body), context, read)
+    return Page(content, None if link is None else _joined(request.url, link))
+
+
+async def _reply(
+    fetcher: Fetcher, request: FetchRequest
+) -> tuple[int, Mapping[str, str], bytearray]:
+    body = bytearray()
+    async with fetcher.fetch(_asking_for_json(request)) as fetched:
+        if fetched.status == HTTPStatus.OK:
+            async for piece in fetched.pieces():
+                body += piece
+                if len(body) > MAX_REPLY_BYTES:
+                    break
+        return fetched.status, fetched.headers, body
+
+
+def _asking_for_json(request: FetchRequest) -> FetchRequest:
+    headers = {**_HEADERS, **request.headers}
+    return FetchRequest(
+        url=request.url, headers=headers, token=request.token, redirects=request.redirects
+    )
+
+
+async def _parsed(body: bytes, context: HubRequest, read: Callable[[JsonValue], T]) -> T:
+    large = len(body) > MAX_INLINE_BYTES
+    work = partial(_read, body, read, in_slices=large)
+    try:
+        return await anyio.to_thread.run_sync(work) if large else work()
+    except BadJson as error:
+        is_page = body.lstrip()[:1] == b"<"
+        what = "a web page" if is_page else "something other than JSON"
+        raise faults.not_a_hub(context.hub, what) from error
+
+
+def _read(body: bytes, read: Callable[[JsonValue], T], *, in_slices: bool) -> T:
+    return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=in_slices))
+
+
+def _joined(base: str, link: str) -> str:
+    """Return an absolute address; an invalid link is returned as it is, and never followed."""
+    try:
+        return urljoin(base, link)
+    except ValueError:
+        return link

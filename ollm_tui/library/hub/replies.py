@@ -1,4 +1,4 @@
-"""A hub's JSON as the types of this package: any shape is read, what does not fit is left out."""
+"""Parses a hub's JSON into the types of this package; whatever does not fit is left out."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -8,20 +8,16 @@ from ollm_tui.decode.json_fields import as_object, integer, objects, positive, s
 from ollm_tui.library.hub.repo import HubFile, HubModel
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
-MOST_TAGS = 200
-MOST_CHARS = 500
-"""Of one text that is shown."""
-LONGEST_PATH = 4096
+MAX_TAGS = 200
+MAX_CHARS = 500
+"""Limit of one text."""
+MAX_PATH_CHARS = 4096
 _REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 _LICENCE = "license:"
 _DETAILS: Mapping[str, str] = MappingProxyType(
-    {
-        "pipeline_tag": "pipeline",
-        "library_name": "library",
-        "createdAt": "created_at",
-    }
+    {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
 )
 _CARD_DETAILS: Mapping[str, str] = MappingProxyType(
     {
@@ -35,29 +31,29 @@ _SPEECH = frozenset({"whisper", "automatic-speech-recognition"})
 
 
 def is_repo(text: str) -> bool:
-    """Whether this can be a repository's name: `owner/name`, of old ones `name` alone."""
+    """Whether a text is a repository's name: `owner/name`, or only `name` for old ones."""
     parts = text.split("/")
     return bool(_REPO.fullmatch(text)) and not any(part in (".", "..") for part in parts)
 
 
 def is_commit(text: str) -> bool:
-    """Whether this names a commit in full."""
+    """Whether a text is a full commit hash."""
     return bool(_COMMIT.fullmatch(text))
 
 
 def models_of(value: JsonValue) -> list[HubModel]:
-    """Read what a search found."""
-    found = (model_of(entry) for entry in objects(value))
-    return [model for model in found if model is not None]
+    """Parse search results."""
+    models = (model_of(entry) for entry in objects(value))
+    return [model for model in models if model is not None]
 
 
 def model_of(entry: JsonMapping) -> HubModel | None:
-    """Read one repository; None for what has no name of one."""
+    """Parse one repository; None without a valid name."""
     repo = string(entry, "id") or string(entry, "modelId")
     if repo is None or not is_repo(repo):
         return None
     facts = as_object(entry.get("gguf"))
-    tags = strings(entry.get("tags"))[:MOST_TAGS]
+    tags = strings(entry.get("tags"))[:MAX_TAGS]
     gated = entry.get("gated")
     return HubModel(
         repo=repo,
@@ -66,7 +62,7 @@ def model_of(entry: JsonMapping) -> HubModel | None:
         modified_at=_short(string(entry, "lastModified")),
         licence=_licence(as_object(entry.get("cardData")), tags),
         gated=gated is True or (isinstance(gated, str) and bool(gated)),
-        tags=tuple(tag[:MOST_CHARS] for tag in tags),
+        tags=tuple(tag[:MAX_CHARS] for tag in tags),
         architecture=_short(string(facts, "architecture")),
         parameters=positive(facts, "total"),
         context=positive(facts, "context_length"),
@@ -74,76 +70,76 @@ def model_of(entry: JsonMapping) -> HubModel | None:
 
 
 def commit_of(value: JsonMapping) -> str | None:
-    """Read the commit that a repository's details are of."""
+    """Return the commit of a repository's details."""
     sha = string(value, "sha")
     return sha if sha is not None and is_commit(sha) else None
 
 
 def siblings_of(value: JsonMapping) -> list[HubFile]:
-    """Read the files in a repository's details."""
+    """Return the files in a repository's details."""
     return _files(objects(value.get("siblings")), "rfilename", "sha256")
 
 
 def tree_of(value: JsonValue) -> list[HubFile]:
-    """Read the files in one page of a tree."""
+    """Return the files in one page of a tree."""
     files = (entry for entry in objects(value) if entry.get("type", "file") == "file")
     return _files(files, "path", "oid")
 
 
 def details_of(value: JsonMapping) -> dict[str, str]:
-    """Read further words for a person."""
+    """Return more facts for a person."""
     card = as_object(value.get("cardData"))
-    found = {name: _words(value.get(key)) for key, name in _DETAILS.items()}
-    found |= {name: _words(card.get(key)) for key, name in _CARD_DETAILS.items()}
-    return {name: words for name, words in found.items() if words}
+    facts = {name: _words(value.get(key)) for key, name in _DETAILS.items()}
+    facts |= {name: _words(card.get(key)) for key, name in _CARD_DETAILS.items()}
+    return {name: words for name, words in facts.items() if words}
 
 
 def is_about_speech(model: HubModel) -> bool:
-    """Whether a repository's own words say that its models listen."""
+    """Whether a repository's models recognize speech."""
     return bool(_SPEECH.intersection(model.tags)) or "whisper" in model.repo.lower()
 
 
 def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[HubFile]:
-    found = []
+    files = []
     for entry in entries:
         path = string(entry, name)
-        if path is None or len(path) > LONGEST_PATH:
+        if path is None or len(path) > MAX_PATH_CHARS:
             continue
         stored = as_object(entry.get("lfs"))
         size = _count(stored, "size")
-        found.append(
+        files.append(
             HubFile(
                 path=path,
                 size=_count(entry, "size") if size is None else size,
                 sha256=_sha256(string(stored, sum_name) or string(stored, "oid")),
             )
         )
-    return found
+    return files
 
 
 def _sha256(text: str | None) -> str | None:
-    found = _SHA256.fullmatch(text or "")
-    return found[1].lower() if found else None
+    match = _SHA256.fullmatch(text or "")
+    return match[1].lower() if match else None
 
 
 def _licence(card: JsonMapping, tags: Iterable[str]) -> str | None:
-    said = _words(card.get("license"))
+    licence = _words(card.get("license"))
     tagged = (tag.removeprefix(_LICENCE) for tag in tags if tag.startswith(_LICENCE))
-    return said or next((_short(licence) for licence in tagged if licence), None)
+    return licence or next((_short(tag) for tag in tagged if tag), None)
 
 
 def _words(value: JsonValue) -> str | None:
-    """Give a text, or the texts of a list in one."""
+    """Return a text, or the texts of a list joined."""
     if isinstance(value, str):
         return _short(value)
-    return _short(", ".join(text[:MOST_CHARS] for text in strings(value)[:MOST_TAGS]))
+    return _short(", ".join(text[:MAX_CHARS] for text in strings(value)[:MAX_TAGS]))
 
 
 def _short(text: str | None) -> str | None:
-    return text[:MOST_CHARS] if text else None
+    return text[:MAX_CHARS] if text else None
 
 
 def _count(data: JsonMapping, key: str) -> int | None:
-    """Give a field that is a whole number, zero or more."""
+    """Return a field that is an integer of at least 0; else None."""
     value = integer(data, key)
     return value if value is not None and value >= 0 else None

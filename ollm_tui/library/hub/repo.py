@@ -1,21 +1,22 @@
-"""What a hub tells of repositories and the model files in them."""
+"""`Hub`, a server with repositories of model files, and the types that describe them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 FileKind: TypeAlias = Literal["model", "projector", "whisper", "other"]
-"""`projector` is the picture encoder that goes with a model; `other` a kind of model that is
-stored but that nothing here runs."""
+"""`projector` is a vision encoder that belongs to a model; `other` is stored, but nothing here
+runs it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubModel:
-    """A repository as a search finds it; every field but the name may be unknown."""
+    """A repository in search results; every field but the name may be unknown."""
 
     repo: str
     """`owner/name`."""
     downloads: int | None = None
-    """Of the last month."""
+    """In the last month."""
     likes: int | None = None
     modified_at: str | None = None
     """ISO 8601, as the hub sent it."""
@@ -27,7 +28,7 @@ class HubModel:
     architecture: str | None = None
     parameters: int | None = None
     context: int | None = None
-    """The window it was trained with, in tokens."""
+    """The trained context window in tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,30 +36,30 @@ class HubFile:
     """One file of a repository."""
 
     path: str
-    """Within the repository, with `/`; not yet checked for what a file system makes of it."""
+    """Within the repository, with `/`; not checked for use in a file system."""
     size: int | None = None
     """Bytes."""
     sha256: str | None = None
-    """64 lower-case hex digits; None where the hub keeps no sum of this file."""
+    """64 lower-case hex digits; None if the hub has no checksum of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """What can be chosen in a repository: a file, or all the parts of a split one."""
+    """One choice in a repository: a file, or all parts of a split one."""
 
     name: str
-    """As the model will be called: the file's name without folder, part number and suffix."""
+    """The model's name: the file's, without folder, part number and suffix."""
     files: tuple[HubFile, ...]
     """In the order of their parts."""
     quantization: str | None = None
-    """As the file name says: `Q4_K_M`, `IQ3_XXS`, `BF16`, ..."""
+    """From the file name: `Q4_K_M`, `IQ3_XXS`, `BF16`, ..."""
     kind: FileKind = "model"
     problem: str | None = None
     """Why it cannot be downloaded: a part is missing, ..."""
 
     @property
     def size(self) -> int | None:
-        """Bytes of all parts; None while that of one is unknown."""
+        """Bytes of all parts; None if one is unknown."""
         sizes = [file.size for file in self.files if file.size is not None]
         return sum(sizes) if len(sizes) == len(self.files) else None
 
@@ -69,8 +70,44 @@ class HubRepo:
 
     model: HubModel
     revision: str
-    """The commit: 40 hex digits. What is fetched later is of this commit."""
+    """The commit, 40 hex digits; files are downloaded at this commit."""
     variants: tuple[Variant, ...] = ()
-    """The best quality first; models before all other kinds."""
+    """Models first, then by quality, the best first."""
     details: dict[str, str] = field(default_factory=dict)
-    """Further words for a person: `base_model`, `pipeline`, `licence_link`, ..."""
+    """More facts for a person: `base_model`, `pipeline`, `licence_link`, ..."""
+
+
+class Hub(Protocol):
+    """A server with repositories of model files.
+
+    A protocol because settings that cannot be used give a hub that refuses everything.
+    """
+
+    @property
+    def address(self) -> str:
+        """The hub's address, as shown in messages."""
+        ...
+
+    async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
+        """Find repositories with model files, the most downloaded first.
+
+        Raises:
+            AIError: the hub cannot be reached or refuses.
+        """
+        ...
+
+    async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
+        """Return the variants of a repository.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as above.
+        """
+        ...
+
+    def file_url(self, repo: str, revision: str, path: str) -> str:
+        """Return the URL of a file."""
+        ...
+
+    def token_for(self, url: str) -> str | None:
+        """Return the token for an address; None unless it is the hub's own."""
+        ...

@@ -1,6 +1,6 @@
-"""The files of a repository, sorted into what can be chosen.
+"""Groups the files of a repository into variants.
 
-Names are the uploader's: nothing here trusts them to be names of files, or to be there once.
+Names are the uploader's: they may be invalid as file names, and repeated.
 """
 
 import re
@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
-from ollm_tui.library.gguf_tables import SUFFIX
+from ollm_tui.library.file_names import SUFFIX, Shard, problem_of_parts, shard_of
 from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
 from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
-from ollm_tui.library.shards import Shard, problem_of, shard_of
 
 OTHER_SUFFIXES = frozenset(
     {".bin", ".safetensors", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
@@ -23,20 +22,20 @@ _WHISPER = re.compile(
     r"(for-tests-)?ggml-(tiny|base|small|medium|large|turbo|distil)([^a-z]|$)", re.IGNORECASE
 )
 _IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
-"""A file of measurements that quantizing was done with."""
+"""A file of measurements used for quantizing."""
 _ORDER: Mapping[FileKind, int] = MappingProxyType(
     {"model": 0, "projector": 1, "whisper": 2, "other": 3}
 )
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
 _LONGEST_PART = 255
 _ALONE = -1
-"""The count of a file that is no part of anything."""
+"""The count of a file that is no part."""
 _Parts: TypeAlias = dict[int, list[HubFile]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Set:
-    """Files that belong together by their names."""
+    """Files that belong together by name."""
 
     folder: str
     name: str
@@ -45,17 +44,17 @@ class _Set:
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """What other sets of another count may have too."""
+        """Shared with sets of the same name and another count."""
         return self.folder, self.name, self.suffix
 
     def is_whole(self, parts: _Parts) -> bool:
-        return self.count != _ALONE and problem_of(parts.keys(), self.count) is None
+        return self.count != _ALONE and problem_of_parts(parts.keys(), self.count) is None
 
 
 def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:
-    """Give what can be chosen, models first and the best quality first.
+    """Return the variants, models first, then by quality.
 
-    `speech` says that the repository is about speech, where a `ggml-….bin` is a whisper model.
+    In a repository about `speech`, a `ggml-….bin` is a whisper model.
     """
     sets: dict[_Set, _Parts] = {}
     for file in files:
@@ -67,7 +66,7 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
             parts = sets.setdefault(_Set(folder, shard.name, suffix, shard.count), {})
             parts.setdefault(shard.part, []).append(file)
     whole = Counter(it.label for it, parts in sets.items() if it.is_whole(parts))
-    found = [
+    variants = [
         Variant(
             name=it.name,
             files=tuple(file for part in sorted(parts) for file in parts[part]),
@@ -77,13 +76,13 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
         )
         for it, parts in sets.items()
     ]
-    return tuple(sorted(found, key=_place))
+    return tuple(sorted(variants, key=_sort_key))
 
 
 def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
     if not all(is_usable_path(file.path) for files in parts.values() for file in files):
         yield "its name is none that a file can have here"
-    if it.count != _ALONE and (missing := problem_of(parts.keys(), it.count)) is not None:
+    if it.count != _ALONE and (missing := problem_of_parts(parts.keys(), it.count)) is not None:
         yield missing
     repeated = next((part for part in sorted(parts) if len(parts[part]) > 1), None)
     if repeated is not None:
@@ -96,9 +95,9 @@ def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
 def matching(
     variants: Iterable[Variant], *, path: str | None = None, quantization: str | None = None
 ) -> tuple[Variant, ...]:
-    """Give those that a person means by a file, any part of it, or a quantization.
+    """Return the variants with a file, or of a quantization.
 
-    `Q4_K_XL` means `UD-Q4_K_XL` too where there is no plain one.
+    `Q4_K_XL` also matches `UD-Q4_K_XL` if there is no plain one.
     """
     if path is not None:
         return tuple(it for it in variants if any(file.path == path for file in it.files))
@@ -111,7 +110,7 @@ def matching(
 
 
 def is_usable_path(path: str) -> bool:
-    """Whether each part of a path can be the name of a file, and none leads out of its folder."""
+    """Whether each part of a path can be a file name, and none leads out of its folder."""
     parts = path.split("/")
     return (
         not _UNUSABLE.search(path)
@@ -134,7 +133,7 @@ def _kind(it: _Set, *, speech: bool) -> FileKind:
     return "other"
 
 
-def _place(variant: Variant) -> tuple[int, int, int, str, str]:
+def _sort_key(variant: Variant) -> tuple[int, int, int, str, str]:
     return (
         _ORDER[variant.kind],
         quality_rank(variant.quantization),

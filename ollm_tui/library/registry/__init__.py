@@ -1,1 +1,1 @@
-"""The registry of models: what there is to fetch, what it is good for, and how it was liked."""
+"""The registry of models: what can be downloaded, what it is good for, and how it was rated."""

@@ -1,9 +1,16 @@
-"""What is known of models before it is put together: of the hub, of the engines, of the person."""
+"""What the registry knows before merging: the built-in list, the hub, the engines, the person.
 
+The built-in list, `models.json`, is written by hand from the publishers' pages and names the page
+of each fact. Sizes are approximate and leave out a vision model's encoder; skills are coarse and
+rest on `skills_from`.
+"""
+
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
@@ -15,7 +22,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class HubFacts:
-    """What a hub said of a repository, and when it was asked, in seconds since 1970."""
+    """What a hub said of a repository, and when, in seconds since 1970."""
 
     model: HubModel
     at: float
@@ -23,7 +30,7 @@ class HubFacts:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """The person's own word on a model: 1 to 5, and when it was given."""
+    """The person's rating of a model, 1 to 5, and when it was given."""
 
     stars: int
     at: float
@@ -31,29 +38,29 @@ class Rating:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How many chats there were with a model, and when the last began."""
+    """The number of chats with a model, and when the last one began."""
 
     count: int
     last_at: float
 
 
-def _nothing() -> Mapping[K, V]:
+def _empty() -> Mapping[K, V]:
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinions:
-    """What the person thinks of models and does with them."""
+    """The person's ratings and uses of models."""
 
-    ratings: Mapping[str, Rating] = field(default_factory=_nothing)
-    """By the id of the entry that was rated."""
-    uses: Mapping[str, Use] = field(default_factory=_nothing)
+    ratings: Mapping[str, Rating] = field(default_factory=_empty)
+    """By the id of the rated entry."""
+    uses: Mapping[str, Use] = field(default_factory=_empty)
     """By address: `provider://model`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """All that entries are made from."""
+class KnownModels:
+    """Everything that entries are merged from."""
 
     curated: Sequence[RegistryEntry] = ()
     hub: Iterable[HubFacts] = ()
@@ -62,9 +69,9 @@ class Known:
 
 
 def newest(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Keep the latest that was said of each repository, by its name in lower case.
+    """Return the newest facts of each repository, by its name in lower case.
 
-    Neither the order nor a repetition makes a difference.
+    The result does not depend on order or repetition.
     """
     kept: dict[str, HubFacts] = {}
     for fact in facts:
@@ -76,4 +83,27 @@ def newest(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
 
 
 def _age_of(fact: HubFacts) -> tuple[float, str]:
-    return fact.at, repr(fact.model)  # two answers of one moment: any rule, as long as it is one
+    return fact.at, repr(fact.model)  # facts of the same moment: any rule, as long as it is stable
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedList:
+    """The built-in list."""
+
+    date: str
+    """ISO 8601."""
+    entries: tuple[RegistryEntry, ...]
+
+
+def load_curated() -> CuratedList:
+    """Read the built-in list; takes about a millisecond."""
+    text = files(__package__).joinpath("models.json").read_text("utf-8")
+    listed = json.loads(text)
+    return CuratedList(listed["date"], tuple(_entry(one) for one in listed["models"]))
+
+
+def _entry(record: dict[str, Any]) -> RegistryEntry:
+    facts = {key: value for key, value in record.items() if key != "skills_from"}
+    facts["purposes"] = frozenset(record["purposes"])
+    facts["sources"] = tuple(record["sources"])
+    return RegistryEntry(**facts)

@@ -1,18 +1,17 @@
 """One key for a model, however an engine, a hub or a file spells its name.
 
 `Qwen/Qwen3-8B-GGUF`, `bartowski/Qwen_Qwen3-8B-GGUF`, `Qwen3-8B-Q4_K_M.gguf`, `qwen3:8b-q4_K_M`
-and `qwen3:8b` all give `qwen-3-8b`. A word that makes another model of it stays: `Instruct`,
+and `qwen3:8b` all have the key `qwen-3-8b`. Words that name another model stay: `Instruct`,
 `Base`, `2507`, `Coder`.
 """
 
 import re
 from typing import Final
 
-from ollm_tui.library.gguf_tables import SUFFIX
-from ollm_tui.library.shards import shard_of
+from ollm_tui.library.file_names import SUFFIX, shard_of
 
-LONGEST: Final = 300
-"""Characters of a name that are looked at; what is longer is told apart by its beginning."""
+MAX_NAME_CHARS: Final = 300
+"""The rest of a longer name is ignored."""
 _QUANTIZATION: Final = re.compile(
     r"(?<![a-z0-9])(?:ud[-_])?"
     r"(?:i?q[1-8](?:_[a-z0-9]{1,4}){0,3}|b?f16|bf16|fp16|f32|fp32|mxfp4(?:_moe)?|tq[12]_0)"
@@ -33,20 +32,20 @@ _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 
 
 def model_key(name: str) -> str:
-    """Give the key of a name; two spellings of one model have the same."""
-    whole = name[:LONGEST].casefold().strip()
-    text = whole.rpartition("/")[2] or whole
+    """Return the key of a name; spellings of the same model share it."""
+    full = name[:MAX_NAME_CHARS].casefold().strip()
+    text = full.rpartition("/")[2] or full
     text = text.removesuffix(SUFFIX)
     shard = shard_of(text)
     text = shard.name if shard else text
     text = _PUBLISHER.sub("", _QUANTIZATION.sub("", text))
     words = [word.strip(".") for word in _SEPARATORS.split(_JOINTS.sub("-", text))]
-    return "-".join([word for word in words if word and word not in _NOISE]) or whole
+    return "-".join([word for word in words if word and word not in _NOISE]) or full
 
 
 def hub_repo_in(name: str) -> str | None:
-    """Give the repository that a name says it is from, in lower case: `hf.co/owner/name:Q4_K_M`."""
-    text = name[:LONGEST].casefold()
+    """Return the repository in a name like `hf.co/owner/name:Q4_K_M`, in lower case."""
+    text = name[:MAX_NAME_CHARS].casefold()
     for host in _HUB_HOSTS:
         if text.startswith(host):
             text = text.removeprefix(host)
@@ -57,18 +56,18 @@ def hub_repo_in(name: str) -> str | None:
 
 
 def untagged(name: str) -> str | None:
-    """Give the key of a name without its tag, where the tag tells no size: `llama3.2:latest`."""
-    stem, _, tag = name[:LONGEST].partition(":")
+    """Return the key of a name without its tag, if that has no size: `llama3.2:latest`."""
+    stem, _, tag = name[:MAX_NAME_CHARS].partition(":")
     return model_key(stem) if tag in {"", "latest"} else None
 
 
 def parameters_in(text: object) -> int | None:
-    """Read a count as engines write it: `8.2B`, `137M`."""
+    """Parse a parameter count as engines write it: `8.2B`, `137M`."""
     match = _SIZE.match(text[:32]) if isinstance(text, str) else None
     return round(float(match[1]) * _UNITS[match[2].lower()]) if match else None
 
 
 def active_parameters_in(name: str) -> int | None:
-    """Read how many parameters work at a time, where a name says so: `Qwen3-30B-A3B`."""
-    match = _ACTIVE.search(name[:LONGEST])
+    """Parse the active parameters in a name like `Qwen3-30B-A3B`."""
+    match = _ACTIVE.search(name[:MAX_NAME_CHARS])
     return round(float(match[1]) * _UNITS["b"]) or None if match else None

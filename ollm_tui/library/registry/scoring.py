@@ -2,15 +2,15 @@
 
 The score of an entry is the sum of
 
-    own rating        -2 to +2   stars less 3; nothing without a rating
-    use                0 to 1.5  a quarter for each doubling of the chats had with it
+    own rating        -2 to +2   stars less 3; 0 without a rating
+    use                0 to 1.5  a quarter for each doubling of the number of chats
     last use           0 to 0.5  fades over a month
-    skill             -1 to +1   for the purpose asked, else the best one; nothing where unknown
-    built-in list      0.5       a model that somebody chose for it
+    skill             -1 to +1   for the given purpose, else the best one; 0 if unknown
+    built-in list      0.5       for being on it
     downloads          0 to 1.2  0.2 for each power of ten, of the last month
     date               0 to 0.3  fades over a year
 
-so that what a person says of a model and does with it outweighs what everybody else does.
+so that what the person says of a model and does with it outweighs what others do.
 """
 
 import math
@@ -26,26 +26,26 @@ _BEGINS_A_WORD, _SCATTERED = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
-    """An entry with what it is searched by, in lower case."""
+class SearchEntry:
+    """An entry with the texts it is searched by, in lower case."""
 
     entry: RegistryEntry
     titles: tuple[str, ...]
-    """What it is called: a beginning counts more than a word within."""
+    """Its names: a match at the beginning counts more than one inside."""
     fields: tuple[str, ...]
-    """Words it is found by from their beginning."""
+    """Words that match from their beginning."""
     about: str
-    """A sentence, of which every word's beginning counts."""
+    """A sentence whose words match from their beginning."""
     haystack: str
-    """All of it, for a quick first look."""
+    """All texts, for a quick first test."""
 
     @classmethod
-    def of(cls, entry: RegistryEntry) -> "Searched":
-        """Prepare an entry."""
+    def of(cls, entry: RegistryEntry) -> "SearchEntry":
+        """Prepare an entry for searching."""
         own = () if ":" in entry.id else (entry.id,)
-        called = [entry.name, entry.name.rpartition("/")[2], *own, *entry.origins.values()]
-        called += [ref.model for ref in entry.installed]
-        titles = tuple(dict.fromkeys(title.casefold() for title in called if title))
+        names = [entry.name, entry.name.rpartition("/")[2], *own, *entry.origins.values()]
+        names += [ref.model for ref in entry.installed]
+        titles = tuple(dict.fromkeys(title.casefold() for title in names if title))
         known = [entry.family, entry.licence, *sorted(entry.purposes)]
         known += [str(ref) for ref in entry.installed]
         fields = tuple(text.casefold() for text in known if text)
@@ -53,35 +53,35 @@ class Searched:
         return cls(entry, titles, fields, about, "\n".join((*titles, *fields, about)))
 
     def is_called(self, word: str) -> bool:
-        """Whether a word in lower case is the whole of a name or an address."""
+        """Whether a word in lower case is one of its names or addresses."""
         addresses = (str(ref).casefold() for ref in self.entry.installed)
         return word in self.titles or word in addresses or word == self.entry.id.casefold()
 
 
 def search(
-    entries: Iterable[Searched],
+    entries: Iterable[SearchEntry],
     text: str = "",
     *,
     purpose: str | None = None,
     now: float = 0.0,
     limit: int | None = None,
 ) -> Sequence[RegistryEntry]:
-    """Give what fits a text and a purpose, the best first.
+    """Return the entries that match a text and a purpose, the best first.
 
-    Every word must be found somewhere. Letters that are merely scattered over a name count only
-    where nothing else was found.
+    Every word must match. A word whose letters are only scattered over a name counts if nothing
+    else matches.
     """
-    asked = [one for one in entries if purpose is None or purpose in one.entry.purposes]
+    candidates = [one for one in entries if purpose is None or purpose in one.entry.purposes]
     words = text.casefold().split()
-    found = [(fit, one.entry) for one in asked if (fit := _fits(words, one)) is not None]
-    if not found and len(words) == 1:
-        found = [(_SCATTERED, one.entry) for one in asked if _is_scattered(words[0], one)]
-    found.sort(key=lambda one: (one[0], *_place(one[1], purpose, now)))
-    return [entry for _, entry in found[:limit]]
+    matches = [(fit, one.entry) for one in candidates if (fit := _fits(words, one)) is not None]
+    if not matches and len(words) == 1:
+        matches = [(_SCATTERED, one.entry) for one in candidates if _is_scattered(words[0], one)]
+    matches.sort(key=lambda one: (one[0], *_sort_key(one[1], purpose, now)))
+    return [entry for _, entry in matches[:limit]]
 
 
 def score(entry: RegistryEntry, *, purpose: str | None = None, now: float = 0.0) -> float:
-    """Give how far to the front an entry belongs; the parts are described above."""
+    """Return the score of an entry, as described above."""
     total = 0.0 if entry.rating is None else float(entry.rating - 3)
     total += min(1.5, math.log2(1 + max(0, entry.uses)) / 4)
     if entry.last_used_at is not None:
@@ -95,22 +95,22 @@ def score(entry: RegistryEntry, *, purpose: str | None = None, now: float = 0.0)
 
 
 def _best_skill(entry: RegistryEntry) -> int | None:
-    # To be good for a small machine is no merit on another.
+    # Being good for a small machine is no merit on another.
     skills = (skill for purpose, skill in entry.skills.items() if purpose != "small")
     return max(skills, default=None)
 
 
-def _place(entry: RegistryEntry, purpose: str | None, now: float) -> tuple[float, str, str]:
+def _sort_key(entry: RegistryEntry, purpose: str | None, now: float) -> tuple[float, str, str]:
     return -score(entry, purpose=purpose, now=now), entry.name.casefold(), entry.id
 
 
-def _fit(word: str, searched: Searched) -> int | None:
-    """Say how well a word fits, from 0; of what `rank` tells only the class counts."""
+def _fit(word: str, searched: SearchEntry) -> int | None:
+    """Return how well a word matches, the best at 0; of `rank` only the class counts."""
     best: int | None = None
     for title in searched.titles:
-        found = rank(word, title) if word in title else None
-        if found is not None and (best is None or found[0] < best):
-            best = found[0]
+        ranked = rank(word, title) if word in title else None
+        if ranked is not None and (best is None or ranked[0] < best):
+            best = ranked[0]
         if best == 0:
             return best
     if any(field.startswith(word) for field in searched.fields):
@@ -121,8 +121,8 @@ def _fit(word: str, searched: Searched) -> int | None:
     return best
 
 
-def _fits(words: Sequence[str], searched: Searched) -> int | None:
-    """Add up how well all words fit; None where one is missing."""
+def _fits(words: Sequence[str], searched: SearchEntry) -> int | None:
+    """Return the sum over all words; None if one does not match."""
     total = 0
     for word in words:
         fit = _fit(word, searched) if word in searched.haystack else None
@@ -132,7 +132,7 @@ def _fits(words: Sequence[str], searched: Searched) -> int | None:
     return total
 
 
-def _is_scattered(word: str, searched: Searched) -> bool:
+def _is_scattered(word: str, searched: SearchEntry) -> bool:
     return len(word) > 2 and any(rank(word, title) is not None for title in searched.titles)
 
 

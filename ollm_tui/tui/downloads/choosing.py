@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.job import Origin, ProviderPull
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.tui.downloads.find_rows import EntryRow, FindRow, OriginRow, RepositoryRow
 from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_picker import PickVariant

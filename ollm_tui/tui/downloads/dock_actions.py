@@ -18,7 +18,7 @@ from ollm_tui.tui.keys.table import Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.job import Job
-    from ollm_tui.library.downloads.ports import Downloads
+    from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.tui.services import Runtime
 
 FRAME_S: Final = 0.25
@@ -77,7 +77,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         return self.query_one(DownloadsDock)
 
     @property
-    def queue(self) -> "Downloads | None":
+    def queue(self) -> "DownloadQueue | None":
         """The downloads; None where there are none. To ask for them makes them."""
         return self._fetches.downloads if isinstance(self._fetches, KeepsDownloads) else None
 

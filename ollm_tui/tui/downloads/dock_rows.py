@@ -122,9 +122,9 @@ def _bar(job: Job, cells: int) -> list[Piece]:
 
 
 def _trouble(job: Job, width: int) -> list[list[Piece]]:
-    if job.trouble is None or job.state == "done":
+    if job.error is None or job.state == "done":
         return []
-    words = " ".join(filter(None, (job.trouble.message, job.trouble.hint)))
+    words = " ".join(filter(None, (job.error.message, job.error.hint)))
     room = max(8, width - _INDENT)
     lines = wrap(clean_line(words[:_LONGEST]), room) or [""]
     if len(lines) > _TROUBLE_LINES:

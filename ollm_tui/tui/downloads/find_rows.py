@@ -8,13 +8,11 @@ from typing import Final, TypeAlias
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.library.address import HubAddress, format_address
 from ollm_tui.library.downloads.job import Origin
-from ollm_tui.library.entry_fit import SizeFit
-from ollm_tui.library.fit import Verdict
-from ollm_tui.library.fitting import fit_short, fit_words
-from ollm_tui.library.hub.address import HubAddress, shown_address
+from ollm_tui.library.entry_fit import SizeFit, suggestion_key
+from ollm_tui.library.fit import Verdict, fit_short, fit_words
 from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.suggestions import place_of
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window
 from ollm_tui.tui.widgets.chrome import cut, fit
@@ -94,7 +92,7 @@ def row_content(row: FindRow, width: int) -> Content:
         case EntryRow():
             return _entry(row, width)
         case RepositoryRow(wanted, place):
-            return _deed(shown_address(wanted), f"available at {place}", width)
+            return _deed(format_address(wanted), f"available at {place}", width)
         case OriginRow():
             return _deed(row.title, row.about, width)
 
@@ -236,7 +234,7 @@ def best_by_purpose(rows: Sequence[EntryRow], purposes: Sequence[str], *, each: 
     groups = []
     for purpose in purposes:
         mine = [row for row in left if _serves(row, purpose)]
-        mine = sorted(mine, key=lambda row: place_of(row.entry, row.best, purpose))[:each]
+        mine = sorted(mine, key=lambda row: suggestion_key(row.entry, row.best, purpose))[:each]
         left = [row for row in left if row not in mine]
         groups.append(Group(purpose, tuple(mine)))
     return [group for group in groups if group.rows]

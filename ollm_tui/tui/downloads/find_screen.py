@@ -138,7 +138,7 @@ class FindModels(ShowsDownloads):
             self._say("Model search is not available here.")
             return
         await runtime.model_registry.prepare()
-        self._search = search = ModelSearch(runtime.model_registry, runtime.hub.place)
+        self._search = search = ModelSearch(runtime.model_registry, runtime.hub.address)
         search.type(self.field.value)
         self._show(anew=True)
         self._ask_later()

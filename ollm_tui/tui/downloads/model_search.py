@@ -2,18 +2,16 @@
 
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
-from ollm_tui.library.hub.address import (
+from ollm_tui.library.address import (
     Address,
     HubAddress,
-    NoAddress,
+    InvalidAddress,
     PlainName,
-    read_address,
-    shown_address,
+    format_address,
+    parse_address,
 )
-from ollm_tui.library.registry.entry import RegistryEntry
-from ollm_tui.library.registry.ports import Registry
-from ollm_tui.library.registry.purposes import PURPOSES
+from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
+from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
@@ -31,6 +29,7 @@ from ollm_tui.tui.models.fits import ModelFits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.runtime.download_targets import DownloadTarget
 
 MOST: Final = 60
@@ -49,7 +48,7 @@ def _starter() -> OriginRow:
 class ModelSearch:
     """Holds what is typed and what is known of it; draws nothing and waits for nobody."""
 
-    def __init__(self, registry: Registry, hub_place: str) -> None:
+    def __init__(self, registry: "ModelRegistry", hub_place: str) -> None:
         self._registry = registry
         self._hub_place = hub_place
         self.text = ""
@@ -79,13 +78,13 @@ class ModelSearch:
 
     @property
     def _meant(self) -> Address:
-        return read_address(self.text, endpoint=self._hub_place)
+        return parse_address(self.text, endpoint=self._hub_place)
 
     @property
     def refusal(self) -> str:
         """Why nothing can be fetched of an address that was typed."""
         meant = self._meant
-        return meant.reason if isinstance(meant, NoAddress) and self.text.strip() else ""
+        return meant.reason if isinstance(meant, InvalidAddress) and self.text.strip() else ""
 
     @property
     def hub_words(self) -> str:
@@ -150,14 +149,14 @@ class ModelSearch:
         meant = self._meant
         match meant:
             case UrlFile():
-                return [OriginRow(meant, shown_address(meant), "download the file to the library")]
+                return [OriginRow(meant, format_address(meant), "download the file to the library")]
             case LocalFiles():
-                return [OriginRow(meant, shown_address(meant), "copy it to the library")]
+                return [OriginRow(meant, format_address(meant), "copy it to the library")]
             case HubAddress():
                 return [RepositoryRow(meant, self._hub_place), *self._pulls()]
             case PlainName():
                 return list(self._pulls())
-            case NoAddress():
+            case InvalidAddress():
                 return []
 
     def _pulls(self) -> list[OriginRow]:

@@ -151,7 +151,7 @@ class Fetching:
         self._desk.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
 
     def _tell_failed(self, job: Job) -> None:
-        trouble = job.trouble
+        trouble = job.error
         words = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
         advice = clean_line((trouble.hint or "")[:_LONGEST]) if trouble is not None else ""
         hint = " ".join(filter(None, (advice, "/pull shows the details.")))

@@ -9,14 +9,14 @@ from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 if TYPE_CHECKING:
     from textual.app import App
 
+    from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.library.registry.entry import RegistryEntry
-    from ollm_tui.library.registry.ports import Registry
 
 _NONE: Final = "none"
 _WORDS: Final = {5: "among the best", 4: "good", 3: "acceptable", 2: "weak", 1: "poor"}
 
 
-async def rate(app: "App[None]", registry: "Registry", entry: "RegistryEntry") -> str:
+async def rate(app: "App[None]", registry: "ModelRegistry", entry: "RegistryEntry") -> str:
     """Ask for the stars and keep them; give what is to be said, nothing when nothing was chosen."""
     answer = await app.push_screen_wait(_question(entry))
     if answer is None:

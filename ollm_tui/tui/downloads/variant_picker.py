@@ -16,7 +16,7 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Origin
-from ollm_tui.library.hub.ports import Hub
+from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.dialogs.dialog import LOW, Dialog
@@ -147,7 +147,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @on(OptionList.OptionHighlighted)
     def _say(self) -> None:
-        heading = heading_lines(self._offer, self._repo, self._hub.place)
+        heading = heading_lines(self._offer, self._repo, self._hub.address)
         self._write("#what", "\n".join(heading))
         self._write("#fit", fit_line(self._marked, self._judged_there))
         chosen = self._chosen

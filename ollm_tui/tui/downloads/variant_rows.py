@@ -8,9 +8,8 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
-from ollm_tui.library.entry_fit import USUAL, window_of
-from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_short, fit_words
+from ollm_tui.library.entry_fit import USUAL_QUANTIZATION, window_of
+from ollm_tui.library.fit import Fit, fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget
@@ -166,7 +165,7 @@ def first_marked(
     if offer.path is not None and gone_to is None:
         named = [row for row in rows if row.has(offer.path)]
     best = [row for row in rows if row.is_best]
-    usual = [row for row in rows if row.quantization == USUAL]
+    usual = [row for row in rows if row.quantization == USUAL_QUANTIZATION]
     return next((row.id for row in (*named, *best, *usual)), None)
 
 

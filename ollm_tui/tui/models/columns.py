@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from rich.cells import cell_len
 
-from ollm_tui.library.fit_words import fit_short
+from ollm_tui.library.fit import fit_short
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.widgets.chrome import cut, fit

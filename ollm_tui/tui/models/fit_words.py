@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ollm_tui.library.fit_words import fit_words
+from ollm_tui.library.fit import fit_words
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.sheet_lines import Fact
 

@@ -16,7 +16,8 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ollm_tui.library.downloads.transfer import Source, Step, transfer
+from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.file_host import FileHost
 from tests.support.http_server import serve
@@ -31,11 +32,11 @@ def say(*parts: object) -> None:
 
 
 async def download(url: str, target: Path, sha256: str) -> None:
-    def tell(step: Step) -> None:
+    def tell(step: TransferProgress) -> None:
         say("STEP", step.completed, step.note)
 
     async with aclosing(HttpFetcher()) as fetcher:
-        await transfer(fetcher, Source(url=url, sha256=sha256), target, report=tell)
+        await transfer(fetcher, FileSource(url=url, sha256=sha256), target, report=tell)
     say("DONE")
 
 

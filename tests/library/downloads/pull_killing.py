@@ -59,8 +59,8 @@ class _Told:
         await self._work.discard()
 
     @property
-    def parting(self) -> str:
-        return self._work.parting
+    def pause_note(self) -> str:
+        return self._work.pause_note
 
 
 async def pull(url: str, folder: Path) -> None:
@@ -78,7 +78,7 @@ async def pull(url: str, folder: Path) -> None:
             DownloadQueue(folder / "state" / "downloads", work_for) as queue,
             queue.changes() as changes,
         ):
-            await queue.go_on()
+            await queue.take_over()
             if not queue.jobs():
                 repo = await hub.repo(REPO)
                 (variant,) = repo.variants
@@ -89,7 +89,7 @@ async def pull(url: str, folder: Path) -> None:
                 )
             while queue.jobs()[0].state in {"queued", "running"}:
                 await _change(changes)
-            say("END", queue.jobs()[0].state, queue.jobs()[0].trouble or "")
+            say("END", queue.jobs()[0].state, queue.jobs()[0].error or "")
 
 
 async def _change(changes: AsyncIterator[Job]) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 
 from ollm_tui.library.downloads.job import Job, JobState
+from ollm_tui.library.downloads.job_run import Clocks
 from ollm_tui.library.downloads.queue import DownloadQueue
-from ollm_tui.library.downloads.times import Times
 from tests.support.puppet_work import Puppets
 
 
@@ -20,8 +20,8 @@ class Clock:
         self._moved = anyio.Event()
 
     @property
-    def times(self) -> Times:
-        return Times(clock=lambda: self.now, now=lambda: self.now, sleep=self.sleep)
+    def clocks(self) -> Clocks:
+        return Clocks(monotonic=lambda: self.now, now=lambda: self.now, sleep=self.sleep)
 
     async def sleep(self, seconds: float) -> None:
         until = self.now + seconds
@@ -45,8 +45,8 @@ class Bench:
             folder / "downloads",
             self.work,
             at_once=at_once,
-            arrived=self.arrived.append,
-            times=self.clock.times,
+            on_done=self.arrived.append,
+            clocks=self.clock.clocks,
         )
 
     def states(self) -> dict[str, JobState]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.library.downloads.file_io import Environment
-from ollm_tui.library.downloads.source import Source, Step
 from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.support.file_host import FileHost
@@ -25,7 +25,7 @@ class Bench:
     server: Server
     fetcher: HttpFetcher
     target: Path
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TransferProgress] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
     @property
@@ -34,9 +34,9 @@ class Bench:
         notes = [step.note for step in self.steps]
         return [note for at, note in enumerate(notes) if not at or notes[at - 1] != note]
 
-    def source(self, **more: object) -> Source:
+    def source(self, **more: object) -> FileSource:
         known = {"url": f"{self.server.url}/m.gguf", "sha256": self.host.sum} | more
-        return Source(**known)  # type: ignore[arg-type]
+        return FileSource(**known)  # type: ignore[arg-type]
 
     def around(self, **more: object) -> Environment:
         async def sleep(seconds: float) -> None:
@@ -44,16 +44,16 @@ class Bench:
 
         return Environment(**({"sleep": sleep} | more))  # type: ignore[arg-type]
 
-    async def fetch(self, source: Source | None = None, **around: object) -> Path:
+    async def fetch(self, source: FileSource | None = None, **around: object) -> Path:
         return await transfer(
             self.fetcher,
             source or self.source(),
             self.target,
             report=self.steps.append,
-            around=self.around(**around),
+            environment=self.around(**around),
         )
 
-    async def trouble(self, source: Source | None = None, **around: object) -> AIError:
+    async def trouble(self, source: FileSource | None = None, **around: object) -> AIError:
         try:
             await self.fetch(source, **around)
         except AIError as error:

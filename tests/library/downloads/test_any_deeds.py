@@ -35,7 +35,7 @@ async def carry_out(folder: Path, plan: Sequence[tuple[str, str]]) -> None:
                 assert here.work.running == []
                 here = Bench(folder, AT_ONCE)
                 await here.queue.__aenter__()
-                await here.queue.go_on()
+                await here.queue.take_over()
             else:
                 await do(here, deed, name)
             await here.until(lambda here=here: is_settled(here))  # type: ignore[misc]

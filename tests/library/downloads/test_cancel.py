@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.part_state import load_state
+from ollm_tui.library.downloads.part_file import load_state
 from ollm_tui.library.downloads.transfer import discard, partial_size
 from tests.contract.observe import no_task_left, tasks
 from tests.library.downloads.rig import bench

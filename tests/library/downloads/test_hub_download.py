@@ -13,7 +13,8 @@ from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
-from ollm_tui.library.downloads.transfer import Source, transfer
+from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
@@ -242,7 +243,7 @@ async def test_a_token_goes_to_the_hub_alone_and_opens_what_is_gated(tmp_path: P
         with pytest.raises(AIError) as caught:
             await here.work(origin).run(here.steps.append)
         assert caught.value.status in {401, 403}
-        page = f"{here.hub.place}/{GATED}"
+        page = f"{here.hub.address}/{GATED}"
         assert caught.value.hint == f"Accept its terms at {page}, if it has any, and set HF_TOKEN."
 
 
@@ -258,7 +259,7 @@ async def test_while_it_waits_for_the_next_try_there_is_no_speed(tmp_path: Path)
         await here.work(origin).run(take)
         waits = [step for step in here.steps if "trying again" in step.note]
         assert waits
-        assert all(step.has_leapt for step in waits)
+        assert all(step.is_jump for step in waits)
 
 
 async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> None:
@@ -318,7 +319,7 @@ async def test_a_file_that_came_whole_as_the_program_ended_is_not_taken_for_anot
     async with place(tmp_path, server) as here:
         (commit,) = server.repos[0].commits
         url = here.hub.file_url("o/n", commit, "m.gguf")
-        source, target = Source(url=url), here.root / "m.gguf"
+        source, target = FileSource(url=url), here.root / "m.gguf"
         await transfer(here.fetcher, source, target, report=lambda _: None, keeps_record=True)
         assert await here.file(url).run(here.steps.append) == "embedded://m.gguf"
         assert here.left() == {"m.gguf", "m.gguf.origin.json"}

@@ -9,12 +9,12 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads import file_copy
+from ollm_tui.library.downloads import local_copy
 from ollm_tui.library.downloads.downloader import Progress
-from ollm_tui.library.downloads.fetched_model import name_of
 from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.local_copy import LocalCopy
+from ollm_tui.library.file_names import model_name
 from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -23,7 +23,7 @@ GGUF = b"GGUF\x03\0\0\0" + bytes(16)
 
 
 async def address_of(path: Path) -> str:
-    return f"embedded://{name_of(path)}"
+    return f"embedded://{model_name(path)}"
 
 
 @dataclass
@@ -55,8 +55,8 @@ class Library:
 
 @pytest.fixture
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
-    monkeypatch.setattr(file_copy, "SLICE", 1000)
-    monkeypatch.setattr("ollm_tui.library.downloads.local_copy.problem_of", lambda _path: None)
+    monkeypatch.setattr(local_copy, "SLICE_BYTES", 1000)
+    monkeypatch.setattr("ollm_tui.library.downloads.local_copy.gguf_problem", lambda _path: None)
     return Library(tmp_path / "library" / "models")
 
 
@@ -87,7 +87,7 @@ async def test_a_link_in_the_place_of_a_copy_is_not_written_through(
 ) -> None:
     model(tmp_path / "mine" / "tiny.gguf")
     status = (tmp_path / "mine" / "tiny.gguf").stat()
-    copy = file_copy.FileCopy(
+    copy = local_copy.FileCopy(
         tmp_path / "mine" / "tiny.gguf",
         library.root / "tiny.gguf",
         status.st_size,

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.part_state import PartState, load_state, save_state
+from ollm_tui.library.downloads.part_file import PartState, load_state, save_state
 from ollm_tui.library.downloads.transfer import discard, partial_size
 from ollm_tui.protocol.errors import ErrorCode
 from tests.library.downloads.rig import Bench, bench
@@ -55,8 +55,8 @@ async def test_two_tasks_do_not_write_one_file(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from ollm_tui.library.downloads.part_file import sole_part
-with sole_part(Path(sys.argv[1])):
+from ollm_tui.library.downloads.part_file import exclusive_part
+with exclusive_part(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -143,14 +143,15 @@ import resource, signal, sys
 from contextlib import aclosing
 from pathlib import Path
 import anyio
-from ollm_tui.library.downloads.transfer import Source, transfer
+from ollm_tui.library.downloads.transfer import transfer
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import HttpFetcher
 
 async def main():
     async with aclosing(HttpFetcher()) as fetcher:
         try:
-            source, target = Source(url=sys.argv[1]), Path(sys.argv[2])
+            source, target = FileSource(url=sys.argv[1]), Path(sys.argv[2])
             await transfer(fetcher, source, target, report=lambda _: None)
         except AIError as error:
             print(error.details.get("fault"))

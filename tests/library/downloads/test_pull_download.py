@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.job import ProviderPull
-from ollm_tui.library.downloads.pull_download import GOES_ON, PullDownload, Puller
+from ollm_tui.library.downloads.pull_download import MAY_CONTINUE, PullDownload, Puller
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
 
@@ -46,7 +46,7 @@ class Server:
         async def puller_for(provider: str) -> Puller:
             if provider != "ollama":
                 raise AIError(ErrorCode.UNSUPPORTED_FEATURE, "vLLM cannot pull models.")
-            return Puller(name="local", pulling=self.pulling, goes_on=self.goes_on)
+            return Puller(name="local", pulling=self.pulling, continues_alone=self.goes_on)
 
         return PullDownload(ProviderPull(provider="ollama", model="tiny"), puller_for, lambda: 0.0)
 
@@ -71,9 +71,9 @@ async def test_layers_are_one_sum_and_the_model_is_where_the_provider_is() -> No
     assert [(step.completed, step.total) for step in steps] == [
         (0, None), (60, 100), (100, 100), (110, 150), (150, 150), (150, 150),
     ]  # fmt: skip
-    assert [step.has_leapt for step in steps] == [False, True, False, True, False, False]
+    assert [step.is_jump for step in steps] == [False, True, False, True, False, False]
     assert steps[0].note == "pulling manifest"
-    assert (server.open, work.parting) == (0, "")
+    assert (server.open, work.pause_note) == (0, "")
 
 
 async def test_an_error_line_is_told_in_the_server_s_own_words() -> None:
@@ -85,9 +85,9 @@ async def test_an_error_line_is_told_in_the_server_s_own_words() -> None:
     assert server.open == 0
 
 
-@pytest.mark.parametrize(("goes_on", "parting"), [(True, GOES_ON), (False, "")])
+@pytest.mark.parametrize(("goes_on", "pause_note"), [(True, MAY_CONTINUE), (False, "")])
 async def test_a_pull_that_is_left_says_whether_its_server_goes_on(
-    goes_on: bool, parting: str
+    goes_on: bool, pause_note: str
 ) -> None:
     server = Server(layer("a", 60, 100), goes_on=goes_on)
     work = server.work()
@@ -95,7 +95,7 @@ async def test_a_pull_that_is_left_says_whether_its_server_goes_on(
         group.start_soon(work.run, lambda _step: None)
         await server.reached_end.wait()
         group.cancel_scope.cancel()
-    assert (server.open, work.parting) == (0, parting)
+    assert (server.open, work.pause_note) == (0, pause_note)
     await work.discard()
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.downloads.pace import WINDOW_S
-from ollm_tui.library.downloads.pull_sum import MAX_LAYERS, PullSum
+from ollm_tui.library.downloads.downloader import WINDOW_S
+from ollm_tui.library.downloads.pull_download import MAX_LAYERS, PullSum
 from ollm_tui.protocol.model import PullProgress
 
 SIZES = st.none() | st.integers(0, 2**53)

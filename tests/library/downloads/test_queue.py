@@ -6,19 +6,14 @@ import anyio
 import pytest
 
 from ollm_tui.library.downloads.job import Job, JobState
-from ollm_tui.library.downloads.ports import Downloads
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.queue_bench import Bench, bench
 from tests.support.puppet_work import pull
 
 
-def _as_port(queue: Downloads) -> Downloads:
-    return queue
-
-
 async def test_a_queue_is_what_front_ends_ask_for(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
-        assert _as_port(here.queue).jobs() == []
+        assert here.queue.jobs() == []
     assert not (tmp_path / "downloads").exists(), "an empty queue leaves nothing"
 
 
@@ -59,7 +54,7 @@ async def test_pause_stops_and_resume_goes_on(tmp_path: Path) -> None:
     async with bench(tmp_path) as here:
         job = await here.queue.add(pull("a"))
         await here.running("a")
-        here.work["a"].parting = "the server may go on"
+        here.work["a"].pause_note = "the server may go on"
         here.work["a"].tell(400, 1000)
         await here.queue.pause(job.id)
         paused = here.job("a")
@@ -152,12 +147,12 @@ async def test_a_failure_is_a_sentence_and_can_be_tried_again(tmp_path: Path) ->
         job = await here.queue.add(pull("a"))
         here.work["a"].end(AIError(ErrorCode.TIMEOUT, "It stood still.", hint="Try again."))
         await here.until_state("a", "failed")
-        trouble = here.job("a").trouble
+        trouble = here.job("a").error
         assert trouble is not None
         assert (trouble.message, trouble.hint) == ("It stood still.", "Try again.")
         assert (await here.queue.add(pull("a"))).id == job.id, "adding it again tries again"
         await here.running("a")
-        assert here.job("a").trouble is None
+        assert here.job("a").error is None
         here.work["a"].end(OSError(28, "No space left on device"))
         await here.until_state("a", "failed")
         await here.queue.resume(job.id)
@@ -177,11 +172,11 @@ async def test_a_fault_of_the_program_ends_one_download_and_nothing_else(
         here.work["b"].end(group)
         await here.until_state("a", "failed")
         await here.until_state("b", "failed")
-        trouble = here.job("a").trouble
+        trouble = here.job("a").error
         assert trouble is not None
         assert "secret" not in trouble.message
         assert [record.exc_info is not None for record in caplog.records] == [True]
-        late = here.job("b").trouble
+        late = here.job("b").error
         assert late is not None
         assert late.message == "Late."
         await here.queue.add(pull("c"))
@@ -243,7 +238,7 @@ async def test_what_was_there_before_does_not_count_as_speed(tmp_path: Path) -> 
         work = here.work["a"]
         work.tell(0, 1000)
         await here.clock.move(1)
-        work.tell(900, 1000, has_leapt=True)
+        work.tell(900, 1000, is_jump=True)
         await here.clock.move(1)
         work.tell(910, 1000)
         await here.clock.move(0.25)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.downloads.safe_paths import (
-    MOST_NAME_BYTES,
+    MAX_NAME_BYTES,
     checked_name,
     checked_path,
-    refuse_twins,
+    refuse_collisions,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -111,7 +111,7 @@ GOOD = (
     "x.partial",
     "part",
     "a+b=c@d,e#f!g&h'.gguf",
-    "x" * MOST_NAME_BYTES,
+    "x" * MAX_NAME_BYTES,
 )
 
 
@@ -189,8 +189,8 @@ def test_a_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
 )
 def test_twins_are_refused(one: str, other: str) -> None:
     with pytest.raises(AIError, match="may be the same file"):
-        refuse_twins([one, "third.gguf", other])
-    refuse_twins([one, "third.gguf"])
+        refuse_collisions([one, "third.gguf", other])
+    refuse_collisions([one, "third.gguf"])
 
 
 @given(st.text(max_size=40) | st.text("./\\:~ CONcon\0", max_size=12))

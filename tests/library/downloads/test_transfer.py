@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.attempts import MOST_VAIN
-from ollm_tui.library.downloads.transfer import Step, discard, partial_size
+from ollm_tui.library.downloads.transfer import discard, partial_size
+from ollm_tui.library.downloads.transfer_run import MAX_VAIN_TRIES, TransferProgress
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
 from tests.support import file_host
@@ -298,14 +298,14 @@ async def test_a_server_that_brings_nothing_more_is_given_up(tmp_path: Path) -> 
         error = await b.trouble()
         assert error.retryable
         assert partial_size(b.target) == 123_000
-    assert len(b.host.asked) == MOST_VAIN
+    assert len(b.host.asked) == MAX_VAIN_TRIES
     assert b.waits == [1, 2, 4, 8]
 
 
 async def test_a_server_that_drips_is_progress_only_by_the_percent(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA, lies=[cut_after(10)] * 100)) as b:
         await b.trouble()
-        assert partial_size(b.target) == 10 * MOST_VAIN
+        assert partial_size(b.target) == 10 * MAX_VAIN_TRIES
         b.host.lies = [cut_after(SIZE // 50)] * 49
         await b.fetch()
         assert b.target.read_bytes() == DATA
@@ -453,8 +453,8 @@ async def test_a_report_that_fails_ends_the_transfer_as_itself(tmp_path: Path) -
             await b.fetch()
 
 
-class _Failing(list[Step]):
-    def append(self, _step: Step) -> None:
+class _Failing(list[TransferProgress]):
+    def append(self, _step: TransferProgress) -> None:
         raise LookupError("mine")
 
 

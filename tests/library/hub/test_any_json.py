@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from ollm_tui.library.hub import replies
 from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.links import next_page
 from ollm_tui.library.hub.repo import HubModel, HubRepo
+from ollm_tui.library.urls import next_page
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -161,7 +161,7 @@ def check(found: list[HubModel] | AIError, repo: HubRepo | AIError) -> None:
             assert file.path
             assert file.size is None or file.size >= 0
             assert file.sha256 is None or len(file.sha256) == 64
-        assert all(len(words) <= replies.MOST_CHARS for words in repo.details.values())
+        assert all(len(words) <= replies.MAX_CHARS for words in repo.details.values())
 
 
 def check_model(model: HubModel) -> None:
@@ -169,7 +169,7 @@ def check_model(model: HubModel) -> None:
     for count in (model.downloads, model.likes, model.parameters, model.context):
         assert count is None or 0 <= count <= 2**53
     for text in (model.licence, model.modified_at, model.architecture, *model.tags):
-        assert text is None or len(text) <= replies.MOST_CHARS
+        assert text is None or len(text) <= replies.MAX_CHARS
     assert isinstance(model.gated, bool)
 
 

@@ -8,9 +8,8 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from ollm_tui.library.hub import reading
-from ollm_tui.library.hub.client import HubClient
-from ollm_tui.library.hub.reading import LARGEST_REPLY
+from ollm_tui.library.hub import client
+from ollm_tui.library.hub.client import MAX_REPLY_BYTES, HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
@@ -152,7 +151,7 @@ def test_the_token_is_for_the_hub_alone(url: str, given: bool) -> None:
 
 def test_the_place_holds_no_password() -> None:
     client = HubClient(HttpFetcher(), "https://me:word@hub.example/?key=word", "t")
-    assert "word" not in client.place
+    assert "word" not in client.address
 
 
 async def test_the_token_is_sent_and_opens_what_is_private(
@@ -285,7 +284,7 @@ async def test_one_whose_token_may_not_read_what_is_gated_is_sent_to_accept_the_
         (b"\xff\xfe", {}, "something other than JSON"),
         (b"\x1f\x8b", {"content-encoding": "gzip"}, "packed data"),
         (b"[" + b"1," * 400_000 + b"1]", {}, "too much data"),
-        (b'"' + b"x" * LARGEST_REPLY + b'"', {}, "over 16 MB"),
+        (b'"' + b"x" * MAX_REPLY_BYTES + b'"', {}, "over 16 MB"),
         (b"{}", {}, "something else than a repository"),
         (b"[]", {}, "something else than a repository"),
         (json.dumps({"id": SMALL}).encode(), {}, "something else than a repository"),
@@ -390,7 +389,7 @@ class Dripping:
 
 
 async def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST_S", 0.05)
+    monkeypatch.setattr(client, "MAX_REPLY_S", 0.05)
     server = Dripping()
     with anyio.fail_after(30):
         with pytest.raises(AIError, match="does not answer") as caught:

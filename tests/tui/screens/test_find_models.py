@@ -64,7 +64,7 @@ FAILED = replace(
     state="failed",
     completed=100_000_000,
     total=42_500_000_000,
-    trouble=JobError(message="files.example.com broke off.", hint="Press r to go on."),
+    error=JobError(message="files.example.com broke off.", hint="Press r to go on."),
 )
 DONE = replace(
     PAUSED,

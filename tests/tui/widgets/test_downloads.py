@@ -32,7 +32,7 @@ FAILED = Job(
     state="failed",
     completed=1_000_000,
     total=2_000_000_000,
-    trouble=JobError(message="The hub broke off.", hint="Press r to go on."),
+    error=JobError(message="The hub broke off.", hint="Press r to go on."),
 )
 DONE = Job(
     id="4",
@@ -108,7 +108,7 @@ def test_a_row_says_what_is_known(job: Job, width: int, shown: list[str] | None)
 
 
 def test_trouble_that_is_long_is_cut_after_two_lines() -> None:
-    long = replace(FAILED, trouble=JobError(message="word " * 90, hint="hint"))
+    long = replace(FAILED, error=JobError(message="word " * 90, hint="hint"))
     lines = words(long, 60)
     assert len(lines) == 3
     assert lines[2].endswith("…")
@@ -128,7 +128,7 @@ JOBS = st.builds(
     total=st.none() | st.integers(0, 10**13),
     bytes_per_s=st.none() | st.floats(),
     seconds_left=st.none() | st.floats(),
-    trouble=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
+    error=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
     is_elsewhere=st.booleans(),
 )
 

@@ -21,9 +21,9 @@ from ollm_tui.library.downloads.job import (
     UrlFile,
 )
 from ollm_tui.library.downloads.job_folder import JobFolder
-from ollm_tui.library.downloads.origin_record import has_secrets, same, without_secrets
-from ollm_tui.library.downloads.record import from_record, to_record
+from ollm_tui.library.downloads.job_record import from_record, same_origin, to_record
 from ollm_tui.library.hub.repo import HubFile
+from ollm_tui.library.urls import has_secrets, without_secrets
 from ollm_tui.protocol.json_types import JsonValue
 
 TEXTS = st.text(max_size=30)
@@ -54,7 +54,7 @@ JOBS = st.builds(
     note=TEXTS,
     completed=st.integers(0, 2**60),
     total=SIZES,
-    trouble=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
+    error=st.none() | st.builds(JobError, message=TEXTS, hint=st.none() | TEXTS),
     model=st.none() | TEXTS,
     changed_at=st.floats(0, 2**40),
 )
@@ -67,7 +67,7 @@ JSON: st.SearchStrategy[JsonValue] = st.recursive(
 @given(JOBS)
 def test_a_download_is_read_as_it_was_written(job: Job) -> None:
     assert from_record(json.loads(json.dumps(to_record(job)))) == (job, True)
-    assert same(job.origin, job.origin)
+    assert same_origin(job.origin, job.origin)
 
 
 @given(JOBS, st.data())
@@ -107,7 +107,7 @@ def test_no_secret_of_an_address_is_kept(url: str, kept: str) -> None:
     assert without_secrets(url) == kept
     assert is_whole is not has_secrets(url)
     assert has_secrets(url) is ("secret" in url.partition("#")[0])
-    assert same(read.origin, job.origin)
+    assert same_origin(read.origin, job.origin)
 
 
 def job(job_id: str, state: JobState = "paused") -> Job:
@@ -117,12 +117,12 @@ def job(job_id: str, state: JobState = "paused") -> Job:
 def test_files_are_private_and_nothing_else_is_left(tmp_path: Path) -> None:
     folder = tmp_path / "downloads"
     files = JobFolder(folder)
-    assert files.all() == []
+    assert files.load_all() == []
     assert not folder.exists()
     for state in STATES:
-        files.keep(job("0-b", state))
-    files.keep(job("0-a"))
-    assert [found.job.id for found in files.all()] == ["0-a", "0-b"]
+        files.save(job("0-b", state))
+    files.save(job("0-a"))
+    assert [found.job.id for found in files.load_all()] == ["0-a", "0-b"]
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
     assert {path.name for path in folder.iterdir()} == {"0-a.json", "0-b.json"}
@@ -146,42 +146,42 @@ def test_a_damaged_file_is_set_aside_and_the_others_count(
     tmp_path: Path, text: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     files = JobFolder(tmp_path)
-    files.keep(job("0-a"))
+    files.save(job("0-a"))
     (tmp_path / "0-b.json").write_bytes(text)
-    assert [found.job.id for found in files.all()] == ["0-a"]
+    assert [found.job.id for found in files.load_all()] == ["0-a"]
     assert (tmp_path / "0-b.json.damaged").read_bytes() == text
     assert len(caplog.records) == 1
-    assert [found.job.id for found in files.all()] == ["0-a"]
+    assert [found.job.id for found in files.load_all()] == ["0-a"]
     assert len(caplog.records) == 1, "once is enough"
 
 
 def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "0-b.json").write_text('{"format": 2}')
-    assert JobFolder(tmp_path).all() == []
+    assert JobFolder(tmp_path).load_all() == []
     assert (tmp_path / "0-b.json").exists()
 
 
 def test_a_file_under_another_name_is_no_download(tmp_path: Path) -> None:
     files = JobFolder(tmp_path)
-    files.keep(job("0-a"))
+    files.save(job("0-a"))
     (tmp_path / "0-a.json").rename(tmp_path / "0-b.json")
     (tmp_path / "Not an id.json").write_text("{}")
-    assert files.all() == []
+    assert files.load_all() == []
     assert (tmp_path / "Not an id.json").exists()
 
 
 def test_who_has_one_in_hand_is_seen_by_everybody(tmp_path: Path) -> None:
     folder = tmp_path / "downloads"
     mine, other = JobFolder(folder), JobFolder(folder)
-    mine.keep(job("0-a"))
-    claim = mine.claim("0-a")
+    mine.save(job("0-a"))
+    claim = mine.lock("0-a")
     assert claim is not None
-    assert [found.is_held for found in other.all()] == [True]
-    assert other.claim("0-a") is None
+    assert [found.is_held for found in other.load_all()] == [True]
+    assert other.lock("0-a") is None
     claim.release()
     claim.release()
-    assert [found.is_held for found in other.all()] == [False]
-    again = other.claim("0-a")
+    assert [found.is_held for found in other.load_all()] == [False]
+    again = other.lock("0-a")
     assert again is not None
     other.remove("0-a")
     again.release()
@@ -192,16 +192,16 @@ def test_one_name_in_two_folders_of_a_repository_is_two_downloads() -> None:
     def of(path: str, revision: str = "a") -> HubFiles:
         return HubFiles(repo="o/n", revision=revision, name="m", files=(HubFile(path=path),))
 
-    assert not same(of("Q4_K_M/m.gguf"), of("Q8_0/m.gguf"))
-    assert same(of("Q4_K_M/m.gguf"), of("Q4_K_M/m.gguf", "b"))
-    assert not same(of("m.gguf"), replace(of("m.bin"), kind="whisper"))
+    assert not same_origin(of("Q4_K_M/m.gguf"), of("Q8_0/m.gguf"))
+    assert same_origin(of("Q4_K_M/m.gguf"), of("Q4_K_M/m.gguf", "b"))
+    assert not same_origin(of("m.gguf"), replace(of("m.bin"), kind="whisper"))
 
 
 def test_of_too_many_downloads_the_newest_are_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ollm_tui.library.downloads.job_folder.MOST_RECORDS", 3)
+    monkeypatch.setattr("ollm_tui.library.downloads.job_folder.MAX_RECORDS", 3)
     folder = JobFolder(tmp_path)
     for number in range(5):
-        folder.keep(Job(id=f"{number}", origin=StarterPackage(), title="t"))
-    assert [found.job.id for found in folder.all()] == ["2", "3", "4"]
+        folder.save(Job(id=f"{number}", origin=StarterPackage(), title="t"))
+    assert [found.job.id for found in folder.load_all()] == ["2", "3", "4"]

@@ -1,24 +1,29 @@
-"""Model files in folders, as a list of models."""
+"""`FolderLibrary`: the model files of some folders as a list of models."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ollm_tui.config.regular_file import open_binary, why_unreadable
-from ollm_tui.library.gguf import BadGGUF, GGUFHeader, read_header
-from ollm_tui.library.gguf_tables import SUFFIX
-from ollm_tui.library.model_file import ModelFile, models_in
-from ollm_tui.library.model_folders import WHISPER_SUFFIX, ModelFolder
-from ollm_tui.library.model_names import named
+from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
+from ollm_tui.library.file_names import SUFFIX, sidecars_of
+from ollm_tui.library.gguf import read_header
+from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
+from ollm_tui.library.model_files import (
+    WHISPER_SUFFIX,
+    ModelFile,
+    ModelFolder,
+    assign_names,
+    models_in,
+)
 from ollm_tui.library.provenance import provenance_facts
-from ollm_tui.library.removal import check_removal, remove
 from ollm_tui.library.traits import (
     WHISPER,
     all_facts_of,
     capability_of,
     facts_of,
     is_part_of_another,
-    problem_of,
+    unusable_reason,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -28,10 +33,10 @@ WHISPER_MAGIC = b"lmgg"
 
 
 class FolderLibrary:
-    """The model files of some folders, at any depth, each under a name of its own.
+    """The model files of some folders, at any depth, each under a unique name.
 
-    Files are read again only when their size or time has changed. A file that cannot be used is
-    listed with the reason in `details["problem"]` and no capability.
+    Files are read again only when their size or time has changed. An unusable file is listed with
+    the reason in `details["problem"]` and no capability.
     """
 
     def __init__(
@@ -41,7 +46,7 @@ class FolderLibrary:
         own: Path | None = None,
         others: Sequence[ModelFolder] = (),
     ) -> None:
-        """`own` is the one of `folders` from which files may be deleted."""
+        """Search `folders` and `others`; only in `own`, one of `folders`, files may be deleted."""
         self._folders = (
             *(ModelFolder(path=folder, is_own=folder == own) for folder in folders),
             *others,
@@ -50,17 +55,17 @@ class FolderLibrary:
         self._names: Mapping[Path, str] = {}
 
     def models(self) -> Sequence[ModelInfo]:
-        """Give every model found, by name; touches the disk."""
+        """Return every model, sorted by name; blocks."""
         files = self._files()
         known = self._seen
         self._seen = {
             item: known[item] if item in known else _describe(*item) for item in files.items()
         }
-        found = [info for info in self._seen.values() if info is not None]
-        return sorted(found, key=lambda info: info.name.casefold())
+        models = [info for info in self._seen.values() if info is not None]
+        return sorted(models, key=lambda info: info.name.casefold())
 
     def path_of(self, name: str) -> Path:
-        """Give the file of a model.
+        """Return the first file of a model.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
@@ -68,12 +73,12 @@ class FolderLibrary:
         return self._file(name).path
 
     def name_of(self, path: Path) -> str | None:
-        """Give what the model is called whose first file this is; None when it is not listed."""
+        """Return the name of the model whose first file this is; None if it is not listed."""
         self._files()
         return self._names.get(path)
 
     def facts(self, name: str) -> JsonObject:
-        """Give all that the file says of its model, and where it is from; reads the header.
+        """Return everything the file says of its model, and its provenance; reads the header.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
@@ -82,42 +87,42 @@ class FolderLibrary:
         facts: JsonObject = {**provenance_facts(file.path), "file_sizes": _sizes(file)}
         try:
             header = read_header(file.path) if _is_gguf(file) else None
-        except (BadGGUF, OSError):  # the list has the reason
+        except (BadGGUF, OSError):  # `models` has the reason
             return facts
         return {**(all_facts_of(header) if header else {}), **facts}
 
     def check_delete(self, name: str) -> None:
-        """Do nothing for a model that may be deleted.
+        """Check that a model may be deleted.
 
         Raises:
-            AIError: MODEL_NOT_FOUND, or it is kept, for the reason given.
+            AIError: MODEL_NOT_FOUND, or it may not, with the reason as hint.
         """
         check_removal(name, self._file(name))
 
     def delete(self, name: str) -> None:
-        """Remove the files of a model for good, with what lies beside them.
+        """Delete the files of a model and their sidecars.
 
         Raises:
-            AIError: as `check_delete`, or a file could not be removed.
+            AIError: as `check_delete`, or a file could not be deleted.
         """
         remove(name, self._file(name))
 
     def _file(self, name: str) -> ModelFile:
         file = self._files().get(name)
         if file is None:
-            places = ", ".join(str(folder.path) for folder in self._folders) or "no folder"
+            folders = ", ".join(str(folder.path) for folder in self._folders) or "no folder"
             raise AIError(
                 ErrorCode.MODEL_NOT_FOUND,
-                f"There is no model file {name}{SUFFIX} in {places}.",
+                f"There is no model file {name}{SUFFIX} in {folders}.",
                 hint="Choose another model, or put the file there.",
             )
         return file
 
     def _files(self) -> dict[str, ModelFile]:
-        found = [file for folder in self._folders for file in models_in(folder)]
-        files = named(found, self._names)
-        self._names = {file.path: name for name, file in files.items()}
-        return files
+        files = [file for folder in self._folders for file in models_in(folder)]
+        named = assign_names(files, self._names)
+        self._names = {file.path: name for name, file in named.items()}
+        return named
 
 
 def _is_gguf(file: ModelFile) -> bool:
@@ -135,7 +140,7 @@ def _sizes(file: ModelFile) -> JsonObject:
 
 
 def _describe(name: str, file: ModelFile) -> ModelInfo | None:
-    """Read the file's header; None for a file that is no model, or part of another."""
+    """Read a file's header; None for a file that is no model, or belongs to another one."""
     if file.problem is not None:
         return _info(name, file, None, {"problem": file.problem})
     try:
@@ -149,7 +154,7 @@ def _describe(name: str, file: ModelFile) -> ModelInfo | None:
         return _info(name, file, None, {"problem": reason})
     if is_part_of_another(header):
         return None
-    problem = problem_of(header)
+    problem = unusable_reason(header)
     facts = facts_of(header) | ({} if problem is None else {"problem": problem})
     return _info(name, file, header, facts)
 
@@ -170,13 +175,67 @@ def _info(
 ) -> ModelInfo:
     modified = datetime.fromtimestamp(file.modified_ns / 1e9, UTC)
     capability = capability_of(of) if isinstance(of, GGUFHeader) else of
-    place: JsonObject = {"folder": file.folder.title, "path": str(file.path)}
+    location: JsonObject = {"folder": file.folder.title, "path": str(file.path)}
     if file.folder.why_kept is not None:
-        place["why_kept"] = file.folder.why_kept
+        location["why_kept"] = file.folder.why_kept
     return ModelInfo(
         name=name,
         size_bytes=file.size,
         modified_at=modified.isoformat(timespec="seconds"),
         capability=capability or ModelCapability(),
-        details={**details, **place},
+        details={**details, **location},
     )
+
+
+def check_removal(name: str, file: ModelFile) -> None:
+    """Check that a model may be deleted.
+
+    Raises:
+        AIError: it may not, with the reason as hint.
+    """
+    reason = file.folder.why_kept or _outside(file)
+    if reason is not None:
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE, f"{name} cannot be deleted from here.", hint=reason
+        )
+
+
+def remove(name: str, file: ModelFile) -> None:
+    """Delete a model's files, and folders that are empty then.
+
+    Raises:
+        AIError: it may not be deleted, or failed; `details["left"]` names the files still there.
+    """
+    check_removal(name, file)
+    left = list(file.paths)
+    try:
+        # First the part that an engine opens: without it the rest is no model.
+        while left:
+            left[0].unlink(missing_ok=True)
+            for sidecar in sidecars_of(left[0]):
+                sidecar.unlink(missing_ok=True)
+            left.pop(0)
+    except OSError as error:
+        raise AIError(
+            ErrorCode.INTERNAL_ERROR,
+            f"{name} could not be deleted: {error.strerror or error}.",
+            hint=f"Still there: {left[0]}.",
+            details={"left": [str(path) for path in left]},
+        ) from error
+    _remove_empty(file.path.parent, file.folder.path)
+
+
+def _outside(file: ModelFile) -> str | None:
+    """Return why a file behind a link out of the own folder is kept; None for any other.
+
+    A file that is a link itself may be deleted, as only the link is.
+    """
+    own, folder = real_path(file.folder.path), real_path(file.path.parent)
+    return None if folder.is_relative_to(own) else f"It is in {folder}; delete it there."
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    with contextlib.suppress(OSError):  # it holds something else
+        while folder != top and top in folder.parents:
+            folder.rmdir()
+            folder = folder.parent

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.downloads.job import LocalFiles, UrlFile
-from ollm_tui.library.hub.address import (
+from ollm_tui.library.address import (
     HubAddress,
-    NoAddress,
+    InvalidAddress,
     PlainName,
-    read_address,
-    shown_address,
+    format_address,
+    parse_address,
 )
+from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 
 HUB = "https://huggingface.co"
 PATH = "Q4_K_M/m-00001-of-00002.gguf"
@@ -77,13 +77,13 @@ PATH = "Q4_K_M/m-00001-of-00002.gguf"
     ],
 )
 def test_what_is_meant(text: str, meant: object) -> None:
-    assert read_address(text, endpoint="https://mirror.example/hub") == meant
+    assert parse_address(text, endpoint="https://mirror.example/hub") == meant
 
 
 def test_the_home_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert read_address("~/x.gguf") == LocalFiles(path=tmp_path / "x.gguf")
-    assert read_address("~nobody-here/x") == LocalFiles(path=Path("~nobody-here/x"))
+    assert parse_address("~/x.gguf") == LocalFiles(path=tmp_path / "x.gguf")
+    assert parse_address("~nobody-here/x") == LocalFiles(path=Path("~nobody-here/x"))
 
 
 @pytest.mark.parametrize(
@@ -96,8 +96,8 @@ def test_the_home_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     ],
 )
 def test_what_cannot_be_fetched_is_told_in_a_sentence(text: str) -> None:
-    meant = read_address(text)
-    assert isinstance(meant, NoAddress)
+    meant = parse_address(text)
+    assert isinstance(meant, InvalidAddress)
     assert meant.reason.endswith(".")
 
 
@@ -130,7 +130,7 @@ PIECES = st.sampled_from(
 @given(st.one_of(st.lists(PIECES, max_size=12).map("".join), st.text(max_size=40)))
 @example("https://huggingface.co//")
 def test_any_text_means_something_and_a_repository_is_one(text: str) -> None:
-    meant = read_address(text)
+    meant = parse_address(text)
     if isinstance(meant, HubAddress):
         owner, _, name = meant.repo.partition("/")
         assert not {owner, name} & {"", ".", ".."}
@@ -158,9 +158,9 @@ def test_any_text_means_something_and_a_repository_is_one(text: str) -> None:
     ),
 )
 def test_what_is_shown_of_an_address_holds_no_secret(secret: str, template: str) -> None:
-    meant = read_address(template.format(secret))
-    assert secret not in shown_address(meant)
-    if isinstance(meant, NoAddress):
+    meant = parse_address(template.format(secret))
+    assert secret not in format_address(meant)
+    if isinstance(meant, InvalidAddress):
         assert secret not in meant.reason
 
 
@@ -174,4 +174,4 @@ def test_what_is_shown_of_an_address_holds_no_secret(secret: str, template: str)
 def test_what_is_shown_means_the_same_again(repo: str, quantization: str | None) -> None:
     address = HubAddress(repo=repo, quantization=quantization)
     if repo.partition("/")[0].lower() not in ("hf.co", "huggingface.co"):
-        assert read_address(shown_address(address)) == address
+        assert parse_address(format_address(address)) == address

@@ -4,8 +4,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from ollm_tui.library.downloads.job import ENDED, Job, JobError, ProviderPull
-from ollm_tui.library.downloads.job_states import NEXT, JobEvent, can, moved
+from ollm_tui.library.downloads.job import (
+    ENDED,
+    TRANSITIONS,
+    Job,
+    JobError,
+    JobEvent,
+    ProviderPull,
+    can,
+    transition,
+)
 
 ORIGIN = ProviderPull(provider="local", model="tiny")
 EVENTS: tuple[JobEvent, ...] = (
@@ -25,11 +33,11 @@ class Download(RuleBasedStateMachine):
     def happens(self, event: JobEvent) -> None:
         before, self.now = self.job, self.now + 1
         trouble = JobError(message="no")
-        self.job = moved(before, event, self.now, trouble=trouble, model="local://tiny")
+        self.job = transition(before, event, self.now, error=trouble, model="local://tiny")
         if not can(before, event):
             assert self.job is before
             return
-        assert self.job.state == NEXT[before.state][event]
+        assert self.job.state == TRANSITIONS[before.state][event]
         assert self.job.changed_at == self.now
         assert (self.job.id, self.job.origin, self.job.title) == ("1", ORIGIN, "tiny")
 
@@ -45,7 +53,7 @@ class Download(RuleBasedStateMachine):
     @invariant()
     def says_what_fits_its_state(self) -> None:
         job = self.job
-        assert (job.trouble is not None) == (job.state == "failed")
+        assert (job.error is not None) == (job.state == "failed")
         assert (job.model is not None) == (job.state == "done")
         if job.state != "running":
             assert (job.bytes_per_s, job.seconds_left, job.note) == (None, None, "")
@@ -61,7 +69,7 @@ TestDownload.settings = settings(stateful_step_count=30)
 
 
 def test_what_is_over_stays_and_only_the_failed_begin_again() -> None:
-    again = {state for state in ENDED if NEXT[state]}
+    again = {state for state in ENDED if TRANSITIONS[state]}
     assert again == {"failed"}
 
 
@@ -69,8 +77,8 @@ def test_every_state_is_reached_from_the_first() -> None:
     reached, edge = {"queued"}, ["queued"]
     while edge:
         state = edge.pop()
-        for after in next(NEXT[one] for one in NEXT if one == state).values():
+        for after in next(TRANSITIONS[one] for one in TRANSITIONS if one == state).values():
             if after not in reached:
                 reached.add(after)
                 edge.append(after)
-    assert reached == set(NEXT)
+    assert reached == set(TRANSITIONS)

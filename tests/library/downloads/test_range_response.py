@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.downloads.part_state import PartState
-from ollm_tui.library.downloads.range_response import AskAnew, Asked, strong, sum_of, understand
+from ollm_tui.library.downloads.part_file import PartState
+from ollm_tui.library.downloads.range_response import (
+    RangeRequest,
+    StartOver,
+    interpret,
+    parse_sha256,
+    strong_etag,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 SIZE, OFFSET = 1000, 410
@@ -56,21 +62,21 @@ headers = st.dictionaries(
 statuses = st.sampled_from([200, 206, 416]) | st.integers(0, 999)
 askings = st.sampled_from(
     [
-        Asked(name="m.gguf"),
-        Asked(name="m.gguf", size=SIZE, sha256=SUM),
-        Asked(name="m.gguf", offset=OFFSET, earlier=EARLIER),
-        Asked(name="m.gguf", size=SIZE, sha256=SUM, offset=OFFSET, earlier=EARLIER),
+        RangeRequest(name="m.gguf"),
+        RangeRequest(name="m.gguf", size=SIZE, sha256=SUM),
+        RangeRequest(name="m.gguf", offset=OFFSET, earlier=EARLIER),
+        RangeRequest(name="m.gguf", size=SIZE, sha256=SUM, offset=OFFSET, earlier=EARLIER),
     ]
 )
 
 
 @given(askings, statuses, headers, headers)
 def test_a_body_is_used_where_it_was_asked_for_or_not_at_all(
-    asked: Asked, status: int, said: dict[str, str], first: dict[str, str]
+    asked: RangeRequest, status: int, said: dict[str, str], first: dict[str, str]
 ) -> None:
     try:
-        body = understand(asked, Said(status, said, first))
-    except AskAnew:
+        body = interpret(asked, Said(status, said, first))
+    except StartOver:
         assert asked.offset, "from the beginning there is nothing to begin anew"
         return
     except AIError:
@@ -86,7 +92,7 @@ def test_a_body_is_used_where_it_was_asked_for_or_not_at_all(
         assert body.sha256 == asked.sha256
     if asked.size is not None:
         assert body.size == asked.size
-    assert body.etag is None or strong(body.etag) == body.etag
+    assert body.etag is None or strong_etag(body.etag) == body.etag
 
 
 @pytest.mark.parametrize(
@@ -105,7 +111,7 @@ def test_a_body_is_used_where_it_was_asked_for_or_not_at_all(
     ],
 )
 def test_a_sum_is_64_hex_digits(text: str | None, found: str | None) -> None:
-    assert sum_of(text) == found
+    assert parse_sha256(text) == found
 
 
 @pytest.mark.parametrize(
@@ -125,7 +131,7 @@ def test_a_sum_is_64_hex_digits(text: str | None, found: str | None) -> None:
 )
 def test_a_refusal_says_what_to_do(status: int, code: ErrorCode, retryable: bool) -> None:
     with pytest.raises(AIError) as caught:
-        understand(Asked(name="m\u202e.gguf"), Said(status))
+        interpret(RangeRequest(name="m\u202e.gguf"), Said(status))
     error = caught.value
     assert (error.code, error.retryable, error.status) == (code, retryable, status)
     assert error.message.startswith("cdn.example does not give m⟦U+202E⟧.gguf: ")

@@ -6,8 +6,7 @@ import pytest
 
 from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
-from ollm_tui.library.downloads.part_file import state_path
-from ollm_tui.library.downloads.part_state import PartState, save_state
+from ollm_tui.library.downloads.part_file import PartState, save_state, state_path
 from ollm_tui.library.downloads.url_download import UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile

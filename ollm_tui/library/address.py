@@ -1,4 +1,4 @@
-"""What a person may write to name a model that is to be fetched.
+"""What a person may write to name a model to download.
 
 owner/name   owner/name:Q4_K_M   hf.co/owner/name:Q4_K_M   hf://owner/name@revision/file
 https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   ~/models   qwen3:8b
@@ -14,10 +14,10 @@ from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.urls import shown_url
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
-from ollm_tui.library.gguf_tables import SUFFIX
-from ollm_tui.library.hub.origin import split_web
+from ollm_tui.library.file_names import SUFFIX
 from ollm_tui.library.hub.replies import is_repo
 from ollm_tui.library.quantization import quantization_of
+from ollm_tui.library.urls import split_web
 
 _HOSTS = frozenset({"huggingface.co", "www.huggingface.co", "hf.co"})
 _NOT_MODELS = frozenset(
@@ -26,7 +26,7 @@ _NOT_MODELS = frozenset(
         *("settings", "tasks", "learn", "posts", "new", "api", "join", "login", "buckets"),
     }
 )
-"""First words of the hub's own pages."""
+"""First segments of the hub's own pages."""
 _FILES_AT = frozenset({"blob", "resolve", "raw"})
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/{2}")
@@ -42,43 +42,43 @@ class HubAddress:
     repo: str
     revision: str = "main"
     path: str | None = None
-    """The file that was named; any part of a split model means all of it."""
+    """The named file; any part of a split model means all of it."""
     quantization: str | None = None
-    """As file names have it, or as it was written where that is none that is known."""
+    """As in file names, or as written if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlainName:
-    """A name that only a provider, or the person, knows the meaning of."""
+    """Any other name, for a provider to resolve."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class NoAddress:
-    """Nothing that can be fetched; the reason is a sentence that repeats nothing."""
+class InvalidAddress:
+    """Nothing that can be downloaded; the reason is a sentence without the text itself."""
 
     reason: str
 
 
-Address: TypeAlias = HubAddress | UrlFile | LocalFiles | PlainName | NoAddress
+Address: TypeAlias = HubAddress | UrlFile | LocalFiles | PlainName | InvalidAddress
 
 
-def read_address(text: str, *, endpoint: str = HUGGING_FACE) -> Address:
-    """Tell what is meant; asks neither the disk nor a server.
+def parse_address(text: str, *, endpoint: str = HUGGING_FACE) -> Address:
+    """Parse what a person wrote; accesses neither disk nor network.
 
-    A link to `endpoint` means the hub, as one to Hugging Face does.
+    Links to `endpoint` mean the hub, like those to Hugging Face.
     """
     text = text.strip().strip("\"'").strip()
     if not text or _CONTROL.search(text):
-        return NoAddress("Enter a name, an address or a path.")
-    if found := _SCHEME.match(text):
-        return _with_scheme(found[1].lower(), text, endpoint)
+        return InvalidAddress("Enter a name, an address or a path.")
+    if match := _SCHEME.match(text):
+        return _with_scheme(match[1].lower(), text, endpoint)
     return _without_scheme(text)
 
 
-def shown_address(address: Address) -> str:
-    """Give it as text, without the secrets that may stand in an address; not cleaned."""
+def format_address(address: Address) -> str:
+    """Return an address as text, without secrets; not cleaned."""
     match address:
         case HubAddress():
             quantization = f":{address.quantization}" if address.quantization else ""
@@ -89,16 +89,16 @@ def shown_address(address: Address) -> str:
             return str(address.path)
         case PlainName():
             return address.name
-        case NoAddress():
+        case InvalidAddress():
             return ""
 
 
 def _without_scheme(text: str) -> Address:
     if text.lower().startswith("hf:"):
-        return _in_hub(text[3:]) or NoAddress("Write it as hf:owner/name.")
+        return _in_hub(text[3:]) or InvalidAddress("Write it as hf:owner/name.")
     host, slash, rest = text.partition("/")
     if host.lower() in _HOSTS:
-        return _from_page(rest) if slash else NoAddress(_NO_MODEL_PAGE)
+        return _from_page(rest) if slash else InvalidAddress(_NO_MODEL_PAGE)
     if _LOCAL.match(text) or text.lower().endswith(SUFFIX):
         return _local(text)
     repo, _, tag = text.partition(":")
@@ -112,11 +112,11 @@ def _with_scheme(scheme: str, text: str, endpoint: str) -> Address:
     rest = text[len(scheme) + 3 :]
     match scheme:
         case "hf":
-            return _in_hub(rest) or NoAddress("Write it as hf://owner/name.")
+            return _in_hub(rest) or InvalidAddress("Write it as hf://owner/name.")
         case "file":
             host, slash, path = rest.partition("/")
             if host not in ("", "localhost"):
-                return NoAddress("A file:// address means a file of this machine.")
+                return InvalidAddress("A file:// address means a file of this machine.")
             return _local(unquote(slash + path))
         case "http" | "https":
             return _from_web(text, endpoint)
@@ -127,7 +127,7 @@ def _with_scheme(scheme: str, text: str, endpoint: str) -> Address:
 def _from_web(text: str, endpoint: str) -> Address:
     parts = split_web(text)
     if parts is None:
-        return NoAddress("This is not the address of a web server.")
+        return InvalidAddress("This is not the address of a web server.")
     home = split_web(endpoint)
     if parts.hostname in _HOSTS:
         return _from_page(parts.path.lstrip("/"), parts.query)
@@ -143,7 +143,7 @@ def _is_at(parts: SplitResult, home: SplitResult) -> bool:
 
 
 def _from_page(path: str, query: str = "") -> Address:
-    """Read a page of the hub: a repository, a folder of it, or a file."""
+    """Parse the path of a page of the hub: a repository, a folder in it, or a file."""
     if not query:
         parts = urlsplit(f"//hub/{path}")
         path, query = parts.path.lstrip("/"), parts.query
@@ -151,7 +151,7 @@ def _from_page(path: str, query: str = "") -> Address:
     if segments[:2] == ["api", "models"]:
         segments = segments[2:]
     if segments[0] in _NOT_MODELS or len(segments) < 2:
-        return NoAddress(_NO_MODEL_PAGE)
+        return InvalidAddress(_NO_MODEL_PAGE)
     owner, named, *rest = segments
     name, _, tag = named.partition(":")
     shown = parse_qs(query).get("show_file_info", [None])[0]
@@ -161,11 +161,11 @@ def _from_page(path: str, query: str = "") -> Address:
         revision,
         shown or (inside if is_file else None),
         _quantization(tag) or (quantization_of(inside or "") if not is_file else None),
-    ) or NoAddress(_NO_MODEL_PAGE)
+    ) or InvalidAddress(_NO_MODEL_PAGE)
 
 
 def _inside(rest: list[str]) -> tuple[str, str | None, bool]:
-    """Give revision, path, and whether the path is a file's."""
+    """Return revision, path, and whether the path is that of a file."""
     if len(rest) >= 2 and rest[0] in {*_FILES_AT, "tree"}:
         return rest[1], "/".join(rest[2:]) or None, rest[0] in _FILES_AT
     is_file = bool(rest) and rest[-1].lower().endswith(SUFFIX)
@@ -173,7 +173,7 @@ def _inside(rest: list[str]) -> tuple[str, str | None, bool]:
 
 
 def _in_hub(text: str) -> HubAddress | None:
-    """Read `owner/name`, with `:QUANTIZATION`, `@revision` and `/file` behind it or without."""
+    """Parse `owner/name`, optionally with `:QUANTIZATION`, `@revision` and `/file`."""
     owner, _, rest = text.partition("/")
     named, _, path = rest.partition("/")
     named, _, tag = named.partition(":")
@@ -199,5 +199,5 @@ def _quantization(tag: str) -> str | None:
 
 def _local(text: str) -> Address:
     if not text or "\x00" in text:
-        return NoAddress("This is not a path.")
+        return InvalidAddress("This is not a path.")
     return LocalFiles(path=expanded(Path(text)))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.files import FolderLibrary
-from ollm_tui.library.model_folders import DEPTH_LIMIT, FOLDER_LIMIT, ModelFolder
+from ollm_tui.library.folder_library import FolderLibrary
+from ollm_tui.library.model_files import DEPTH_LIMIT, FOLDER_LIMIT, ModelFolder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat

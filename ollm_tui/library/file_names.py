@@ -1,0 +1,60 @@
+"""What the names of model files say: their kind, their parts, and what lies beside them."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+SUFFIX = ".gguf"
+"""The suffix of GGUF files, in upper or lower case."""
+_SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
+ORIGIN_ENDING = ".origin.json"
+SIDECAR_ENDINGS = (".sha256", ORIGIN_ENDING)
+
+
+def is_gguf(path: Path) -> bool:
+    """Whether a file is named as a GGUF file."""
+    return path.name.lower().endswith(SUFFIX)
+
+
+def model_name(path: Path) -> str:
+    """Return the name of the model that a file contains all or a part of."""
+    stem = path.name[: -len(SUFFIX)] if is_gguf(path) else path.name
+    shard = shard_of(stem)
+    return shard.name if shard else stem
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part of a split model, by its name: `name-00001-of-00003`."""
+
+    name: str
+    """The model's name."""
+    part: int
+    """From 1 in a valid name."""
+    count: int
+
+
+def shard_of(stem: str) -> Shard | None:
+    """Parse a file's name without its suffix; None if it is no part of a split model."""
+    match = _SHARD.fullmatch(stem)
+    return Shard(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def part_stem(shard: Shard, part: int) -> str:
+    """Return the name, without suffix, of another part of the same model."""
+    return f"{shard.name}-{part:05}-of-{shard.count:05}"
+
+
+def problem_of_parts(parts: Collection[int], count: int) -> str | None:
+    """Return why these parts are no complete model; None if they are."""
+    if len(parts) == count and all(part in parts for part in range(1, count + 1)):
+        return None
+    missing = next((part for part in range(1, count + 1) if part not in parts), None)
+    return f"part {missing} of {count} is missing" if missing else "its parts do not fit together"
+
+
+def sidecars_of(path: Path) -> Iterator[Path]:
+    """Yield the paths of a file's possible sidecars."""
+    for ending in SIDECAR_ENDINGS:
+        yield path.with_name(path.name + ending)
