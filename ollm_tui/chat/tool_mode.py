@@ -12,7 +12,7 @@ from ollm_tui.decode.json_fields import strings
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.tool_refusal import refuses_tools
+from ollm_tui.providers.refusals import refuses_tools
 
 ToolMode: TypeAlias = Literal["native", "react"]
 

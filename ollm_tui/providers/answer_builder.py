@@ -17,6 +17,7 @@ from ollm_tui.decode.think_output import ThinkingPiece, ThinkPiece
 from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_args import ToolCallAssembler
 from ollm_tui.decode.tool_deltas import ToolCallDelta
+from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Timings, Usage
@@ -28,6 +29,7 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
 _REASONS: Mapping[str, str] = MappingProxyType(
@@ -220,3 +222,18 @@ def _of_calls(reason: str | None, *, has_calls: bool) -> str:
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason
+
+
+def tags_for(wish: ShouldThink | None) -> ThinkTags:
+    """Return the reasoning tags to look for, and the state in which the answer begins.
+
+    Tags that cannot be searched for are replaced by the usual `<think>` pair.
+    """
+    if not isinstance(wish, ThinkingConfig):
+        return ThinkTags()
+    try:
+        return find_tags(
+            wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open
+        )
+    except AIError:
+        return ThinkTags()

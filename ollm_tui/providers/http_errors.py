@@ -17,13 +17,13 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import (
     ErrorBody,
+    is_markup,
     read_error_body,
     read_error_text,
     read_error_value,
 )
-from ollm_tui.providers.http_faults import Endpoint, proxy_refusal
-from ollm_tui.providers.overflow import is_overflow, overflow_sizes
-from ollm_tui.providers.tool_refusal import refuses_tools
+from ollm_tui.providers.http_faults import Endpoint, cut, nothing_sent, proxy_refusal, web_page
+from ollm_tui.providers.refusals import is_overflow, overflow_sizes, refuses_tools
 
 Category: TypeAlias = Literal[
     "auth",
@@ -328,7 +328,7 @@ def _details(category: Category, said: ErrorBody, head: Head, place: Endpoint) -
         "refused": [place.redacted(path) for path in strings(said.fields.get("refused"))] or None,
     }
     if category == "context_overflow":
-        found |= overflow_sizes(said)
+        found |= overflow_sizes(said.message or "", said.fields)
     return {
         key: place.redacted(value) if isinstance(value, str) else value
         for key, value in found.items()
@@ -346,3 +346,32 @@ def _redirect(head: Head, place: Endpoint) -> AIError:
         provider=place.provider,
         details={"category": "redirect"},
     )
+
+
+def gave_up(place: Endpoint, reason: str | None) -> AIError:
+    """Give the error of an answer that the server ended for a reason of its own."""
+    named = "" if reason is None or reason.lower() == "error" else f" ({reason[:100]})"
+    return place.error(
+        ErrorCode.ENGINE_ERROR,
+        place.redacted(f"The server gave up in the middle of the answer{named}."),
+        "Ask again.",
+        fault="engine",
+    )
+
+
+def unfinished(place: Endpoint, bad: str | None, *, is_empty: bool) -> AIError:
+    """Give the error; `bad` is the first piece that could not be read, `is_empty` if no other came.
+
+    The unreadable piece is quoted: servers put their last words there as plain text.
+    """
+    words = (bad or "").strip()
+    if not words:
+        return nothing_sent(place) if is_empty else cut(place)
+    if is_markup(words):
+        return web_page(place)
+    error = text_error(words, place)
+    error.retryable = False  # the server has answered
+    if not is_empty:
+        error.code = ErrorCode.STREAM_INCOMPLETE
+        error.hint = "What arrived is kept; try again for the rest."
+    return error

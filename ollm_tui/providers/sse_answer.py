@@ -22,9 +22,8 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import is_markup
-from ollm_tui.providers.http_errors import text_error
+from ollm_tui.providers.http_errors import gave_up, text_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint, too_long, web_page
-from ollm_tui.providers.unfinished import gave_up, unfinished
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024

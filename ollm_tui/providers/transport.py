@@ -4,15 +4,18 @@ The client is made on first use. Nothing is sent but to the server's own scheme,
 no redirect is followed, so a key stays with its origin.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
+import anyio.lowlevel
 import httpx
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.decode.json_pieces import SLICE, json_slices
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -23,7 +26,6 @@ from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import Endpoint, fault, slow_reply, too_long, web_page
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -162,6 +164,31 @@ class Transport:
                     proxy=self._proxy,
                 )
             return self._client
+
+
+async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
+    """Encode a request in slices, so that a long chat does not hold up the event loop.
+
+    Half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
+
+    Raises:
+        AIError: BAD_REQUEST for what JSON cannot hold.
+    """
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+    slices: list[bytes] = []
+    try:
+        for part in json_slices(dict(body), encoder):
+            slices.append(part)
+            if len(part) >= SLICE:
+                await anyio.lowlevel.checkpoint()
+    except (RecursionError, ValueError) as error:
+        raise place.error(
+            ErrorCode.BAD_REQUEST,
+            f"The request cannot be written as JSON: {error}.",
+            None,
+            fault="request",
+        ) from error
+    return b"".join(slices)
 
 
 def _checked(headers: Mapping[str, str], place: Endpoint) -> dict[str, str]:

@@ -4,14 +4,16 @@ Whatever is added to the vocabulary is refused here until an adapter does it: th
 acted on are listed, and every other one must be left at its default.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
+from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import (
     ShouldThink,
@@ -20,7 +22,6 @@ from ollm_tui.protocol.thinking import (
     ThinkingMode,
 )
 from ollm_tui.protocol.tools import ToolChoice, ToolName
-from ollm_tui.providers.thinking_tags import check_tags
 
 _REQUEST = frozenset(
     {
@@ -98,7 +99,7 @@ def check_thinking(wish: ShouldThink | None) -> None:
         if wish.effort is not None:
             _check_word(wish.effort, get_args(ThinkingEffort), "effort of thinking")
         _check_fields(wish, _THINKING, "settings of thinking")
-    check_tags(wish)
+        find_tags(wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open)
 
 
 def check_embedding(request: Request) -> None:
@@ -197,3 +198,39 @@ def _check_body(body: JsonMapping) -> None:
 
 def _is_plain(value: JsonValue) -> bool:
     return value in (None, "") or value == ["text"]
+
+
+Say: TypeAlias = Callable[[LeftOut], object]
+"""Takes each field that somebody set and that is not sent, with every request anew."""
+UNSENT: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
+        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
+        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
+    }
+)
+"""The options that are never sent to a provider of a kind: its protocol has no place for them."""
+
+
+def unsaid(event: LeftOut) -> None:
+    """Say it to nobody: for requests that only count."""
+
+
+def say_unsent(request: Request, kind: str, say: Say) -> None:
+    """Say which options of a request its provider has no place for."""
+    for name in unsent_options(request.options, UNSENT[kind]):
+        say_left_out(name, say)
+
+
+def say_nameless(request: Request, say: Say) -> None:
+    """Say that messages go without the names of who wrote them."""
+    if any(message.name for message in request.conversation if message.role != "tool"):
+        say_left_out("messages.name", say)
+
+
+def say_left_out(name: str, say: Say) -> None:
+    """Say of one field that this server's protocol has none of its kind."""
+    why = AIError(
+        ErrorCode.UNSUPPORTED_FEATURE, f"The protocol of this server has no place for `{name}`."
+    )
+    say(LeftOut(name, why))

@@ -9,7 +9,7 @@ from ollm_tui.config.schema import ModelSettings, ProviderSettings
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS
-from ollm_tui.providers.left_out import UNSENT
+from ollm_tui.providers.unsupported import UNSENT
 from ollm_tui.runtime.details import EffectiveValue, Layer
 from ollm_tui.runtime.effective import OLLAMA_NAMES, option_values, shown
 

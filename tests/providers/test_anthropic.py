@@ -20,7 +20,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.anthropic.history import wire_messages
+from ollm_tui.providers.anthropic.to_wire import wire_messages
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.corpus import load_streams, needs_corpus
 from tests.support.cuts import cuts

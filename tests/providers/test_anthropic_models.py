@@ -18,7 +18,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.providers.anthropic import AnthropicProvider, create, to_wire
-from ollm_tui.providers.anthropic.adapt import KnownModels, Limits
+from ollm_tui.providers.anthropic.models import KnownModels, Limits
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.test_anthropic import finish_of, message_of
 from tests.support.fake_anthropic import SIGNATURE, fake_anthropic

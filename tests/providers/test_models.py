@@ -11,19 +11,19 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
 from ollm_tui.providers.openai_compatible.kobold import read_senses, read_window
+from ollm_tui.providers.openai_compatible.llamacpp import is_loading
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     read_router,
     read_statuses,
     with_props,
 )
-from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
-from ollm_tui.providers.openai_compatible.loading import is_loading
-from ollm_tui.providers.openai_compatible.localai_models import (
+from ollm_tui.providers.openai_compatible.lmstudio import read_instances, read_lmstudio
+from ollm_tui.providers.openai_compatible.localai import (
     failure_of,
     read_described,
     read_gallery,
 )
-from ollm_tui.providers.openai_compatible.token_reply import tokens_listed, tokens_told
+from ollm_tui.providers.openai_compatible.operations import tokens_listed, tokens_told
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.ollama.pull_lines import PullLines
+from ollm_tui.providers.ollama.pull import PullLines
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.corpus import CORPUS, needs_corpus

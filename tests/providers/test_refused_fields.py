@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.refused_fields import refused_fields, without
+from ollm_tui.providers.refusals import refused_fields, without
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject

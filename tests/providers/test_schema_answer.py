@@ -20,8 +20,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.tools import ToolSchema
-from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
-from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
+from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerStream, as_llamacpp
 from ollm_tui.providers.anthropic.to_wire import chat_body
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.cuts import cuts

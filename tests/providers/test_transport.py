@@ -41,11 +41,10 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers import stream as stream_module
-from ollm_tui.providers.content_encoding import BadEncoding, Inflater
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.request_body import encoded_body
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.response_reader import BadEncoding, Inflater, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.transport import encoded_body
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
+from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
+from ollm_tui.providers.openai_compatible.kobold import KoboldStream
 from ollm_tui.providers.stream import StreamDecoder
 from tests.support.damage import PLACE
 from tests.support.recordings import recording

@@ -11,19 +11,24 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.anthropic.adapt import KnownModels
+from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
+from ollm_tui.providers.anthropic.models import (
+    CHAT_FEATURES,
+    KnownModels,
+    read_limits,
+    read_models,
+    read_page,
+)
 from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
-from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import COUNT_S, Transport
+from ollm_tui.providers.unsupported import Say, unsaid
 
 API_VERSION = "2023-06-01"
 PAGE = 1000

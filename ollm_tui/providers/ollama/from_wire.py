@@ -15,9 +15,8 @@ from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import failure_in
-from ollm_tui.providers.http_errors import stream_error
+from ollm_tui.providers.http_errors import gave_up, stream_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint, too_long
-from ollm_tui.providers.unfinished import gave_up, unfinished
 
 _NANOSECONDS = 1e9
 _REPEATS = 30

@@ -7,8 +7,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say
-from ollm_tui.providers.statuses import NO_SUCH_PATH
+from ollm_tui.providers.refusals import NO_SUCH_PATH
+from ollm_tui.providers.unsupported import Say
 
 _DAMAGED = re.compile(r"exceeds file size")
 """A model file that is shorter than its header says."""

@@ -9,9 +9,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
-from ollm_tui.providers.left_out import Say, say_left_out, say_nameless, unsaid
 from ollm_tui.providers.pictures import picture_base64, unsendable
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.providers.unsupported import Say, check_request, say_left_out, say_nameless, unsaid
 
 
 def chat_body(request: Request, say: Say = unsaid) -> JsonObject:

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ollm_tui.providers.openai_compatible.kobold import KoboldProvider
-from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
-from ollm_tui.providers.openai_compatible.llamacpp_router import ROUTER, LlamaCppRouterProvider
+from ollm_tui.providers.openai_compatible.llamacpp import (
+    ROUTER,
+    LlamaCppProvider,
+    LlamaCppRouterProvider,
+)
 from ollm_tui.providers.openai_compatible.lmstudio import LMStudioProvider
 from ollm_tui.providers.openai_compatible.localai import LocalAIProvider
-from ollm_tui.providers.openai_compatible.official import OpenAIProvider
-from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider, OpenAIProvider
 from ollm_tui.providers.openai_compatible.vllm import VllmProvider
 from ollm_tui.providers.spec import ProviderSpec
 

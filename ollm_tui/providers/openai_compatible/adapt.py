@@ -10,9 +10,8 @@ from ollm_tui.decode.json_fields import objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.providers.left_out import Say, unsaid
-from ollm_tui.providers.refused_fields import Path, refused_fields, without
-from ollm_tui.providers.statuses import INVALID
+from ollm_tui.providers.refusals import INVALID, Path, refused_fields, without
+from ollm_tui.providers.unsupported import Say, unsaid
 
 _UNTAKEN = frozenset({"unsupported_value", "unsupported_parameter"})
 _COUNTS = ("stream_options", "include_usage")

@@ -4,22 +4,22 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Self
 
 import anyio
 
 from ollm_tui.decode.json_fields import as_object, positive
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.protocol.request import Request
-from ollm_tui.providers.left_out import Say, unsaid
-from ollm_tui.providers.openai_compatible.described import TEXT
-from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.providers.openai_compatible.models import TEXT
+from ollm_tui.providers.openai_compatible.operations import tokens_told
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.openai_compatible.token_reply import tokens_told
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import COUNT_S
+from ollm_tui.providers.unsupported import Say, unsaid
 
 ABORT_S = 0.25
 """How long an abort may hold up the end of an answer that nobody wants any more."""
@@ -98,3 +98,48 @@ def read_senses(reply: JsonValue) -> ModelCapability | None:
         return None
     inputs = {kind for name, kind in (("vision", "image"), ("audio", "audio")) if told.get(name)}
     return ModelCapability(TEXT | inputs, TEXT)
+
+
+class KoboldStream:
+    """The events of one answer."""
+
+    def __init__(self, events: AsyncIterator[ProviderEvent], options: GenerationOptions) -> None:
+        self._events = events
+        self._options = options
+        self._ended = False
+        self.may_be_writing = False
+        """Whether the server was asked and has not told of an end."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        """Give the next event."""
+        if not self._ended:
+            self.may_be_writing = True
+        event = await anext(self._events)
+        match event:
+            case Finish():
+                self._ended = True
+                self.may_be_writing = event.reason == "abort"
+                return self._corrected(event)
+            case ErrorEvent():
+                self._ended = True
+                # What the server said itself is its end; after a silence it may go on for long.
+                self.may_be_writing = event.error.code == ErrorCode.TIMEOUT
+            case _:
+                pass
+        return event
+
+    def _corrected(self, end: Finish) -> Finish:
+        """Give `length` as `stop` where one of the request's own stop sequences may have ended it.
+
+        The server reports both as `length`; only as many tokens as were allowed are the limit.
+        """
+        if end.reason != "length" or not self._options.stop:
+            return end
+        written = end.usage.completion_tokens if end.usage else None
+        allowed = self._options.max_tokens
+        if written is not None and allowed is not None and written >= allowed:
+            return end
+        return replace(end, reason="stop")

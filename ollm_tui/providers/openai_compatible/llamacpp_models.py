@@ -11,8 +11,7 @@ from types import MappingProxyType
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.providers.openai_compatible.described import CHAT_FEATURES, TEXT
-from ollm_tui.providers.openai_compatible.models import read_models
+from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT, read_models
 
 FAILED = "failed"
 _DEFAULTS: Mapping[str, str] = MappingProxyType(

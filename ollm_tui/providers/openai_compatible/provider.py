@@ -1,30 +1,33 @@
 """Any OpenAI-compatible server as a provider: input and output only."""
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
+from ollm_tui.config.presets import SERVICES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.default_keys import with_default_keys
 from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say, unsaid
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
-from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.models import read_models
-from ollm_tui.providers.openai_compatible.to_wire import chat_body
+from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
+from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
-from ollm_tui.providers.thinking_tags import tags_for
 from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.unsupported import Say, unsaid
 
 _CAPABILITY = ModelCapability(
     frozenset({"text", "image"}),
@@ -170,3 +173,22 @@ class OpenAICompatibleProvider:
             return await self._at_root("GET", path)
         except AIError:
             return None
+
+
+_OTHER_KINDS = re.compile(
+    r"embedding|whisper|tts|transcribe|translate|realtime|audio|dall-e|image|sora|moderation"
+    r"|babbage|davinci|instruct|computer-use|codex|deep-research|-pro\b"
+)
+"""Names of models that do not answer at `/chat/completions`: names are all the listing tells."""
+
+
+class OpenAIProvider(OpenAICompatibleProvider):
+    """OpenAI's own API, or a gateway to it."""
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        address = spec.base_url or SERVICES["openai"]
+        super().__init__(replace(spec, base_url=address, backend=OFFICIAL))
+
+    async def _listed(self) -> Sequence[ModelInfo]:
+        """Give the models that chat."""
+        return [info for info in await super()._listed() if not _OTHER_KINDS.search(info.name)]

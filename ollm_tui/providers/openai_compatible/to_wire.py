@@ -17,9 +17,15 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.left_out import UNSENT, Say, say_left_out, say_unsent, unsaid
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.providers.unsupported import (
+    UNSENT,
+    Say,
+    check_request,
+    say_left_out,
+    say_unsent,
+    unsaid,
+)
 
 _REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
     {"vllm": "repetition_penalty", "kobold": "rep_pen"}

@@ -16,14 +16,14 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.left_out import Say, unsaid
+from ollm_tui.providers.openai_compatible.operations import tokens_told
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.to_wire import wire_think
-from ollm_tui.providers.openai_compatible.token_reply import tokens_told
+from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.statuses import NO_SUCH_PATH
 from ollm_tui.providers.stream import Preparation
 from ollm_tui.providers.transport import COUNT_S
+from ollm_tui.providers.unsupported import Say, unsaid
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions

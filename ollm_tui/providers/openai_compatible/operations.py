@@ -1,11 +1,61 @@
-"""What goes wrong with a server's models, apart from answers: one sentence for each case."""
+"""TODO."""
 
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from difflib import get_close_matches
 from http import HTTPStatus
+from typing import TypeVar
 
+import anyio
+
+from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.refusals import PASSING
+
+FIRST_WAIT_S = 0.05
+LONGEST_WAIT_S = 1.0
+MOST_FAILURES = 5
+"""So many questions in a row may fail: with the waits, a few seconds."""
+_UNREACHED = frozenset({ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE})
+
+T = TypeVar("T")
+
+
+async def paced() -> AsyncIterator[None]:
+    """Give a turn at once, and further ones after ever longer waits."""
+    wait = FIRST_WAIT_S
+    while True:
+        yield
+        await anyio.sleep(wait)
+        wait = min(2 * wait, LONGEST_WAIT_S)
+
+
+async def followed(ask: Callable[[], Awaitable[T]]) -> AsyncIterator[T]:
+    """Give what a server says of its own work, again and again; failures that may pass are passed.
+
+    Raises:
+        AIError: a failure that does not pass, or one too many in a row.
+    """
+    failures = 0
+    async for _ in paced():
+        try:
+            told = await ask()
+        except AIError as error:
+            failures += 1
+            if failures > MOST_FAILURES or not _may_pass(error):
+                raise
+        else:
+            failures = 0
+            yield told
+
+
+def _may_pass(error: AIError) -> bool:
+    """Whether the server was not reached or is busy: its work goes on all the same."""
+    if error.status is not None:
+        return error.status in PASSING
+    return error.retryable and error.code in _UNREACHED
+
 
 LONGEST_REASON = 500
 """Characters of what a server says about a failure."""
@@ -83,3 +133,32 @@ def _because(place: Endpoint, reason: str | None) -> str:
         return ""
     told = place.redacted(reason).strip().rstrip(".")
     return f": {told[:LONGEST_REASON]}{' …' if len(told) > LONGEST_REASON else ''}"
+
+
+def tokens_told(reply: JsonValue, key: str) -> int:
+    """Give the number under `key`.
+
+    Raises:
+        AIError: ENGINE_ERROR when there is none.
+    """
+    count = positive(as_object(reply), key)
+    if count is None:
+        raise uncounted()
+    return count
+
+
+def tokens_listed(reply: JsonValue, key: str) -> int:
+    """Give the length of the list under `key`.
+
+    Raises:
+        AIError: ENGINE_ERROR when there is none, or nothing in it.
+    """
+    found = as_object(reply).get(key)
+    if not isinstance(found, list) or not found:
+        raise uncounted()
+    return len(found)
+
+
+def uncounted() -> AIError:
+    """The server answered, but not what was asked."""
+    return AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")
