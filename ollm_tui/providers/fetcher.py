@@ -22,9 +22,16 @@ from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, fault, too_long
+from ollm_tui.providers.http_faults import Endpoint, fault, limit_exceeded
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many, userinfo
+from ollm_tui.providers.redirects import (
+    Hop,
+    first_hop,
+    is_redirect,
+    next_hop,
+    too_many_redirects,
+    userinfo,
+)
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -79,27 +86,32 @@ class HttpFetcher:
         first: Mapping[str, str] | None = None
         for followed in range(wanted + 1):
             proxy = proxy_for(hop.url, None, "")
-            place = hop.place(_secrets(request, hop), proxy)
-            exchange = await self._start(group, request, hop, place, proxy)
+            endpoint = hop.endpoint(_secrets(request, hop), proxy)
+            reader = await self._start(group, request, hop, endpoint, proxy)
             try:
-                head = await self._head(exchange, place)
+                head = await self._head(reader, endpoint)
             except BaseException:
-                exchange.dispose()
+                reader.dispose()
                 raise
             first = head.headers if first is None else first
             location = head.headers.get("location")
             if not wanted or not is_redirect(head.status, location):
-                return _Answer(exchange, head, first, hop, place, self._clocks)
-            exchange.dispose()
+                return _Answer(reader, head, first, hop, endpoint, self._clocks)
+            reader.dispose()
             if followed < wanted:
-                hop = next_hop(hop, location or "", place)
-        raise too_many(place, wanted)
+                hop = next_hop(hop, location or "", endpoint)
+        raise too_many_redirects(endpoint, wanted)
 
     async def _start(
-        self, group: TaskGroup, request: FetchRequest, hop: Hop, place: Endpoint, proxy: str | None
+        self,
+        group: TaskGroup,
+        request: FetchRequest,
+        hop: Hop,
+        endpoint: Endpoint,
+        proxy: str | None,
     ) -> ResponseReader:
         headers = own_headers() | {name.lower(): value for name, value in request.headers.items()}
-        if hop.knows_caller:
+        if hop.sends_credentials:
             headers |= _identity(request)
         client = await self._client(hop, proxy)
         try:
@@ -107,10 +119,10 @@ class HttpFetcher:
                 "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), place, answered=False) from error
-        exchange = ResponseReader(client, sent, place, decodes=False)
-        group.start_soon(exchange.run)
-        return exchange
+            raise fault(httpx.InvalidURL(str(error)), endpoint, answered=False) from error
+        reader = ResponseReader(client, sent, endpoint, decodes=False)
+        group.start_soon(reader.run)
+        return reader
 
     def _extensions(self, client: httpx.AsyncClient, hop: Hop) -> dict[str, object]:
         return {
@@ -118,15 +130,15 @@ class HttpFetcher:
             "timeout": client.timeout.as_dict(),
         }
 
-    async def _head(self, exchange: ResponseReader, place: Endpoint) -> Head:
+    async def _head(self, reader: ResponseReader, endpoint: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
         with anyio.move_on_after(limit):
-            return _bounded(await exchange.head(), place)
+            return _bounded(await reader.read_head(), endpoint)
         with anyio.move_on_after(LAST_LOOK_S):
-            return _bounded(await exchange.head(), place)
-        raise place.error(
+            return _bounded(await reader.read_head(), endpoint)
+        raise endpoint.error(
             ErrorCode.TIMEOUT,
-            f"{place.address} sent no answer within {limit:g} s.",
+            f"{endpoint.address} sent no answer within {limit:g} s.",
             "The server may be busy: try again.",
             fault="first_byte",
             retryable=True,
@@ -158,15 +170,15 @@ class _Answer:
 
     def __init__(
         self,
-        exchange: ResponseReader,
+        reader: ResponseReader,
         head: Head,
         first_headers: Mapping[str, str],
         hop: Hop,
-        place: Endpoint,
+        endpoint: Endpoint,
         clocks: FetchClocks,
     ) -> None:
-        self._exchange = exchange
-        self._place = place
+        self._reader = reader
+        self._endpoint = endpoint
         self._idle_s = clocks.idle_s
         self.status = head.status
         self.url = hop.url
@@ -175,19 +187,19 @@ class _Answer:
 
     def pieces(self) -> AsyncIterator[bytes]:
         """Give the body as it comes."""
-        return _Pieces(self._exchange, self._place, self._idle_s)
+        return _Pieces(self._reader, self._endpoint, self._idle_s)
 
     def dispose(self) -> None:
         """Close the connection and take nothing more."""
-        self._exchange.dispose()
+        self._reader.dispose()
 
 
 class _Pieces(AsyncIterator[bytes]):
     """The body of one answer; the clock runs only while somebody waits for more."""
 
-    def __init__(self, exchange: ResponseReader, place: Endpoint, idle_s: float) -> None:
-        self._exchange = exchange
-        self._place = place
+    def __init__(self, reader: ResponseReader, endpoint: Endpoint, idle_s: float) -> None:
+        self._reader = reader
+        self._endpoint = endpoint
         self._idle_s = idle_s
 
     async def __anext__(self) -> bytes:
@@ -198,12 +210,12 @@ class _Pieces(AsyncIterator[bytes]):
 
     async def _next(self) -> bytes:
         with anyio.move_on_after(self._idle_s):
-            return await self._exchange.read()
+            return await self._reader.read()
         with anyio.move_on_after(LAST_LOOK_S):
-            return await self._exchange.read()
-        raise self._place.error(
+            return await self._reader.read()
+        raise self._endpoint.error(
             ErrorCode.TIMEOUT,
-            f"The answer stalled: {self._place.address} sent nothing for {self._idle_s:g} s.",
+            f"The answer stalled: {self._endpoint.address} sent nothing for {self._idle_s:g} s.",
             "What arrived is kept; try again for the rest.",
             fault="idle",
             retryable=True,
@@ -219,10 +231,10 @@ def _identity(request: FetchRequest) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(":".join(user).encode()).decode()}
 
 
-def _bounded(head: Head, place: Endpoint) -> Head:
+def _bounded(head: Head, endpoint: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
     if size > MOST_HEAD_BYTES:
-        raise too_long(place, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+        raise limit_exceeded(endpoint, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
     return head
 
 

@@ -29,7 +29,7 @@ class Hop:
 
     parts: SplitResult = field(repr=False)
     """Without name, password and fragment."""
-    knows_caller: bool
+    sends_credentials: bool
     """Whether it may be told who asks."""
 
     @property
@@ -43,7 +43,7 @@ class Hop:
         scheme = self.parts.scheme
         return scheme, self.parts.hostname or "", self.parts.port or _PORTS[scheme]
 
-    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
+    def endpoint(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
         """Give how messages name this server."""
         address = shown_address(self.url)
         return Endpoint(
@@ -69,7 +69,7 @@ def first_hop(url: str) -> Hop:
             "The address of the file is not usable.",
             hint="Write it like https://example.com/model.gguf.",
         )
-    return Hop(parts=parts, knows_caller=True)
+    return Hop(parts=parts, sends_credentials=True)
 
 
 def is_redirect(status: int, location: str | None) -> bool:
@@ -77,7 +77,7 @@ def is_redirect(status: int, location: str | None) -> bool:
     return status in _STATUSES and bool(location)
 
 
-def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
+def next_hop(hop: Hop, location: str, endpoint: Endpoint) -> Hop:
     """Follow a redirect; who asks is told further on only at the place that was asked first.
 
     Raises:
@@ -86,16 +86,18 @@ def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
     base = urlunsplit(hop.parts)
     parts = _checked(_joined(base, location)) if len(location) <= MOST_URL_BYTES else None
     if parts is None:
-        raise _refused(place, "a redirect to what is no address of a web server")
+        raise _refused(endpoint, "a redirect to what is no address of a web server")
     if hop.parts.scheme == "https" and parts.scheme != "https":
-        raise _refused(place, f"a redirect without encryption, to {shown_address(parts.geturl())}")
+        raise _refused(
+            endpoint, f"a redirect without encryption, to {shown_address(parts.geturl())}"
+        )
     there = replace(hop, parts=parts)
-    return replace(there, knows_caller=hop.knows_caller and there.origin == hop.origin)
+    return replace(there, sends_credentials=hop.sends_credentials and there.origin == hop.origin)
 
 
-def too_many(place: Endpoint, followed: int) -> AIError:
+def too_many_redirects(endpoint: Endpoint, followed: int) -> AIError:
     """The way has no end."""
-    return _refused(place, f"more than {followed} redirects")
+    return _refused(endpoint, f"more than {followed} redirects")
 
 
 def userinfo(url: str) -> tuple[str, str] | None:
@@ -106,10 +108,10 @@ def userinfo(url: str) -> tuple[str, str] | None:
     return unquote(parts.username), unquote(parts.password or "")
 
 
-def _refused(place: Endpoint, what: str) -> AIError:
-    return place.error(
+def _refused(endpoint: Endpoint, what: str) -> AIError:
+    return endpoint.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place.address} answered with {what}, which was not followed.",
+        f"{endpoint.address} answered with {what}, which was not followed.",
         "Check the address: it may belong to another program, a proxy or a login page.",
         fault="redirect",
     )

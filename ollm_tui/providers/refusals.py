@@ -1,4 +1,4 @@
-"""TODO."""
+"""What a server refuses, by the status and the words of its error: fields, tools, a full window."""
 
 import re
 from collections.abc import Collection, Iterator
@@ -12,17 +12,15 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 NO_SUCH_PATH = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 )
-"""The server does not know the request: it is another version, or another program."""
+"""The server does not know the path: it is an older version, or another program."""
 INVALID = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
-"""Something in the request is not taken."""
-PASSING = frozenset(
+"""The server refuses something in the request."""
+TRANSIENT = frozenset(
     {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}
 )
-"""The server, or what stands before it, cannot answer just now."""
-
-
-Path: TypeAlias = tuple[str, ...]
-"""A field, and the one inside it that is meant: `("stream_options", "include_usage")`."""
+"""The server, or a gateway before it, cannot answer at the moment."""
+FieldPath: TypeAlias = tuple[str, ...]
+"""A field and the keys inside it, as in `("stream_options", "include_usage")`."""
 
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter", "unrecognized_parameter"})
 _VALUE_CODES = frozenset({"unsupported_value"})
@@ -41,7 +39,7 @@ _SAMPLING = frozenset(
         "top_logprobs",
     }
 )
-"""Fields that some models take with one value only, and then do better without."""
+"""Fields of which some models accept one value only, so that they are better left out."""
 _KIND = r"(?:request )?(?:parameter|param|propert(?:y|ie)|field|(?:keyword )?argument|key|option)"
 _NAMES = r"""[:\s]*(?P<names>['"`]?[\w.\[\]]+['"`]?(?:(?:,| and) ?['"`]?[\w.\[\]]+['"`]?)*)"""
 _ONE = r"""['"`](?P<names>[\w.\[\]]+)['"`]"""
@@ -66,16 +64,15 @@ _STEP = re.compile(r"[^.\[\]]+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def refused_fields(body: JsonMapping, error: AIError) -> list[Path]:
-    """Give the fields of `body` that an error refuses, as far as they are in it."""
+def refused_fields(body: JsonMapping, error: AIError) -> list[FieldPath]:
+    """Return the fields of `body` that an error says are unknown or not supported.
+
+    A complaint about a value is left to the user.
+    """
     if error.status not in INVALID:
         return []
-    found: dict[Path, None] = {}
-    for name in _named(error):
-        path = _path_in(body, name)
-        if path:
-            found[path] = None
-    return list(found)
+    paths = (_path_in(body, name) for name in _named(error))
+    return list(dict.fromkeys(path for path in paths if path))
 
 
 def _named(error: AIError) -> Iterator[str]:
@@ -84,18 +81,18 @@ def _named(error: AIError) -> Iterator[str]:
     code, param = details.get("server_code"), string(details, "param")
     if param and (code in _UNKNOWN_CODES or (code in _VALUE_CODES and param in _SAMPLING)):
         yield param
-    yield from names_in(error.message)
+    yield from refused_names(error.message)
 
 
-def names_in(message: str) -> Iterator[str]:
-    """Give what a server's words refuse, field or not."""
+def refused_names(message: str) -> Iterator[str]:
+    """Yield what a server's message refuses, whether or not it is a field."""
     for phrase in _PHRASES:
-        for found in phrase.finditer(message):
-            yield from (name for name in _WORD.findall(found["names"]) if name != "and")
+        for match in phrase.finditer(message):
+            yield from (name for name in _WORD.findall(match["names"]) if name != "and")
 
 
-def _path_in(body: JsonMapping, name: str) -> Path | None:
-    """Find a field as the body spells it; some servers name it in camel case, or below `body`."""
+def _path_in(body: JsonMapping, name: str) -> FieldPath | None:
+    """Find a field in the body; some servers name it in camel case, or below `body`."""
     steps = _STEP.findall(name)
     if steps[:1] in (["body"], ["$"]):
         steps = steps[1:]
@@ -113,14 +110,14 @@ def _path_in(body: JsonMapping, name: str) -> Path | None:
     return tuple(steps)
 
 
-def without(body: JsonObject, path: Path) -> JsonObject:
-    """Give a body without one field; an object that is then empty goes with it."""
+def without_field(body: JsonObject, path: FieldPath) -> JsonObject:
+    """Return the body without one field, nor an object that is empty without it."""
     name, *rest = path
     value = body.get(name)
     if name == "messages" and rest and isinstance(value, list):
         return body | {"messages": [_without_key(message, rest[0]) for message in value]}
     if rest and isinstance(value, dict):
-        inner = without(value, tuple(rest))
+        inner = without_field(value, tuple(rest))
         if inner:
             return body | {name: inner}
     return {key: kept for key, kept in body.items() if key != name}
@@ -149,12 +146,15 @@ _TOOL_FIELDS = frozenset({"tools", "body.tools"})
 def refuses_tools(
     message: str, *, code: object = None, param: object = None, refused: Collection[object] = ()
 ) -> bool:
-    """Tell by a server's words, or by the field that it names beside them."""
+    """Whether a server refuses tools as such, so that they can still be described in text.
+
+    A complaint about one tool, one call or one choice does not count.
+    """
     if _NO_TOOLS.search(message):
         return True
     if code in _UNKNOWN_FIELD and param in _TOOL_FIELDS:
         return True
-    return not _TOOL_FIELDS.isdisjoint((*refused, *names_in(message)))
+    return not _TOOL_FIELDS.isdisjoint((*refused, *refused_names(message)))
 
 
 _OVERFLOW = re.compile(
@@ -183,13 +183,13 @@ _OVERFLOW = re.compile(
     r"|超长|超过最大长度|超出最大长度|上下文长度",
     re.IGNORECASE,
 )
-"""A full window, by the words of some thirty servers."""
+"""A full context window, by the words of some thirty servers."""
 _RATE_LIMIT = re.compile(
     r"rate.?limit|\bper[ _-]?(?:second|min|hour|day)|daily|monthly|\bTP[MD]\b|throttl"
     r"|please wait|too many requests",
     re.IGNORECASE,
 )
-"""Too many tokens in a while are not too many at once."""
+"""A limit of tokens per time, which is not a full context window."""
 _OVERFLOW_SIZES = (
     re.compile(r"\((?P<used>\d+) tokens\).*?\((?P<limit>\d+) tokens\)"),
     re.compile(r"context length (?:is|of) (?P<limit>\d+) tokens.*?(?P<used>\d+) tokens", re.DOTALL),
@@ -210,7 +210,7 @@ _OVERFLOW_SIZES = (
 
 
 def is_overflow(words: str) -> bool:
-    """Tell whether a refusal means that the prompt does not fit the window."""
+    """Whether a message means that the prompt does not fit into the context window."""
     return _OVERFLOW.search(words) is not None and _RATE_LIMIT.search(words) is None
 
 

@@ -24,7 +24,7 @@ from ollm_tui.providers.base_url import join, shown_address, url_secrets
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Endpoint, fault, slow_reply, too_long, web_page
+from ollm_tui.providers.http_faults import Endpoint, fault, limit_exceeded, slow_reply, web_page
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
@@ -40,12 +40,12 @@ COUNT_S = 1.0
 class Transport:
     """Talk to one server.
 
-    `place` is how messages name it, without its address; `keys` are the headers that identify
+    `endpoint` is how messages name it, without its address; `keys` are the headers that identify
     the caller.
     """
 
     def __init__(
-        self, spec: ProviderSpec, url: str, place: Endpoint, keys: Mapping[str, str]
+        self, spec: ProviderSpec, url: str, endpoint: Endpoint, keys: Mapping[str, str]
     ) -> None:
         self.url = _plain(url)
         self._address = urlsplit(url)
@@ -56,15 +56,15 @@ class Transport:
             self._proxy = proxy_for(url, spec.proxy, spec.name)
         except AIError as error:
             self._problem = self._problem or error
-        self.place = replace(
-            place,
+        self.endpoint = replace(
+            endpoint,
             address=shown_address(url),
             proxy=shown_address(self._proxy) if self._proxy else "",
             has_key=bool(spec.api_key or spec.headers),
             secrets=_secrets(spec, url, self._proxy or ""),
         )
         self._user = _user(url)
-        self._headers = _checked({**keys, **spec.headers}, self.place)
+        self._headers = _checked({**keys, **spec.headers}, self.endpoint)
         self._client: httpx.AsyncClient | None = None
         self._opening = anyio.Lock(fast_acquire=True)
 
@@ -78,20 +78,20 @@ class Transport:
         Raises:
             AIError: BAD_REQUEST when the request cannot be made.
         """
-        content = None if body is None else await encoded_body(body, self.place)
+        content = None if body is None else await encoded_body(body, self.endpoint)
         client = await self._opened()
         url = path if path.startswith(("http://", "https://")) else join(self.url, path)
         headers = None if body is None else {"content-type": "application/json"}
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
+            raise fault(httpx.InvalidURL(str(error)), self.endpoint, answered=False) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
             # The client adds the keys to whatever it sends.
-            raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
-        exchange = ResponseReader(client, request, self.place)
-        group.start_soon(exchange.run)
-        return exchange
+            raise fault(httpx.InvalidURL("another server"), self.endpoint, answered=False)
+        reader = ResponseReader(client, request, self.endpoint)
+        group.start_soon(reader.run)
+        return reader
 
     async def json(
         self,
@@ -112,13 +112,13 @@ class Transport:
         try:
             with anyio.fail_after(limit), single_error():
                 async with anyio.create_task_group() as group:
-                    exchange = await self.start(group, method, path, body)
+                    reader = await self.start(group, method, path, body)
                     try:
-                        reply = await self._reply(exchange, most_bytes)
+                        reply = await self._reply(reader, most_bytes)
                     finally:
-                        exchange.dispose()
+                        reader.dispose()
         except TimeoutError:
-            raise slow_reply(self.place, limit) from None
+            raise slow_reply(self.endpoint, limit) from None
         return reply
 
     async def aclose(self) -> None:
@@ -128,25 +128,25 @@ class Transport:
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await client.aclose()
 
-    async def _reply(self, exchange: ResponseReader, most_bytes: int) -> JsonValue:
-        head = await exchange.head()
+    async def _reply(self, reader: ResponseReader, most_bytes: int) -> JsonValue:
+        head = await reader.read_head()
         if not 200 <= head.status < 300:
-            said = await exchange.read_words(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
-            raise http_error(head, said, self.place)
-        body = await exchange.read_all(most_bytes + 1)
+            said = await reader.read_error_body(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
+            raise http_error(head, said, self.endpoint)
+        body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
-            raise too_long(self.place, f"a reply of more than {most_bytes} bytes")
+            raise limit_exceeded(self.endpoint, f"a reply of more than {most_bytes} bytes")
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
-            raise web_page(self.place)
+            raise web_page(self.endpoint)
         try:
             return parse_json(text) if text else None
         except LimitPassed as error:
-            raise too_long(self.place, str(error)) from error
+            raise limit_exceeded(self.endpoint, str(error)) from error
         except BadJson as error:
-            raise self.place.error(
+            raise self.endpoint.error(
                 ErrorCode.ENGINE_ERROR,
-                f"{self.place.label} sent a reply that is no JSON ({error}).",
+                f"{self.endpoint.label} sent a reply that is no JSON ({error}).",
                 "Check the address: it may belong to another program.",
                 fault="no_json",
             ) from error
@@ -166,7 +166,7 @@ class Transport:
             return self._client
 
 
-async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
+async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> bytes:
     """Encode a request in slices, so that a long chat does not hold up the event loop.
 
     Half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
@@ -182,7 +182,7 @@ async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
             if len(part) >= SLICE:
                 await anyio.lowlevel.checkpoint()
     except (RecursionError, ValueError) as error:
-        raise place.error(
+        raise endpoint.error(
             ErrorCode.BAD_REQUEST,
             f"The request cannot be written as JSON: {error}.",
             None,
@@ -191,12 +191,12 @@ async def encoded_body(body: JsonMapping, place: Endpoint) -> bytes:
     return b"".join(slices)
 
 
-def _checked(headers: Mapping[str, str], place: Endpoint) -> dict[str, str]:
+def _checked(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or any(ord(c) < 0x20 or c == "\x7f" for c in name + value):
-            raise place.error(
+            raise endpoint.error(
                 ErrorCode.BAD_REQUEST,
-                f"The header {name!r} of provider {place.provider} cannot be sent.",
+                f"The header {name!r} of provider {endpoint.provider} cannot be sent.",
                 "An API key or header may hold only ASCII letters, digits and signs.",
                 fault="header",
             )

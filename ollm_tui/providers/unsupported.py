@@ -200,9 +200,9 @@ def _is_plain(value: JsonValue) -> bool:
     return value in (None, "") or value == ["text"]
 
 
-Say: TypeAlias = Callable[[LeftOut], object]
+OnLeftOut: TypeAlias = Callable[[LeftOut], object]
 """Takes each field that somebody set and that is not sent, with every request anew."""
-UNSENT: Mapping[str, frozenset[str]] = MappingProxyType(
+UNSENT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
         "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
@@ -212,25 +212,25 @@ UNSENT: Mapping[str, frozenset[str]] = MappingProxyType(
 """The options that are never sent to a provider of a kind: its protocol has no place for them."""
 
 
-def unsaid(event: LeftOut) -> None:
+def ignore_left_out(event: LeftOut) -> None:
     """Say it to nobody: for requests that only count."""
 
 
-def say_unsent(request: Request, kind: str, say: Say) -> None:
+def report_unsent_options(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
     """Say which options of a request its provider has no place for."""
-    for name in unsent_options(request.options, UNSENT[kind]):
-        say_left_out(name, say)
+    for name in unsent_options(request.options, UNSENT_OPTIONS[kind]):
+        report_left_out(name, on_left_out)
 
 
-def say_nameless(request: Request, say: Say) -> None:
+def report_unsent_names(request: Request, on_left_out: OnLeftOut) -> None:
     """Say that messages go without the names of who wrote them."""
     if any(message.name for message in request.conversation if message.role != "tool"):
-        say_left_out("messages.name", say)
+        report_left_out("messages.name", on_left_out)
 
 
-def say_left_out(name: str, say: Say) -> None:
+def report_left_out(name: str, on_left_out: OnLeftOut) -> None:
     """Say of one field that this server's protocol has none of its kind."""
     why = AIError(
         ErrorCode.UNSUPPORTED_FEATURE, f"The protocol of this server has no place for `{name}`."
     )
-    say(LeftOut(name, why))
+    on_left_out(LeftOut(name, why))

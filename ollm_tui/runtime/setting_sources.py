@@ -9,7 +9,7 @@ from ollm_tui.config.schema import ModelSettings, ProviderSettings
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.embedded.defaults import MODEL_DEFAULTS
-from ollm_tui.providers.unsupported import UNSENT
+from ollm_tui.providers.unsupported import UNSENT_OPTIONS
 from ollm_tui.runtime.details import EffectiveValue, Layer
 from ollm_tui.runtime.effective import OLLAMA_NAMES, option_values, shown
 
@@ -31,7 +31,7 @@ class SettingSources:
 
     def values(self) -> Iterator[EffectiveValue]:
         """Give every value that somebody said; one name may come several times."""
-        unsent = UNSENT.get(self._kind or "", frozenset())
+        unsent = UNSENT_OPTIONS.get(self._kind or "", frozenset())
         for value in self._of_settings():
             is_lost = value.name in unsent
             yield (

@@ -76,7 +76,7 @@ async def test_a_server_that_stays_away_is_given_up(kind: str) -> None:
         with pytest.raises(AIError) as caught:
             _ = [status async for status in steps]
     assert caught.value.status == 503
-    assert len(failures) == 50 - operations.MOST_FAILURES - 1
+    assert len(failures) == 50 - operations.MAX_FAILURES - 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ async def test_what_does_not_pass_ends_it_at_once(kind: str, status: int) -> Non
 
 
 async def test_only_failures_in_a_row_count() -> None:
-    turns = iter([*[False] * operations.MOST_FAILURES, True] * 3 + [False] * 9)
+    turns = iter([*[False] * operations.MAX_FAILURES, True] * 3 + [False] * 9)
 
     async def ask() -> str:
         if next(turns):
@@ -100,7 +100,7 @@ async def test_only_failures_in_a_row_count() -> None:
 
     told = []
     with pytest.raises(AIError, match="slow"):
-        async for reply in operations.followed(ask):
+        async for reply in operations.poll(ask):
             told.append(reply)
     assert told == ["told"] * 3
-    assert len([*turns]) == 9 - operations.MOST_FAILURES - 1
+    assert len([*turns]) == 9 - operations.MAX_FAILURES - 1

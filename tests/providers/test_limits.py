@@ -160,7 +160,7 @@ async def test_what_is_given_at_once_to_be_decoded_is_bounded() -> None:
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
         exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
         group.start_soon(exchange.run)
-        await exchange.head()
+        await exchange.read_head()
         while piece := await exchange.read():
             sizes.append(len(piece))
     exchange.dispose()

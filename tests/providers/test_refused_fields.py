@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.refusals import refused_fields, without
+from ollm_tui.providers.refusals import refused_fields, without_field
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
@@ -203,11 +203,13 @@ def test_other_complaints_refuse_no_field(case: str) -> None:
 
 def test_an_object_that_is_empty_without_the_field_goes_with_it() -> None:
     inside = ("stream_options", "include_usage")
-    assert "stream_options" not in without(BODY, inside)
-    kept = without(BODY, ("chat_template_kwargs", "effort"))
+    assert "stream_options" not in without_field(BODY, inside)
+    kept = without_field(BODY, ("chat_template_kwargs", "effort"))
     assert kept["chat_template_kwargs"] == {"enable_thinking": False}
-    assert without(BODY, ("messages", "name"))["messages"] == [{"role": "user", "content": "hi"}]
-    assert without(BODY, ("nothing",)) == BODY
+    assert without_field(BODY, ("messages", "name"))["messages"] == [
+        {"role": "user", "content": "hi"}
+    ]
+    assert without_field(BODY, ("nothing",)) == BODY
 
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,15}", fullmatch=True)
@@ -231,7 +233,9 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
     body: JsonObject = {**others, name: 1}
     error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), PLACE)
     assert refused_fields(body, error) == [(name,)]
-    assert without(body, (name,)) == {key: value for key, value in others.items() if key != name}
+    assert without_field(body, (name,)) == {
+        key: value for key, value in others.items() if key != name
+    }
 
 
 @given(st.text(max_size=200), st.integers(400, 499))

@@ -188,7 +188,7 @@ def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
     failure = report.encode() + b"\n" if kind is OllamaStream else sse(report)
     events = fed(decoder, data.draw(cuts(body + (failure if fault == "reported" else b""))))
     if fault == "broken off":
-        events += decoder.break_off(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))
+        events += decoder.fail(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))
     events += decoder.finish()
     assert joined(events) == meant(pieces)
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]

@@ -21,7 +21,7 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.error_body import failure_in
+from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
@@ -108,7 +108,7 @@ def test_a_failure_is_an_error_in_every_spelling(spelling: str, *, has_text: boo
 
 @pytest.mark.parametrize("value", REMARKS, ids=str)
 def test_what_is_no_failure_is_none(value: JsonObject) -> None:
-    assert failure_in(value) is None
+    assert find_failure(value) is None
 
 
 def test_text_beside_a_failure_is_kept() -> None:

@@ -720,7 +720,7 @@ async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_can
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
         exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
         group.start_soon(exchange.run)
-        await exchange.head()
+        await exchange.read_head()
         group.cancel_scope.cancel()
     exchange.dispose()
     assert body.is_closed

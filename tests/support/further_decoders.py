@@ -41,7 +41,7 @@ class KoboldDecoder(OpenAIStream):
     def _passed_on(self, events: list[ProviderEvent]) -> list[ProviderEvent]:
         self._waiting += events
         passed = [self._next() for _ in events]
-        assert not (self.ended and self._stream.may_be_writing), "it would be told to stop"
+        assert not (self.ended and self._stream.may_be_generating), "it would be told to stop"
         return passed
 
     def _next(self) -> ProviderEvent:

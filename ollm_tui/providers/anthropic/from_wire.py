@@ -13,7 +13,7 @@ from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
-from ollm_tui.providers.error_body import failure_in
+from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.sse_answer import SSEAnswer
@@ -46,8 +46,8 @@ class AnthropicStream(SSEAnswer):
     `signer` names whose signatures the answer's thoughts carry.
     """
 
-    def __init__(self, place: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
-        super().__init__(place, tags)
+    def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
+        super().__init__(endpoint, tags)
         self._signer = signer
         self._usage: JsonObject = {}
         self._newest = 0
@@ -57,8 +57,8 @@ class AnthropicStream(SSEAnswer):
 
     def _take_object(self, value: JsonObject, event: str) -> None:
         is_piece = value.get("type") == "content_block_delta" and "error" not in value
-        if not is_piece and (failure := failure_in(value, event)):
-            self._answer.report(stream_error(_with_status(failure), self._place))
+        if not is_piece and (failure := find_failure(value, event)):
+            self._builder.fail_without_retry(stream_error(_with_status(failure), self._endpoint))
             return
         match string(value, "type") or event:
             case "message_start":
@@ -105,12 +105,12 @@ class AnthropicStream(SSEAnswer):
         self._inputs.pop(index, None)
         match string(block, "type"):
             case "text":
-                self._answer.text(string(block, "text") or "")
+                self._builder.add_text(string(block, "text") or "")
             case "thinking":
-                self._answer.thinking(string(block, "thinking") or "")
+                self._builder.add_thinking(string(block, "thinking") or "")
                 self._signature = string(block, "signature")
             case "redacted_thinking":
-                self._answer.sign(string(block, "data") or "", self._signer, sealed=True)
+                self._builder.add_signature(string(block, "data") or "", self._signer, sealed=True)
             case "tool_use":
                 self._begin_call(index, block)
 
@@ -118,21 +118,21 @@ class AnthropicStream(SSEAnswer):
         given = as_object(block.get("input"))
         self._inputs[index] = given
         if given:
-            self._answer.weigh(given)
+            self._builder.count_arguments(given)
         extra = {key: value for key, value in block.items() if key not in _CALL_KEYS}
         if extra.get("caller") == _DIRECT_CALLER:
             del extra["caller"]  # says nothing, and other servers would stumble over it
         delta = ToolCallDelta(
             index=index, id=string(block, "id"), name=string(block, "name"), extra=extra
         )
-        self._answer.calls([delta])
+        self._builder.add_tool_calls([delta])
 
     def _go_on(self, index: int, delta: JsonObject) -> None:
         match string(delta, "type"):
             case "text_delta":
-                self._answer.text(string(delta, "text") or "")
+                self._builder.add_text(string(delta, "text") or "")
             case "thinking_delta":
-                self._answer.thinking(string(delta, "thinking") or "")
+                self._builder.add_thinking(string(delta, "thinking") or "")
             case "signature_delta":
                 said = delta.get("signature")
                 self._signature = said if isinstance(said, str) else self._signature
@@ -141,14 +141,14 @@ class AnthropicStream(SSEAnswer):
 
     def _take_arguments(self, index: int, piece: JsonValue) -> None:
         if not isinstance(piece, str):
-            self._answer.lose_piece()
+            self._builder.mark_lost_piece()
         elif piece:
             self._inputs[index] = {}
-            self._answer.calls([ToolCallDelta(index=index, arguments=piece)])
+            self._builder.add_tool_calls([ToolCallDelta(index=index, arguments=piece)])
 
     def _close_block(self) -> None:
         if self._signature is not None:
-            self._answer.sign(self._signature, self._signer)
+            self._builder.add_signature(self._signature, self._signer)
             self._signature = None
 
     def _complete(self) -> None:
@@ -157,7 +157,7 @@ class AnthropicStream(SSEAnswer):
             ToolCallDelta(index=at, arguments=said) for at, said in self._inputs.items() if said
         ]
         for delta in whole:
-            self._answer.calls([delta])
+            self._builder.add_tool_calls([delta])
         super()._complete()
 
     def _count(self, usage: JsonObject) -> None:
@@ -168,7 +168,7 @@ class AnthropicStream(SSEAnswer):
         if len(dump_or_reason(counts)) > MAX_COUNTS_CHARS:
             return
         self._usage = counts
-        self._answer.measured.update(read_usage(self._usage), None)
+        self._builder.measured.update(read_usage(self._usage), None)
 
 
 def read_usage(found: JsonObject) -> Usage | None:

@@ -15,9 +15,9 @@ from ollm_tui.providers.anthropic.models import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.embeddings import embed
-from ollm_tui.providers.openai_compatible.llamacpp import has_loaded_after
+from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
 from ollm_tui.providers.stream import StreamDecoder
-from ollm_tui.providers.unsupported import Say, unsaid
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 LLAMACPP = "llamacpp"
 
@@ -33,17 +33,17 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         """
         return await embed(self._transport, request)
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(as_llamacpp(self._written(request, say)), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._known.fit(as_llamacpp(self._written(request, on_left_out)), on_left_out)
 
-    async def _is_ready_after(self, error: AIError) -> bool:
-        return await has_loaded_after(error, self._transport)
+    async def _wait_until_ready(self, error: AIError) -> bool:
+        return await wait_until_loaded(error, self._transport)
 
     def _decoder(self, request: Request) -> StreamDecoder:
         if not isinstance(request.options.response_format, dict):
             return super()._decoder(request)
-        place, tags = self._transport.place, tags_for(request.should_think)
-        return SchemaAnswerStream(place, self._signer(request), tags)
+        endpoint, tags = self._transport.endpoint, tags_for(request.should_think)
+        return SchemaAnswerStream(endpoint, self._signer(request), tags)
 
 
 def as_llamacpp(body: JsonObject) -> JsonObject:
@@ -105,8 +105,8 @@ class SchemaAnswerStream(AnthropicStream):
     Text beside the call is no part of the answer, unless no call comes.
     """
 
-    def __init__(self, place: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
-        super().__init__(place, signer, tags)
+    def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
+        super().__init__(endpoint, signer, tags)
         self._answer_at: int | None = None
         self._aside = io.StringIO()
 
@@ -120,7 +120,7 @@ class SchemaAnswerStream(AnthropicStream):
                 self._saw_answer = True
                 self._newest = self._answer_at = index
                 if whole := as_object(block.get("input")):
-                    self._answer.text(dump_json(whole))
+                    self._builder.add_text(dump_json(whole))
             case _:
                 super()._begin(index, block)
 
@@ -129,7 +129,7 @@ class SchemaAnswerStream(AnthropicStream):
             case "text_delta":
                 self._put_aside(string(delta, "text") or "")
             case "input_json_delta" if index == self._answer_at:
-                self._answer.text(string(delta, "partial_json") or "")
+                self._builder.add_text(string(delta, "partial_json") or "")
             case _:
                 super()._go_on(index, delta)
 
@@ -140,7 +140,7 @@ class SchemaAnswerStream(AnthropicStream):
 
     def _complete(self) -> None:
         if self._answer_at is None:
-            self._answer.text(self._aside.getvalue())
+            self._builder.add_text(self._aside.getvalue())
         elif self._reason == "tool_use":
             self._reason = "end_turn"
         super()._complete()

@@ -11,7 +11,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.refusals import INVALID, refused_fields
-from ollm_tui.providers.unsupported import Say, unsaid
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 BUDGETS: Mapping[str | None, int] = MappingProxyType(
     {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
@@ -121,19 +121,21 @@ class KnownModels:
                 thinks_by=self.of(model).thinks_by or told.thinks_by,
             )
 
-    def fit(self, body: JsonObject, say: Say = unsaid) -> JsonObject:
+    def fit(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         """Give a request that its model takes, as far as that is known.
 
-        `say` is given every field that is left out for it.
+        `on_left_out` is given every field that is left out for it.
         """
         model = body.get("model")
         known = self.of(model)
         for name in sorted(known.untaken & body.keys()):
             if refusal := self._refusals.get((model, name)):
-                say(LeftOut(name, refusal))
+                on_left_out(LeftOut(name, refusal))
         return known.fit(body)
 
-    def adapt(self, body: JsonObject, error: AIError, say: Say = unsaid) -> JsonObject | None:
+    def adapt(
+        self, body: JsonObject, error: AIError, on_left_out: OnLeftOut = ignore_left_out
+    ) -> JsonObject | None:
         """Give the request in the form that the error asks for, None if there is none."""
         model = body.get("model")
         known = self.of(model)
@@ -143,7 +145,7 @@ class KnownModels:
         for name in learned.untaken - known.untaken:
             self._refusals[model, name] = error
         self._limits[model] = learned
-        fitted = self.fit(body, say)
+        fitted = self.fit(body, on_left_out)
         return None if fitted == body else fitted
 
 

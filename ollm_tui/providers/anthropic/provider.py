@@ -28,7 +28,7 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
 from ollm_tui.providers.transport import COUNT_S, Transport
-from ollm_tui.providers.unsupported import Say, unsaid
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 API_VERSION = "2023-06-01"
 PAGE = 1000
@@ -64,9 +64,9 @@ class AnthropicProvider:
         keys = {"anthropic-version": API_VERSION}
         if spec.api_key:
             keys["x-api-key"] = spec.api_key
-        place = Endpoint(self.name, self.label, "", _START_HINT)
+        endpoint = Endpoint(self.name, self.label, "", _START_HINT)
         self._transport = Transport(
-            spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
+            spec, openai_url(spec.base_url or SERVICES["anthropic"]), endpoint, keys
         )
         # The service says so when a model cannot write as much; other servers have small windows.
         is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
@@ -75,14 +75,14 @@ class AnthropicProvider:
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/messages`."""
-        question = RequestPlan(
+        plan = RequestPlan(
             path="/messages",
-            body=lambda: self._body(request, question.said.append),
+            body=lambda: self._body(request, plan.left_out.append),
             decoder=lambda: self._decoder(request),
-            adapt=lambda body, error: self._known.adapt(body, error, question.said.append),
-            ready=self._is_ready_after,
+            adapt=lambda body, error: self._known.adapt(body, error, plan.left_out.append),
+            wait_until_ready=self._wait_until_ready,
         )
-        return answer_stream(self._transport, question, request.signal)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Give the whole answer, or with `request.stream` the stream."""
@@ -127,20 +127,20 @@ class AnthropicProvider:
         """Close the connections."""
         await self._transport.aclose()
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(self._written(request, say), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._known.fit(self._written(request, on_left_out), on_left_out)
 
-    def _written(self, request: Request, say: Say) -> JsonObject:
+    def _written(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
         """Give the body as the protocol has it, for the newest models."""
         request = with_default_keys(request, self._transport.spec.extra_body)
         longest = self._known.of(request.model).most_tokens or self._usual_tokens
-        return chat_body(request, self._signer(request), longest, say)
+        return chat_body(request, self._signer(request), longest, on_left_out)
 
     def _decoder(self, request: Request) -> StreamDecoder:
         tags = tags_for(request.should_think)
-        return AnthropicStream(self._transport.place, self._signer(request), tags)
+        return AnthropicStream(self._transport.endpoint, self._signer(request), tags)
 
-    async def _is_ready_after(self, _error: AIError) -> bool:
+    async def _wait_until_ready(self, _error: AIError) -> bool:
         """Wait while an error means that the server is still starting; tell whether it did so."""
         return False
 

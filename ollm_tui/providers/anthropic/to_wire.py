@@ -13,7 +13,13 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
-from ollm_tui.providers.unsupported import Say, check_request, say_nameless, say_unsent, unsaid
+from ollm_tui.providers.unsupported import (
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_unsent_names,
+    report_unsent_options,
+)
 
 USUAL_TOKENS = 8192
 """Longest answer where neither the request nor the listing says one: the API wants a number."""
@@ -23,19 +29,22 @@ _NO_PARAMETERS: Mapping[str, JsonValue] = MappingProxyType({"type": "object", "p
 
 
 def chat_body(
-    request: Request, signer: str, most_tokens: int | None = None, say: Say = unsaid
+    request: Request,
+    signer: str,
+    most_tokens: int | None = None,
+    on_left_out: OnLeftOut = ignore_left_out,
 ) -> JsonObject:
     """Give the body of a streamed request.
 
     Signatures of `signer` go back to it, those of others do not. `most_tokens` is the longest
-    answer that the model can write, where it is known. `say` is given what it goes without.
+    answer that the model can write, where it is known. `on_left_out` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
     """
     check_request(request)
-    say_unsent(request, "anthropic", say)
-    say_nameless(request, say)
+    report_unsent_options(request, "anthropic", on_left_out)
+    report_unsent_names(request, on_left_out)
     usual = min(most_tokens, MOST_TOKENS_UNASKED) if most_tokens else USUAL_TOKENS
     body: JsonObject = {
         "model": request.model,

@@ -14,9 +14,9 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
-from ollm_tui.providers.error_body import failure_in
-from ollm_tui.providers.http_errors import gave_up, stream_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, too_long
+from ollm_tui.providers.error_body import find_failure
+from ollm_tui.providers.http_errors import generation_failed, stream_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
 
 _NANOSECONDS = 1e9
 _REPEATS = 30
@@ -26,11 +26,11 @@ _REPEATS = 30
 class OllamaStream:
     """Turn the bytes of one `/api/chat` answer into events, with exactly one end."""
 
-    def __init__(self, place: Endpoint, tags: ThinkTags | None = None) -> None:
-        self.life = 0
+    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
+        self.activity = 0
         """Grows with every whole line: a sign that the server is at work."""
-        self._place = place
-        self._answer = AnswerBuilder(tags)
+        self._endpoint = endpoint
+        self._builder = AnswerBuilder(tags)
         self._lines = NDJSONDecoder()
         self._bad: str | None = None
         self._is_empty = True
@@ -41,79 +41,79 @@ class OllamaStream:
     @property
     def ended(self) -> bool:
         """Whether the closing event was given."""
-        return self._answer.ended
+        return self._builder.ended
 
     def feed(self, chunk: bytes) -> list[ProviderEvent]:
         """Give the events that this chunk completes."""
-        if not self._answer.ended:
+        if not self._builder.ended:
             try:
                 self._take(self._lines.feed(chunk))
             except LimitPassed as error:
-                self._answer.fail(too_long(self._place, str(error)))
-        return self._answer.take()
+                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
+        return self._builder.take_events()
 
     def finish(self) -> list[ProviderEvent]:
         """End of the body: give what is left, and an error if the answer had not ended."""
-        if not self._answer.ended:
+        if not self._builder.ended:
             try:
                 self._take(self._lines.finish())
             except LimitPassed as error:
-                self._answer.fail(too_long(self._place, str(error)))
-            self._answer.fail(self._unfinished())
-        return self._answer.take()
+                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
+            self._builder.fail(self._unfinished())
+        return self._builder.take_events()
 
-    def break_off(self, error: AIError) -> list[ProviderEvent]:
+    def fail(self, error: AIError) -> list[ProviderEvent]:
         """End the answer with a failure from outside the stream."""
-        self._answer.fail(error)
-        return self._answer.take()
+        self._builder.fail(error)
+        return self._builder.take_events()
 
     def _unfinished(self) -> AIError:
         if self._bad is None and self._repeats >= _REPEATS:
-            return self._place.error(
+            return self._endpoint.error(
                 ErrorCode.STREAM_INCOMPLETE,
-                f"{self._place.label} stopped the answer because the model repeated itself.",
+                f"{self._endpoint.label} stopped the answer because the model repeated itself.",
                 "Ask in other words, or raise repeat_penalty.",
                 fault="repeats",
             )
-        return unfinished(self._place, self._bad, is_empty=self._is_empty)
+        return unfinished(self._endpoint, self._bad, is_empty=self._is_empty)
 
     def _take(self, items: list[NDJSONItem]) -> None:
         for item in items:
-            if self._answer.ended:
+            if self._builder.ended:
                 return
             if isinstance(item, BadLine):
                 if item.over_limit:
                     raise LimitPassed(item.reason)
                 if self._bad is None and (item.complete or self._is_empty):
                     self._bad = item.text
-                self._answer.lose_piece()
+                self._builder.mark_lost_piece()
                 continue
-            self.life += 1
+            self.activity += 1
             self._is_empty = False
             self._take_object(item)
 
     def _take_object(self, line: JsonObject) -> None:
         is_piece = "done" in line and "error" not in line and isinstance(line.get("message"), dict)
-        if not is_piece and (failure := failure_in(line)):
-            self._answer.report(stream_error(failure, self._place))
+        if not is_piece and (failure := find_failure(line)):
+            self._builder.fail_without_retry(stream_error(failure, self._endpoint))
             return
         message = as_object(line.get("message"))
-        self._answer.thinking(string(message, "thinking") or "")
+        self._builder.add_thinking(string(message, "thinking") or "")
         content = string(message, "content") or ""
         self._repeats = self._repeats + 1 if content.strip() == self._piece else 0
         self._piece = content.strip()
-        self._answer.text(content)
+        self._builder.add_text(content)
         if message.get("tool_calls"):
-            self._answer.calls(read_tool_call_deltas(message.get("tool_calls")))
+            self._builder.add_tool_calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:
-            self._answer.measured.update(read_usage(line), read_timings(line))
+            self._builder.measured.update(read_usage(line), read_timings(line))
             self._complete(string(line, "done_reason"))
 
     def _complete(self, reason: str | None) -> None:
         if known_reason(reason) == "error":
-            self._answer.report(gave_up(self._place, reason))
+            self._builder.fail_without_retry(generation_failed(self._endpoint, reason))
         else:
-            self._answer.complete(reason)
+            self._builder.finish(reason)
 
 
 def read_usage(line: JsonObject) -> Usage | None:

@@ -52,19 +52,19 @@ class OllamaProvider:
         self.label = spec.label or spec.name
         keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
         url = ollama_url(spec.base_url)
-        place = Endpoint(self.name, self.label, "", _START_HINT, _MODEL_HINT)
-        self._transport = Transport(spec, url, place, keys)
+        endpoint = Endpoint(self.name, self.label, "", _START_HINT, _MODEL_HINT)
+        self._transport = Transport(spec, url, endpoint, keys)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/api/chat`."""
-        question = RequestPlan(
+        plan = RequestPlan(
             path="/api/chat",
-            body=lambda: chat_body(request, question.said.append),
-            decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
-            adapt=lambda body, error: adapted(body, error, question.said.append),
+            body=lambda: chat_body(request, plan.left_out.append),
+            decoder=partial(OllamaStream, self._transport.endpoint, tags_for(request.should_think)),
+            adapt=lambda body, error: adapted(body, error, plan.left_out.append),
         )
-        return answer_stream(self._transport, question, request.signal)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Give the whole answer, or with `request.stream` the stream."""
@@ -208,13 +208,13 @@ class OllamaProvider:
                 within_s=self._transport.spec.first_byte_timeout_s,
             )
         )
-        place = self._transport.place
+        endpoint = self._transport.endpoint
         if is_error(reply):
-            raise stream_error(reply, place)
+            raise stream_error(reply, endpoint)
         if reply.get("done") is not True:
-            raise place.error(
+            raise endpoint.error(
                 ErrorCode.ENGINE_ERROR,
-                f"{place.label} did not {action} the model, and did not say why.",
+                f"{endpoint.label} did not {action} the model, and did not say why.",
                 "Check the server's log.",
                 fault="unended",
             )
@@ -242,7 +242,7 @@ class OllamaProvider:
             yield
         except AIError as error:
             unknown = unknown_here(
-                error, self._transport.place, action, names_model=model is not None
+                error, self._transport.endpoint, action, names_model=model is not None
             )
             if model is not None:
                 explain_bad_name(error, model)

@@ -19,7 +19,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, too_long
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_here
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
@@ -50,33 +50,33 @@ class _Download:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._lines = PullLines(transport.place)
-        self._exchange: ResponseReader | None = None
+        self._lines = PullLines(transport.endpoint)
+        self._reader: ResponseReader | None = None
         self._alive = time.monotonic()
         self._is_loading = False
         """Whether bytes come: then silence is a fault sooner than while a sum is checked."""
 
     async def run(self, group: TaskGroup, name: str, give: Give) -> None:
         """Ask, and give what comes."""
-        exchange = await self._asked(group, name)
+        reader = await self._asked(group, name)
         while not self._lines.ended:
-            await self._more(exchange, give)
+            await self._more(reader, give)
         if self._lines.failure is not None:
             raise self._lines.failure
 
-    async def _more(self, exchange: ResponseReader, give: Give) -> None:
-        before = self._lines.life
-        for progress in await self._in_time(lambda: self._read(exchange)):
+    async def _more(self, reader: ResponseReader, give: Give) -> None:
+        before = self._lines.activity
+        for progress in await self._in_time(lambda: self._read(reader)):
             await give(progress)
-        if self._lines.life != before:
+        if self._lines.activity != before:
             self._alive = time.monotonic()  # the server is not late while nobody wants more
         elif not (self._lines.ended or self._patience()):  # what came was no sign of life
             raise self._stood_still()
 
     def close(self) -> None:
         """Close the connection, which stops the server."""
-        if self._exchange is not None:
-            self._exchange.dispose()
+        if self._reader is not None:
+            self._reader.dispose()
 
     async def _in_time(self, look: Callable[[], Awaitable[T]]) -> T:
         """Wait for what `look` gives; a clock that ran out is believed when nothing is there.
@@ -100,32 +100,34 @@ class _Download:
         return max(0.0, self._alive + self._limit() - time.monotonic())
 
     def _stood_still(self) -> AIError:
-        return _stood_still(self._transport.place, self._limit())
+        return _stood_still(self._transport.endpoint, self._limit())
 
     async def _asked(self, group: TaskGroup, name: str) -> ResponseReader:
         try:
             with anyio.fail_after(self._patience()):
-                exchange = await self._transport.start(
+                reader = await self._transport.start(
                     group, "POST", "/api/pull", {"model": name, "stream": True}
                 )
         except TimeoutError:
             raise self._stood_still() from None
-        self._exchange = exchange
-        head = await self._in_time(exchange.head)
+        self._reader = reader
+        head = await self._in_time(reader.read_head)
         if not 200 <= head.status < 300:
             within_s = min(self._transport.spec.list_timeout_s, max(self._patience(), LAST_LOOK_S))
-            said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
-            error = http_error(head, said, self._transport.place)
-            raise unknown_here(error, self._transport.place, "pull models") or refused(error, name)
-        return exchange
+            said = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
+            error = http_error(head, said, self._transport.endpoint)
+            raise unknown_here(error, self._transport.endpoint, "pull models") or refused(
+                error, name
+            )
+        return reader
 
-    async def _read(self, exchange: ResponseReader) -> list[PullProgress]:
+    async def _read(self, reader: ResponseReader) -> list[PullProgress]:
         try:
-            chunk = await exchange.read()
+            chunk = await reader.read()
         except AIError as error:
             found = self._lines.finish()
             if not self._lines.succeeded:  # what was left of the body comes before the failure
-                self._lines.failure = broken_off(error, self._transport.place)
+                self._lines.failure = broken_off(error, self._transport.endpoint)
             return found
         found = self._lines.feed(chunk) if chunk else self._lines.finish()
         if found:
@@ -133,10 +135,10 @@ class _Download:
         return found
 
 
-def _stood_still(place: Endpoint, seconds: float) -> AIError:
-    return place.error(
+def _stood_still(endpoint: Endpoint, seconds: float) -> AIError:
+    return endpoint.error(
         ErrorCode.TIMEOUT,
-        f"The download stalled: {place.label} sent nothing for {seconds:g} s.",
+        f"The download stalled: {endpoint.label} sent nothing for {seconds:g} s.",
         AGAIN,
         fault="idle",
     )
@@ -191,13 +193,13 @@ _FINAL = frozenset(
 class PullLines:
     """Turn the bytes of one `/api/pull` answer into progress, until `success` or a failure."""
 
-    def __init__(self, place: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         self.succeeded = False
         self.failure: AIError | None = None
         """Why the model did not come whole; what came before it was given."""
-        self.life = 0
+        self.activity = 0
         """Grows with every whole line: a sign that the server is at work."""
-        self._place = place
+        self._endpoint = endpoint
         self._lines = NDJSONDecoder()
         self._bad: str | None = None
 
@@ -211,7 +213,7 @@ class PullLines:
         try:
             return self._take(self._lines.feed(chunk))
         except LimitPassed as error:
-            self.failure = too_long(self._place, str(error))
+            self.failure = limit_exceeded(self._endpoint, str(error))
             return []
 
     def finish(self) -> list[PullProgress]:
@@ -219,11 +221,11 @@ class PullLines:
         try:
             found = self._take(self._lines.finish())
         except LimitPassed as error:
-            self.failure = too_long(self._place, str(error))
+            self.failure = limit_exceeded(self._endpoint, str(error))
             return []
         if not self.ended:
-            ended = unfinished(self._place, self._bad, is_empty=not self.life)
-            self.failure = broken_off(ended, self._place)
+            ended = unfinished(self._endpoint, self._bad, is_empty=not self.activity)
+            self.failure = broken_off(ended, self._endpoint)
         return found
 
     def _take(self, items: list[NDJSONItem]) -> list[PullProgress]:
@@ -233,13 +235,13 @@ class PullLines:
                 break
             if isinstance(item, BadLine):
                 if item.over_limit:
-                    self.failure = too_long(self._place, item.reason)
-                elif self._bad is None and (item.complete or not self.life):
+                    self.failure = limit_exceeded(self._endpoint, item.reason)
+                elif self._bad is None and (item.complete or not self.activity):
                     self._bad = item.text
                 continue
-            self.life += 1
+            self.activity += 1
             if is_error(item):
-                self.failure = explained(stream_error(item, self._place))
+                self.failure = explained(stream_error(item, self._endpoint))
             elif status := string(item, "status"):
                 found.append(read_progress(status, item))
                 self.succeeded = status == "success"
@@ -285,11 +287,11 @@ def refused(error: AIError, name: str) -> AIError:
     return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 
 
-def broken_off(error: AIError, place: Endpoint) -> AIError:
+def broken_off(error: AIError, endpoint: Endpoint) -> AIError:
     """Say of a download what the error of a lost connection says of an answer."""
     if error.details.get("fault") != "cut":
         return error
-    return place.error(
+    return endpoint.error(
         ErrorCode.STREAM_INCOMPLETE,
         "The download was cut off before it was complete.",
         AGAIN,

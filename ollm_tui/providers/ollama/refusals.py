@@ -8,7 +8,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refusals import NO_SUCH_PATH
-from ollm_tui.providers.unsupported import Say
+from ollm_tui.providers.unsupported import OnLeftOut
 
 _DAMAGED = re.compile(r"exceeds file size")
 """A model file that is shorter than its header says."""
@@ -23,7 +23,7 @@ _MOST_IN_PART = 80
 """Characters of a user, a name or a tag; a host may have more."""
 
 
-def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
+def adapted(body: JsonObject, error: AIError, on_left_out: OnLeftOut) -> JsonObject | None:
     """Give the request without what the server refuses, where the answer stays the one meant.
 
     None is no way out; then the error is given the one that a person has.
@@ -41,7 +41,7 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
             "The model's file is damaged on that machine: delete the model and download it again."
         )
     elif body.get("think") is not None and "think" in error.message.lower():
-        return _otherwise_thinking(body, error, say)
+        return _otherwise_thinking(body, error, on_left_out)
     return None
 
 
@@ -71,14 +71,16 @@ def _is_too_long(name: str) -> bool:
     return any(len(part.encode()) > _MOST_IN_PART for part in (user, *last.split(":", 1)))
 
 
-def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
+def _otherwise_thinking(
+    body: JsonObject, error: AIError, on_left_out: OnLeftOut
+) -> JsonObject | None:
     """Leave out a `think: false`, and say of a level that it is; a wish to think is not dropped."""
     if body["think"] is False:
         return {key: value for key, value in body.items() if key != "think"}
     if error.status != HTTPStatus.BAD_REQUEST:
         return None
     if isinstance(body["think"], str) and "support" not in error.message:
-        say(LeftOut("think.level", error))  # older servers know on and off
+        on_left_out(LeftOut("think.level", error))  # older servers know on and off
         return body | {"think": True}
     error.code = ErrorCode.UNSUPPORTED_FEATURE
     error.hint = "Switch thinking off, or choose a model that thinks."
@@ -86,7 +88,7 @@ def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObjec
 
 
 def unknown_here(
-    error: AIError, place: Endpoint, deed: str, *, names_model: bool = True
+    error: AIError, endpoint: Endpoint, action: str, *, names_model: bool = True
 ) -> AIError | None:
     """Give the error of a server that lacks an endpoint; None where `error` says something else.
 
@@ -99,9 +101,9 @@ def unknown_here(
         return None
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
-        f"{place.label} at {place.address} cannot {deed}: it does not know the request.",
+        f"{endpoint.label} at {endpoint.address} cannot {action}: it does not know the request.",
         hint="It may be an old version, or another program: update it, or look at its address.",
         status=error.status,
-        provider=place.provider,
+        provider=endpoint.provider,
         details=error.details,
     )

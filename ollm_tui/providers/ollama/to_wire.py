@@ -10,18 +10,24 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
-from ollm_tui.providers.unsupported import Say, check_request, say_left_out, say_nameless, unsaid
+from ollm_tui.providers.unsupported import (
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_left_out,
+    report_unsent_names,
+)
 
 
-def chat_body(request: Request, say: Say = unsaid) -> JsonObject:
-    """Give the body of a streamed chat request; `say` is given what it goes without.
+def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+    """Give the body of a streamed chat request; `on_left_out` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama has no place for.
     """
     check_request(request)
     _check_choice(request)
-    say_nameless(request, say)
+    report_unsent_names(request, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -31,7 +37,7 @@ def chat_body(request: Request, say: Say = unsaid) -> JsonObject:
     if request.offered_tools:
         body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
         if any(tool.strict for tool in request.offered_tools):
-            say_left_out("tools.strict", say)
+            report_left_out("tools.strict", on_left_out)
     if request.should_think is not None:
         body["think"] = wire_think(request.should_think)
     return body | _options(request.options)

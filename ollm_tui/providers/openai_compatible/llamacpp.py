@@ -23,16 +23,16 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import (
 )
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.operations import (
-    followed,
+    count_tokens_in,
     no_such_model,
+    no_token_count,
     not_loaded,
     not_pulled,
     not_removable,
-    paced,
-    tokens_listed,
-    tokens_told,
+    poll,
+    poll_ticks,
+    read_token_count,
     too_old,
-    uncounted,
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.refusals import NO_SUCH_PATH
@@ -54,13 +54,13 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
-        asked = self._body(self._completed(request))
+        asked = self._body(self._with_defaults(request))
         body = {k: v for k, v in asked.items() if k not in _OF_THE_ANSWER}
         if self._counts_at_once:
             try:
                 path = "/chat/completions/input_tokens"
                 reply = await self._transport.json("POST", path, body, within_s=COUNT_S)
-                return tokens_told(reply, "input_tokens")
+                return read_token_count(reply, "input_tokens")
             except AIError as error:
                 if error.status not in NO_SUCH_PATH:
                     raise
@@ -79,10 +79,10 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         reply = await self._at_root("POST", "/apply-template", body, within_s=COUNT_S)
         prompt = string(as_object(reply), "prompt")
         if prompt is None:
-            raise uncounted()
+            raise no_token_count()
         text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True}
         reply = await self._at_root("POST", "/tokenize", text, within_s=COUNT_S)
-        return tokens_listed(reply, "tokens")
+        return count_tokens_in(reply, "tokens")
 
     async def _listed(self) -> Sequence[ModelInfo]:
         reply = await self._transport.json("GET", "/models")
@@ -99,8 +99,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
                 return models
             return [replace(info, loaded=False) for info in models]
 
-    async def _is_ready_after(self, error: AIError) -> bool:
-        return await has_loaded_after(error, self._transport)
+    async def _wait_until_ready(self, error: AIError) -> bool:
+        return await wait_until_loaded(error, self._transport)
 
 
 UNAVAILABLE = "unavailable_error"
@@ -114,12 +114,12 @@ def is_loading(error: AIError) -> bool:
     )
 
 
-async def has_loaded_after(error: AIError, transport: Transport) -> bool:
+async def wait_until_loaded(error: AIError, transport: Transport) -> bool:
     """Wait until the model is loaded, if that is what the error is about; tell whether it is."""
     if not is_loading(error):
         return False
     health = join(server_root(transport.url), "/health")
-    async for _ in paced():
+    async for _ in poll_ticks():
         try:
             await transport.json("GET", health)
         except AIError as still:
@@ -172,14 +172,14 @@ class LlamaCppRouterProvider(LlamaCppProvider):
             await self._at_root("POST", "/models/load", {"model": name})
         patience = self._transport.spec.first_byte_timeout_s
         with anyio.move_on_after(patience):
-            async for _ in paced():
+            async for _ in poll_ticks():
                 reply = await self._at_root("GET", "/models")
                 status = read_statuses(reply).get(name)
                 if status in ("loaded", "sleeping"):
                     return
                 if status not in _COMING:
-                    raise not_loaded(self._transport.place, name, _reason(reply, name, status))
-        raise not_loaded(self._transport.place, name, f"it took more than {patience:g} s")
+                    raise not_loaded(self._transport.endpoint, name, _reason(reply, name, status))
+        raise not_loaded(self._transport.endpoint, name, f"it took more than {patience:g} s")
 
     async def unload_model(self, name: str) -> None:
         """End a model's process; without one there is nothing to do.
@@ -199,23 +199,23 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure, also of the download; UNSUPPORTED_FEATURE from an older build.
         """
-        place = self._transport.place
+        endpoint = self._transport.endpoint
         if read_statuses(await self._at_root("GET", "/models")).get(name) != "downloading":
             try:
                 await self._at_root("POST", "/models", {"model": name})
             except AIError as error:
                 if error.status in NO_SUCH_PATH:
-                    raise too_old(place, "fetch models", "builds of 2026") from error
+                    raise too_old(endpoint, "fetch models", "builds of 2026") from error
                 raise
         shown: list[PullProgress] = []
         turns = 0
-        async for reply in followed(lambda: self._at_root("GET", "/models")):
+        async for reply in poll(lambda: self._at_root("GET", "/models")):
             status = read_statuses(reply).get(name)
             turns += 1
             if status is None and not shown and turns < _TURNS_TO_APPEAR:
                 continue
             if status is None or status == FAILED:  # a download that failed leaves the list
-                raise not_pulled(place, name, None)
+                raise not_pulled(endpoint, name, None)
             if status != "downloading":
                 yield PullProgress(status="success")
                 return
@@ -234,9 +234,9 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         reply = await self._at_root("GET", "/models")
         statuses = read_statuses(reply)
         if name not in statuses:
-            raise no_such_model(self._transport.place, name, statuses)
+            raise no_such_model(self._transport.endpoint, name, statuses)
         if reason := why_kept(reply).get(name):
-            raise not_removable(self._transport.place, name, reason)
+            raise not_removable(self._transport.endpoint, name, reason)
         await self._at_root("DELETE", f"/models?model={quote(name, safe='')}")
 
     async def _listed(self) -> Sequence[ModelInfo]:
@@ -262,7 +262,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
     async def _status(self, name: str) -> str:
         statuses = read_statuses(await self._at_root("GET", "/models"))
         if name not in statuses:
-            raise no_such_model(self._transport.place, name, statuses)
+            raise no_such_model(self._transport.endpoint, name, statuses)
         return statuses[name]
 
 

@@ -27,7 +27,7 @@ from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import Say, unsaid
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _CAPABILITY = ModelCapability(
     frozenset({"text", "image"}),
@@ -55,8 +55,8 @@ class OpenAICompatibleProvider:
         self.name = spec.name
         self.label = spec.label or spec.name
         self._backend = spec.backend
-        place = Endpoint(self.name, self.label, "", _START_HINT)
-        self._transport = Transport(spec, openai_url(spec.base_url), place, self._keys(spec))
+        endpoint = Endpoint(self.name, self.label, "", _START_HINT)
+        self._transport = Transport(spec, openai_url(spec.base_url), endpoint, self._keys(spec))
         self._refusals = Refusals()
         self._last_error: AIError | None = None
 
@@ -67,16 +67,16 @@ class OpenAICompatibleProvider:
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Ask `/chat/completions`."""
-        request = self._completed(request)
-        question = RequestPlan(
+        request = self._with_defaults(request)
+        plan = RequestPlan(
             path="/chat/completions",
-            body=lambda: self._body(request, question.said.append),
-            decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
-            adapt=lambda body, error: self._refusals.adapt(body, error, question.said.append),
+            body=lambda: self._body(request, plan.left_out.append),
+            decoder=partial(OpenAIStream, self._transport.endpoint, tags_for(request.should_think)),
+            adapt=lambda body, error: self._refusals.adapt(body, error, plan.left_out.append),
             prepare=self._preparation(request),
-            ready=self._is_ready_after,
+            wait_until_ready=self._wait_until_ready,
         )
-        return answer_stream(self._transport, question, request.signal)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Give the whole answer, or with `request.stream` the stream."""
@@ -101,28 +101,28 @@ class OpenAICompatibleProvider:
         try:
             return await self._listed()
         except AIError as error:
-            self._last_error = not_listed(self._transport.place, error)
+            self._last_error = not_listed(self._transport.endpoint, error)
             return []
 
     async def dispose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
 
-    def _completed(self, request: Request) -> Request:
+    def _with_defaults(self, request: Request) -> Request:
         return with_default_keys(request, self._transport.spec.extra_body)
 
     def _preparation(self, request: Request) -> Preparation | None:
         """Give what must be found out before the body can be made, if anything has."""
         return None
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._refusals.apply(chat_body(request, self._backend, say), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)
 
     def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
         """Give the headers that tell who asks."""
         return {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
 
-    async def _is_ready_after(self, _error: AIError) -> bool:
+    async def _wait_until_ready(self, _error: AIError) -> bool:
         """Wait while an error means that the server is still starting; tell whether it did so."""
         return False
 
@@ -138,7 +138,7 @@ class OpenAICompatibleProvider:
         """Give what the list says of one model, or raise that it is not in it."""
         models = {info.name: info for info in await self._listed()}
         if name not in models:
-            raise no_such_model(self._transport.place, name, models)
+            raise no_such_model(self._transport.endpoint, name, models)
         return models[name]
 
     async def _at_root(

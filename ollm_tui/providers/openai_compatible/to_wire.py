@@ -19,12 +19,12 @@ from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mod
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
-    UNSENT,
-    Say,
+    UNSENT_OPTIONS,
+    OnLeftOut,
     check_request,
-    say_left_out,
-    say_unsent,
-    unsaid,
+    ignore_left_out,
+    report_left_out,
+    report_unsent_options,
 )
 
 _REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
@@ -38,14 +38,18 @@ _ONE_WORD = frozenset({"llamacpp", "llamacpp-router", "embedded"})
 """Backends that read `tool_choice` as a word, and pass over one that names a tool."""
 
 
-def chat_body(request: Request, backend: str | None = None, say: Say = unsaid) -> JsonObject:
-    """Give the body of a streamed chat request; `say` is given what it goes without.
+def chat_body(
+    request: Request, backend: str | None = None, on_left_out: OnLeftOut = ignore_left_out
+) -> JsonObject:
+    """Give the body of a streamed chat request; `on_left_out` is given what it goes without.
 
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
     """
     check_request(request)
-    say_unsent(request, "openai" if backend == OFFICIAL else "openai-compatible", say)
+    report_unsent_options(
+        request, "openai" if backend == OFFICIAL else "openai-compatible", on_left_out
+    )
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -60,7 +64,7 @@ def chat_body(request: Request, backend: str | None = None, say: Say = unsaid) -
     if request.should_think is not None:
         switch = wire_think(request.should_think, backend)
         if not switch:
-            say_left_out("think", say)
+            report_left_out("think", on_left_out)
         body |= switch
     return body | _options(request.options, backend)
 
@@ -175,7 +179,7 @@ def _options(options: GenerationOptions, backend: str | None) -> JsonObject:
 
 def _official(options: JsonObject) -> JsonObject:
     """Give the options as OpenAI's own models take them."""
-    taken = {key: value for key, value in options.items() if key not in UNSENT["openai"]}
+    taken = {key: value for key, value in options.items() if key not in UNSENT_OPTIONS["openai"]}
     if "max_tokens" in taken:
         taken["max_completion_tokens"] = taken.pop("max_tokens")
     return taken

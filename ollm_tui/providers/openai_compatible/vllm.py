@@ -16,14 +16,14 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.openai_compatible.operations import tokens_told
+from ollm_tui.providers.openai_compatible.operations import read_token_count
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.to_wire import wire_think
 from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Preparation
 from ollm_tui.providers.transport import COUNT_S
-from ollm_tui.providers.unsupported import Say, unsaid
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 if TYPE_CHECKING:
     from ollm_tui.providers.openai_compatible.vllm_options import VllmOptions
@@ -58,7 +58,7 @@ class VllmProvider(OpenAICompatibleProvider):
         """
         if not self._counts:
             raise AIError(ErrorCode.UNSUPPORTED_FEATURE, "This server does not count tokens.")
-        body = self._body(self._completed(request))
+        body = self._body(self._with_defaults(request))
         asked = {key: body[key] for key in _OF_THE_PROMPT if key in body}
         try:
             told = {**asked, "add_generation_prompt": True}
@@ -66,25 +66,25 @@ class VllmProvider(OpenAICompatibleProvider):
         except AIError as error:
             self._counts = error.status not in NO_SUCH_PATH
             raise
-        return tokens_told(reply, "count")
+        return read_token_count(reply, "count")
 
     async def _listed(self) -> Sequence[ModelInfo]:
         """Give the server's models: it was started with them, and keeps them all in memory."""
         return [replace(info, loaded=True) for info in await super()._listed()]
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         options = _options(request)
         if options is None:
-            return super()._body(request, say)
+            return super()._body(request, on_left_out)
         extra, lost = options.for_server(structured=self._structured)
         for name in lost:
             why = AIError(ErrorCode.UNSUPPORTED_FEATURE, f"This vLLM has no `{name}`.")
-            say(LeftOut(name, why))
+            on_left_out(LeftOut(name, why))
         if isinstance(extra.get("chat_template_kwargs"), dict) and request.should_think is not None:
             wished = as_object(wire_think(request.should_think, "vllm").get("chat_template_kwargs"))
             extra["chat_template_kwargs"] = wished | as_object(extra["chat_template_kwargs"])
         request = replace(request, options=replace(request.options, extra_body=extra))
-        return super()._body(request, say)
+        return super()._body(request, on_left_out)
 
     def _preparation(self, request: Request) -> Preparation | None:
         is_known = self._knows_version or not request.options.extra_body

@@ -159,15 +159,15 @@ def _as_object(value: JsonValue) -> JsonObject:
     return dict(value) if isinstance(value, dict) else {}
 
 
-def _wrong(place: tuple[int | str, ...]) -> AIError:
-    name = str(place[0])
+def _wrong(loc: tuple[int | str, ...]) -> AIError:
+    name = str(loc[0])
     kind = VllmOptions.model_fields[name].description
-    if name == STRUCTURED and len(place) > 1:
+    if name == STRUCTURED and len(loc) > 1:
         inner = {
             field.alias or key: field for key, field in StructuredOutputs.model_fields.items()
-        }.get(str(place[1]))
+        }.get(str(loc[1]))
         if inner is not None:
-            name, kind = f"{name}.{place[1]}", inner.description
+            name, kind = f"{name}.{loc[1]}", inner.description
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"The vLLM option `{name}` must be {kind}.",
