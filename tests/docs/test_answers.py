@@ -8,7 +8,7 @@ from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES
 from ollm_tui.decode.lines import MAX_LINE_BYTES
 from ollm_tui.decode.tool_args import MAX_CALL_BYTES, MAX_CALLS
 from ollm_tui.providers.anthropic.from_wire import MAX_COUNTS_CHARS
-from ollm_tui.providers.anthropic.llamacpp import MAX_ASIDE_CHARS
+from ollm_tui.providers.anthropic.llamacpp import MAX_TEXT_CHARS
 from ollm_tui.providers.response_reader import AT_ONCE_BYTES, FREE_BYTES, MAX_RATIO, PIECE_BYTES
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.sse_answer import MAX_WHOLE_BYTES
@@ -38,7 +38,7 @@ def kib(size: int) -> str:
         ("memory for the tool calls of one answer", mib(MAX_CALL_BYTES)),
         (
             "text beside an answer that a tool constrains to a schema",
-            f"{MAX_ASIDE_CHARS} characters",
+            f"{MAX_TEXT_CHARS} characters",
         ),
         (
             f"size of a decompressed answer, beyond {mib(FREE_BYTES)}",

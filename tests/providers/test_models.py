@@ -8,6 +8,7 @@ import pytest
 from ollm_tui.providers.anthropic import models as anthropic
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.http_provider import count_tokens_in, read_token_count
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
 from ollm_tui.providers.openai_compatible.kobold import read_capability, read_window
@@ -23,7 +24,6 @@ from ollm_tui.providers.openai_compatible.localai import (
     read_capabilities,
     read_gallery,
 )
-from ollm_tui.providers.openai_compatible.operations import count_tokens_in, read_token_count
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:

@@ -1,4 +1,7 @@
-"""What llama.cpp's Messages endpoint wants otherwise: it passes over what it does not know."""
+"""llama.cpp's Messages endpoint, which ignores what it does not know.
+
+An answer by a schema is requested as a tool call, whose arguments become the text of the answer.
+"""
 
 import io
 
@@ -23,10 +26,10 @@ LLAMACPP = "llamacpp"
 
 
 class LlamaCppMessagesProvider(AnthropicProvider):
-    """A llama.cpp server, asked at `/v1/messages`."""
+    """A llama.cpp server at `/v1/messages`."""
 
     async def embed(self, request: Request) -> Response:
-        """Ask the server's `/v1/embeddings`: Anthropic's protocol has no such thing.
+        """Return embeddings by the server's `/v1/embeddings`, which Anthropic's protocol lacks.
 
         Raises:
             AIError: any failure.
@@ -34,7 +37,7 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         return await embed(self._transport, request)
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        return self._known.fit(as_llamacpp(self._written(request, on_left_out)), on_left_out)
+        return self._limits.fit(as_llamacpp(self._unfitted_body(request, on_left_out)), on_left_out)
 
     async def _wait_until_ready(self, error: AIError) -> bool:
         return await wait_until_loaded(error, self._transport)
@@ -47,12 +50,12 @@ class LlamaCppMessagesProvider(AnthropicProvider):
 
 
 def as_llamacpp(body: JsonObject) -> JsonObject:
-    """Switch thinking by the chat template, grade it by a budget, hold to a schema by a tool.
+    """Express thinking by the chat template and a budget, and a schema by a tool.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for a schema that no tool can take.
+        AIError: UNSUPPORTED_FEATURE for a schema that is not one of a tool's arguments.
     """
-    body = _with_the_tool_alone(body)
+    body = _with_only_the_chosen_tool(body)
     config = as_object(body.get("output_config"))
     schema = as_object(as_object(config.get("format")).get("schema"))
     if "format" in config:
@@ -60,20 +63,20 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
         body = _with_answer_tool(body, schema) | {"output_config": config}
         if not config:
             del body["output_config"]
-    wish = string(as_object(body.get("thinking")), "type")
-    if wish is None:
+    thinking = string(as_object(body.get("thinking")), "type")
+    if thinking is None:
         return body
-    switch: JsonObject = {"enable_thinking": wish != "disabled"}
+    switch: JsonObject = {"enable_thinking": thinking != "disabled"}
     if "effort" in config:
-        told = Limits(thinks_by="enabled").fit(body)
+        fitted = Limits(thinking_type="enabled").fit(body)
     else:
-        told = {key: value for key, value in body.items() if key != "thinking"}
+        fitted = {key: value for key, value in body.items() if key != "thinking"}
     given = as_object(body.get("chat_template_kwargs"))
-    return told | {"chat_template_kwargs": switch | given}
+    return fitted | {"chat_template_kwargs": switch | given}
 
 
-def _with_the_tool_alone(body: JsonObject) -> JsonObject:
-    """Offer a tool that must be called alone: the endpoint takes its name for "any"."""
+def _with_only_the_chosen_tool(body: JsonObject) -> JsonObject:
+    """Offer only the tool that must be called: the endpoint reads its name as "any"."""
     choice = as_object(body.get("tool_choice"))
     if choice.get("type") != "tool":
         return body
@@ -82,7 +85,7 @@ def _with_the_tool_alone(body: JsonObject) -> JsonObject:
 
 
 def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
-    """Have the model call a tool whose arguments are the answer: the endpoint ignores schemas."""
+    """Offer a tool whose arguments are the answer: the endpoint ignores schemas."""
     if "tools" in body or schema.get("type") != "object":
         what = "beside tools" if "tools" in body else "that is no object's"
         raise AIError(
@@ -95,52 +98,52 @@ def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
 
 
 ANSWER = "answer"
-MAX_ASIDE_CHARS = 4 * 1024 * 1024
-"""What is kept of text until it is clear whether it is the answer."""
+MAX_TEXT_CHARS = 4 * 1024 * 1024
+"""Limit of the text that is kept until it is clear whether it is the answer."""
 
 
 class SchemaAnswerStream(AnthropicStream):
-    """Turn the bytes of one such answer into events, with exactly one end.
+    """Turns an answer by a schema into events: the arguments of a tool call become its text.
 
-    Text beside the call is no part of the answer, unless no call comes.
+    Text beside the call is not part of the answer, unless there is no call.
     """
 
     def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(endpoint, signer, tags)
-        self._answer_at: int | None = None
-        self._aside = io.StringIO()
+        self._answer_index: int | None = None
+        self._text = io.StringIO()
 
-    def _begin(self, index: int, block: JsonObject) -> None:
+    def _begin_block(self, index: int, block: JsonObject) -> None:
         match string(block, "type"), string(block, "name"):
             case "text", _:
                 self._saw_answer = True
-                self._newest = index
-                self._put_aside(string(block, "text") or "")
+                self._last_index = index
+                self._keep_text(string(block, "text") or "")
             case "tool_use", name if name == ANSWER:
                 self._saw_answer = True
-                self._newest = self._answer_at = index
+                self._last_index = self._answer_index = index
                 if whole := as_object(block.get("input")):
                     self._builder.add_text(dump_json(whole))
             case _:
-                super()._begin(index, block)
+                super()._begin_block(index, block)
 
-    def _go_on(self, index: int, delta: JsonObject) -> None:
+    def _continue_block(self, index: int, delta: JsonObject) -> None:
         match string(delta, "type"):
             case "text_delta":
-                self._put_aside(string(delta, "text") or "")
-            case "input_json_delta" if index == self._answer_at:
+                self._keep_text(string(delta, "text") or "")
+            case "input_json_delta" if index == self._answer_index:
                 self._builder.add_text(string(delta, "partial_json") or "")
             case _:
-                super()._go_on(index, delta)
+                super()._continue_block(index, delta)
 
-    def _put_aside(self, text: str) -> None:
-        self._aside.write(text)
-        if self._aside.tell() > MAX_ASIDE_CHARS:
-            raise LimitPassed(f"the server sent text longer than {MAX_ASIDE_CHARS} characters")
+    def _keep_text(self, text: str) -> None:
+        self._text.write(text)
+        if self._text.tell() > MAX_TEXT_CHARS:
+            raise LimitPassed(f"the server sent text longer than {MAX_TEXT_CHARS} characters")
 
     def _complete(self) -> None:
-        if self._answer_at is None:
-            self._builder.add_text(self._aside.getvalue())
+        if self._answer_index is None:
+            self._builder.add_text(self._text.getvalue())
         elif self._reason == "tool_use":
             self._reason = "end_turn"
         super()._complete()

@@ -1,7 +1,7 @@
 """Ollama's NDJSON answers to events; pure (Ollama API docs, "Generate a chat message").
 
-The only end of an answer is a line with `done: true`; the message on that line counts too. An
-`error` line may follow any other at status 200.
+An answer ends with a line with `done: true`, whose message counts too. An `error` line may follow
+any other although the status is 200.
 """
 
 from ollm_tui.decode.json_fields import as_object, integer, number, string
@@ -20,43 +20,43 @@ from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
 
 _NANOSECONDS = 1e9
 _REPEATS = 30
-"""So many equal pieces after one another make Ollama end an answer without its closing line."""
+"""After so many equal pieces in a row Ollama ends an answer without its closing line."""
 
 
 class OllamaStream:
-    """Turn the bytes of one `/api/chat` answer into events, with exactly one end."""
+    """Turns the bytes of one `/api/chat` answer into events, with exactly one end."""
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
         self.activity = 0
-        """Grows with every whole line: a sign that the server is at work."""
+        """A counter that grows with every whole line: the server is at work."""
         self._endpoint = endpoint
         self._builder = AnswerBuilder(tags)
         self._lines = NDJSONDecoder()
-        self._bad: str | None = None
+        self._unreadable: str | None = None
         self._is_empty = True
         self._piece = ""
         self._repeats = 0
-        """How often the newest piece came again without another between."""
+        """How often the last piece was repeated without another between."""
 
     @property
     def ended(self) -> bool:
-        """Whether the closing event was given."""
+        """Whether the closing event was returned."""
         return self._builder.ended
 
     def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Give the events that this chunk completes."""
+        """Return the events that this chunk completes."""
         if not self._builder.ended:
             try:
-                self._take(self._lines.feed(chunk))
+                self._read_lines(self._lines.feed(chunk))
             except LimitPassed as error:
                 self._builder.fail(limit_exceeded(self._endpoint, str(error)))
         return self._builder.take_events()
 
     def finish(self) -> list[ProviderEvent]:
-        """End of the body: give what is left, and an error if the answer had not ended."""
+        """Handle the end of the body: it is an error if the answer has not ended."""
         if not self._builder.ended:
             try:
-                self._take(self._lines.finish())
+                self._read_lines(self._lines.finish())
             except LimitPassed as error:
                 self._builder.fail(limit_exceeded(self._endpoint, str(error)))
             self._builder.fail(self._unfinished())
@@ -68,31 +68,31 @@ class OllamaStream:
         return self._builder.take_events()
 
     def _unfinished(self) -> AIError:
-        if self._bad is None and self._repeats >= _REPEATS:
+        if self._unreadable is None and self._repeats >= _REPEATS:
             return self._endpoint.error(
                 ErrorCode.STREAM_INCOMPLETE,
                 f"{self._endpoint.label} stopped the answer because the model repeated itself.",
                 "Ask in other words, or raise repeat_penalty.",
                 fault="repeats",
             )
-        return unfinished(self._endpoint, self._bad, is_empty=self._is_empty)
+        return unfinished(self._endpoint, self._unreadable, is_empty=self._is_empty)
 
-    def _take(self, items: list[NDJSONItem]) -> None:
+    def _read_lines(self, items: list[NDJSONItem]) -> None:
         for item in items:
             if self._builder.ended:
                 return
             if isinstance(item, BadLine):
                 if item.over_limit:
                     raise LimitPassed(item.reason)
-                if self._bad is None and (item.complete or self._is_empty):
-                    self._bad = item.text
+                if self._unreadable is None and (item.complete or self._is_empty):
+                    self._unreadable = item.text
                 self._builder.mark_lost_piece()
                 continue
             self.activity += 1
             self._is_empty = False
-            self._take_object(item)
+            self._read_object(item)
 
-    def _take_object(self, line: JsonObject) -> None:
+    def _read_object(self, line: JsonObject) -> None:
         is_piece = "done" in line and "error" not in line and isinstance(line.get("message"), dict)
         if not is_piece and (failure := find_failure(line)):
             self._builder.fail_without_retry(stream_error(failure, self._endpoint))
@@ -126,7 +126,7 @@ def read_usage(line: JsonObject) -> Usage | None:
 
 
 def read_timings(line: JsonObject) -> Timings:
-    """Read the durations of a closing line, which are nanoseconds."""
+    """Read the durations of a closing line, which are in nanoseconds."""
     tokens, generation = integer(line, "eval_count"), _seconds(line, "eval_duration")
     return Timings(
         load_s=_seconds(line, "load_duration"),
@@ -137,7 +137,7 @@ def read_timings(line: JsonObject) -> Timings:
 
 
 def _speed(tokens: int | None, seconds: float | None) -> float | None:
-    # of a single token it is no speed: there was no time between two
+    # a single token has no speed: there was no time between two
     if tokens is None or tokens < 2 or seconds is None or seconds * _NANOSECONDS < 1:
         return None
     return tokens / seconds

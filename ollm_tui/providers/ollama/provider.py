@@ -12,28 +12,22 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
-from ollm_tui.providers.gather import gather
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull
-from ollm_tui.providers.ollama.refusals import adapted, explain_bad_name, unknown_here
+from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
-from ollm_tui.providers.transport import Transport
 from ollm_tui.providers.watched_pull import WatchedPull
 
-_CAPABILITY = ModelCapability(
-    frozenset({"text", "image"}),
-    frozenset({"text"}),
-    frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
-)
 _MEMORY_DETAILS = ("expires_at", "size_vram")
 MAX_RUNNING_BYTES = 1024 * 1024
 """Few models fit into memory, and the reply is read beside a list of all models."""
@@ -41,39 +35,26 @@ _START_HINT = "Start it with `ollama serve`, or choose another server with --hos
 _MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
 
-class OllamaProvider:
+class OllamaProvider(HttpProvider):
     """One Ollama server."""
 
     streaming_format: StreamingFormat = "ndjson"
     loads_with_window = True
 
     def __init__(self, spec: ProviderSpec) -> None:
-        self.name = spec.name
-        self.label = spec.label or spec.name
-        keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
-        url = ollama_url(spec.base_url)
-        endpoint = Endpoint(self.name, self.label, "", _START_HINT, _MODEL_HINT)
-        self._transport = Transport(spec, url, endpoint, keys)
+        endpoint = Endpoint("", "", "", _START_HINT, _MODEL_HINT)
+        super().__init__(spec, ollama_url(spec.base_url), endpoint)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask `/api/chat`."""
+        """Chat at `/api/chat`."""
         plan = RequestPlan(
             path="/api/chat",
             body=lambda: chat_body(request, plan.left_out.append),
             decoder=partial(OllamaStream, self._transport.endpoint, tags_for(request.should_think)),
-            adapt=lambda body, error: adapted(body, error, plan.left_out.append),
+            adapt=lambda body, error: adapt(body, error, plan.left_out.append),
         )
         return answer_stream(self._transport, plan, request.signal)
-
-    async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Give the whole answer, or with `request.stream` the stream."""
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
-
-    def capabilities(self) -> Sequence[ModelCapability]:
-        """What Ollama can do with a model that is made for it."""
-        return (_CAPABILITY,)
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the installed models; those in memory with their context window."""
@@ -174,10 +155,6 @@ class OllamaProvider:
         reply = await self._json("GET", "/api/version", "tell its version")
         return string(as_object(reply), "version")
 
-    async def dispose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
     @property
     def _file_timeout_s(self) -> float:
         """How long an operation on large files may take."""
@@ -241,7 +218,7 @@ class OllamaProvider:
         try:
             yield
         except AIError as error:
-            unknown = unknown_here(
+            unknown = unknown_path(
                 error, self._transport.endpoint, action, names_model=model is not None
             )
             if model is not None:

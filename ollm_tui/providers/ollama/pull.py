@@ -1,6 +1,8 @@
-"""One download by an Ollama server, as it is told line by line.
+"""One download by an Ollama server (Ollama API docs, "Pull a model").
 
-Leaving it closes the connection; the server stops too and keeps what it has.
+The server reports progress line by line. `{"status": "success"}` is the only good end; a line with
+`error` is a failure although the status of the response is 200. Closing the connection stops the
+server, which keeps what it has.
 """
 
 import re
@@ -20,7 +22,7 @@ from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
-from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_here
+from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.stream import LAST_LOOK_S
@@ -31,10 +33,10 @@ T = TypeVar("T")
 
 
 async def pull(transport: Transport, name: str, give: Give) -> None:
-    """Have the server fetch a model, and give what it says of it.
+    """Have the server download a model, and pass its progress to `give`.
 
     Raises:
-        AIError: the model did not come whole; repeating the pull goes on with it.
+        AIError: the download failed; repeating the pull resumes it.
     """
     download = _Download(transport)
     with single_error():
@@ -46,96 +48,95 @@ async def pull(transport: Transport, name: str, give: Give) -> None:
 
 
 class _Download:
-    """The answer to one `/api/pull`, and the clock that watches it."""
+    """The response to one `/api/pull`, and its time limits."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._lines = PullLines(transport.endpoint)
         self._reader: ResponseReader | None = None
-        self._alive = time.monotonic()
-        self._is_loading = False
-        """Whether bytes come: then silence is a fault sooner than while a sum is checked."""
+        self._alive_at = time.monotonic()
+        self._is_downloading = False
+        """Whether bytes arrive: then silence is an error sooner than during a checksum."""
 
     async def run(self, group: TaskGroup, name: str, give: Give) -> None:
-        """Ask, and give what comes."""
-        reader = await self._asked(group, name)
+        """Send the request and pass on what arrives."""
+        reader = await self._send(group, name)
         while not self._lines.ended:
-            await self._more(reader, give)
+            await self._pass_on_lines(reader, give)
         if self._lines.failure is not None:
             raise self._lines.failure
 
-    async def _more(self, reader: ResponseReader, give: Give) -> None:
+    async def _pass_on_lines(self, reader: ResponseReader, give: Give) -> None:
         before = self._lines.activity
         for progress in await self._in_time(lambda: self._read(reader)):
             await give(progress)
         if self._lines.activity != before:
-            self._alive = time.monotonic()  # the server is not late while nobody wants more
-        elif not (self._lines.ended or self._patience()):  # what came was no sign of life
-            raise self._stood_still()
+            self._alive_at = time.monotonic()  # the time that `give` took does not count
+        elif not (self._lines.ended or self._time_left()):  # what arrived was no sign of life
+            raise self._stalled()
 
     def close(self) -> None:
         """Close the connection, which stops the server."""
         if self._reader is not None:
             self._reader.dispose()
 
-    async def _in_time(self, look: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what `look` gives; a clock that ran out is believed when nothing is there.
+    async def _in_time(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Wait for `read` until the time limit, and then look once more.
 
-        A program that was held up finds the end of its clock and what came meanwhile at once.
+        A program that was held up finds its limit passed although something has arrived.
         """
-        with anyio.move_on_after(self._patience()):
-            return await look()
+        with anyio.move_on_after(self._time_left()):
+            return await read()
         try:
             with anyio.fail_after(LAST_LOOK_S):
-                return await look()
+                return await read()
         except TimeoutError:
-            raise self._stood_still() from None
+            raise self._stalled() from None
 
     def _limit(self) -> float:
         limits = self._transport.spec
-        return limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+        return limits.idle_timeout_s if self._is_downloading else limits.first_byte_timeout_s
 
-    def _patience(self) -> float:
-        """Seconds until the clock that runs now has run out."""
-        return max(0.0, self._alive + self._limit() - time.monotonic())
+    def _time_left(self) -> float:
+        """Return the seconds until the time limit that applies now is reached."""
+        return max(0.0, self._alive_at + self._limit() - time.monotonic())
 
-    def _stood_still(self) -> AIError:
-        return _stood_still(self._transport.endpoint, self._limit())
+    def _stalled(self) -> AIError:
+        return _stalled(self._transport.endpoint, self._limit())
 
-    async def _asked(self, group: TaskGroup, name: str) -> ResponseReader:
+    async def _send(self, group: TaskGroup, name: str) -> ResponseReader:
         try:
-            with anyio.fail_after(self._patience()):
+            with anyio.fail_after(self._time_left()):
                 reader = await self._transport.start(
                     group, "POST", "/api/pull", {"model": name, "stream": True}
                 )
         except TimeoutError:
-            raise self._stood_still() from None
+            raise self._stalled() from None
         self._reader = reader
         head = await self._in_time(reader.read_head)
         if not 200 <= head.status < 300:
-            within_s = min(self._transport.spec.list_timeout_s, max(self._patience(), LAST_LOOK_S))
-            said = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
-            error = http_error(head, said, self._transport.endpoint)
-            raise unknown_here(error, self._transport.endpoint, "pull models") or refused(
-                error, name
-            )
+            within_s = min(self._transport.spec.list_timeout_s, max(self._time_left(), LAST_LOOK_S))
+            body = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
+            error = http_error(head, body, self._transport.endpoint)
+            unknown = unknown_path(error, self._transport.endpoint, "pull models")
+            raise unknown or explain_refusal(error, name)
         return reader
 
     async def _read(self, reader: ResponseReader) -> list[PullProgress]:
         try:
             chunk = await reader.read()
         except AIError as error:
-            found = self._lines.finish()
-            if not self._lines.succeeded:  # what was left of the body comes before the failure
-                self._lines.failure = broken_off(error, self._transport.endpoint)
-            return found
-        found = self._lines.feed(chunk) if chunk else self._lines.finish()
-        if found:
-            self._is_loading = found[-1].digest is not None
-        return found
+            progress = self._lines.finish()
+            if not self._lines.succeeded:  # its last line may be the success
+                self._lines.failure = as_download_error(error, self._transport.endpoint)
+            return progress
+        progress = self._lines.feed(chunk) if chunk else self._lines.finish()
+        if progress:
+            self._is_downloading = progress[-1].digest is not None
+        return progress
 
 
-def _stood_still(endpoint: Endpoint, seconds: float) -> AIError:
+def _stalled(endpoint: Endpoint, seconds: float) -> AIError:
     return endpoint.error(
         ErrorCode.TIMEOUT,
         f"The download stalled: {endpoint.label} sent nothing for {seconds:g} s.",
@@ -187,69 +188,69 @@ _KNOWN_FAILURES = (
 _FINAL = frozenset(
     {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
 )
-"""Failures that the same request meets again."""
+"""Failures that a repetition would meet again."""
 
 
 class PullLines:
-    """Turn the bytes of one `/api/pull` answer into progress, until `success` or a failure."""
+    """Turns the bytes of one `/api/pull` response into progress, until `success` or a failure."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self.succeeded = False
         self.failure: AIError | None = None
-        """Why the model did not come whole; what came before it was given."""
+        """Why the download failed, or None."""
         self.activity = 0
-        """Grows with every whole line: a sign that the server is at work."""
+        """A counter that grows with every whole line: the server is at work."""
         self._endpoint = endpoint
         self._lines = NDJSONDecoder()
-        self._bad: str | None = None
+        self._unreadable: str | None = None
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to be expected."""
+        """Whether the download has succeeded or failed."""
         return self.succeeded or self.failure is not None
 
     def feed(self, chunk: bytes) -> list[PullProgress]:
-        """Give the progress that this chunk completes."""
+        """Return the progress that this chunk completes."""
         try:
-            return self._take(self._lines.feed(chunk))
+            return self._read(self._lines.feed(chunk))
         except LimitPassed as error:
             self.failure = limit_exceeded(self._endpoint, str(error))
             return []
 
     def finish(self) -> list[PullProgress]:
-        """End of the body: give what is left; without `success` it is a failure."""
+        """Handle the end of the body: without `success` it is a failure."""
         try:
-            found = self._take(self._lines.finish())
+            progress = self._read(self._lines.finish())
         except LimitPassed as error:
             self.failure = limit_exceeded(self._endpoint, str(error))
             return []
         if not self.ended:
-            ended = unfinished(self._endpoint, self._bad, is_empty=not self.activity)
-            self.failure = broken_off(ended, self._endpoint)
-        return found
+            ended = unfinished(self._endpoint, self._unreadable, is_empty=not self.activity)
+            self.failure = as_download_error(ended, self._endpoint)
+        return progress
 
-    def _take(self, items: list[NDJSONItem]) -> list[PullProgress]:
-        found: list[PullProgress] = []
+    def _read(self, items: list[NDJSONItem]) -> list[PullProgress]:
+        progress: list[PullProgress] = []
         for item in items:
             if self.ended:
                 break
             if isinstance(item, BadLine):
                 if item.over_limit:
                     self.failure = limit_exceeded(self._endpoint, item.reason)
-                elif self._bad is None and (item.complete or not self.activity):
-                    self._bad = item.text
+                elif self._unreadable is None and (item.complete or not self.activity):
+                    self._unreadable = item.text
                 continue
             self.activity += 1
             if is_error(item):
-                self.failure = explained(stream_error(item, self._endpoint))
+                self.failure = explain_failure(stream_error(item, self._endpoint))
             elif status := string(item, "status"):
-                found.append(read_progress(status, item))
+                progress.append(read_progress(status, item))
                 self.succeeded = status == "success"
-        return found
+        return progress
 
 
 def read_progress(status: str, line: JsonObject) -> PullProgress:
-    """Read one line; sizes below zero are unknown like missing ones."""
+    """Read one line; sizes below zero are unknown."""
     completed, total = integer(line, "completed"), integer(line, "total")
     return PullProgress(
         status=status,
@@ -259,8 +260,8 @@ def read_progress(status: str, line: JsonObject) -> PullProgress:
     )
 
 
-def explained(error: AIError) -> AIError:
-    """Give a failed download its kind and its way out: the server has one status for them all."""
+def explain_failure(error: AIError) -> AIError:
+    """Set code and hint of a failed download by its message: the server has one status for all."""
     error.message = _sentence(error.message)
     for words, code, hint in _KNOWN_FAILURES:
         if re.search(words, error.message, re.IGNORECASE):
@@ -272,23 +273,23 @@ def explained(error: AIError) -> AIError:
 
 
 def _sentence(message: str) -> str:
-    """Give what a registry said in place of the JSON in which it said it."""
+    """Replace the JSON of a registry's error by the message in it."""
     head, brace, rest = message.partition("{")
-    said = read_error_body((brace + rest).encode()) if brace else ErrorBody()
-    return head + " ".join(said.message.split()) if said.is_json and said.message else message
+    body = read_error_body((brace + rest).encode()) if brace else ErrorBody()
+    return head + " ".join(body.message.split()) if body.is_json and body.message else message
 
 
-def refused(error: AIError, name: str) -> AIError:
-    """Give a refusal of this model, which has a kind of its own, the way out of a download."""
+def explain_refusal(error: AIError, name: str) -> AIError:
+    """Set the hint of an error that refuses this model."""
     if error.code == ErrorCode.MODEL_NOT_FOUND:
         error.hint = _SPELLING
     if explain_bad_name(error, name):
         return error
-    return explained(error) if error.code == ErrorCode.INTERNAL_ERROR else error
+    return explain_failure(error) if error.code == ErrorCode.INTERNAL_ERROR else error
 
 
-def broken_off(error: AIError, endpoint: Endpoint) -> AIError:
-    """Say of a download what the error of a lost connection says of an answer."""
+def as_download_error(error: AIError, endpoint: Endpoint) -> AIError:
+    """Replace the error of a lost connection, which speaks of an answer, by one of a download."""
     if error.details.get("fault") != "cut":
         return error
     return endpoint.error(

@@ -23,13 +23,13 @@ _MOST_IN_PART = 80
 """Characters of a user, a name or a tag; a host may have more."""
 
 
-def adapted(body: JsonObject, error: AIError, on_left_out: OnLeftOut) -> JsonObject | None:
-    """Give the request without what the server refuses, where the answer stays the one meant.
+def adapt(body: JsonObject, error: AIError, on_left_out: OnLeftOut) -> JsonObject | None:
+    """Return the body without what the server refuses, where the answer stays the same.
 
-    None is no way out; then the error is given the one that a person has.
+    Returns None if there is no such body, and then sets the hint of the error.
     """
     name = str(body.get("model"))
-    if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
+    if error.code == ErrorCode.MODEL_NOT_FOUND:  # its name may have "think" in it
         error.hint = f"Download it with `ollm models pull {name}`, or choose another model."
     elif explain_bad_name(error, name):
         return None
@@ -41,19 +41,19 @@ def adapted(body: JsonObject, error: AIError, on_left_out: OnLeftOut) -> JsonObj
             "The model's file is damaged on that machine: delete the model and download it again."
         )
     elif body.get("think") is not None and "think" in error.message.lower():
-        return _otherwise_thinking(body, error, on_left_out)
+        return _with_other_thinking(body, error, on_left_out)
     return None
 
 
-def explain_bad_name(error: AIError, asked: str) -> bool:
-    """Say of a name that no model can have what a name looks like; tell whether it is that.
+def explain_bad_name(error: AIError, model: str) -> bool:
+    """If the error is about a malformed name, explain what names look like and return True.
 
-    `asked` is the name in question where the server does not repeat it.
+    `model` is the name in question if the server does not repeat it.
     """
     refusal = _BAD_NAME.match(error.message)
     if refusal is None:
         return False
-    name = refusal[1] or asked
+    name = refusal[1] or model
     error.message = f"The server does not accept the model name '{name}'."
     error.hint = _NAME_FORM
     if _is_too_long(name):
@@ -71,28 +71,28 @@ def _is_too_long(name: str) -> bool:
     return any(len(part.encode()) > _MOST_IN_PART for part in (user, *last.split(":", 1)))
 
 
-def _otherwise_thinking(
+def _with_other_thinking(
     body: JsonObject, error: AIError, on_left_out: OnLeftOut
 ) -> JsonObject | None:
-    """Leave out a `think: false`, and say of a level that it is; a wish to think is not dropped."""
+    """Leave out `think: false`, or a level and report it; but not a request to think."""
     if body["think"] is False:
         return {key: value for key, value in body.items() if key != "think"}
     if error.status != HTTPStatus.BAD_REQUEST:
         return None
     if isinstance(body["think"], str) and "support" not in error.message:
-        on_left_out(LeftOut("think.level", error))  # older servers know on and off
+        on_left_out(LeftOut("think.level", error))  # older servers know only on and off
         return body | {"think": True}
     error.code = ErrorCode.UNSUPPORTED_FEATURE
     error.hint = "Switch thinking off, or choose a model that thinks."
     return None
 
 
-def unknown_here(
+def unknown_path(
     error: AIError, endpoint: Endpoint, action: str, *, names_model: bool = True
 ) -> AIError | None:
-    """Give the error of a server that lacks an endpoint; None where `error` says something else.
+    """Return the error of a server that lacks a path, or None if `error` means something else.
 
-    A model that is missing is told by JSON, a path by plain text; where the request names no
+    A missing model is reported in JSON, a missing path in plain text. If the request names no
     model, only the path can be missing.
     """
     if error.status not in NO_SUCH_PATH:

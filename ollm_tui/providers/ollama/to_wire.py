@@ -20,10 +20,10 @@ from ollm_tui.providers.unsupported import (
 
 
 def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-    """Give the body of a streamed chat request; `on_left_out` is given what it goes without.
+    """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama has no place for.
+        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
     check_request(request)
     _check_choice(request)
@@ -33,7 +33,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
         messages.append({"role": "system", "content": request.system_prompt})
     messages += [wire_message(message) for message in request.conversation]
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
-    body["truncate"] = False  # else the server drops the oldest messages and does not say so
+    body["truncate"] = False  # else the server drops the oldest messages silently
     if request.offered_tools:
         body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
         if any(tool.strict for tool in request.offered_tools):
@@ -44,7 +44,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
 
 
 def wire_message(message: Message) -> JsonObject:
-    """Give one message; pictures beside the text, calls with their arguments as objects."""
+    """Return one message: pictures beside the text, tool calls with their arguments as objects."""
     texts: list[str] = []
     pictures: list[JsonValue] = []
     for block in message.content:
@@ -68,13 +68,13 @@ def wire_message(message: Message) -> JsonObject:
 
 
 def wire_call(call: ToolCall) -> JsonObject:
-    """Give a call of the history; a string as arguments would be refused."""
+    """Return a call of the history; a string as arguments would be refused."""
     function: JsonObject = {"name": call.name, "arguments": call.args or {}}
     return {"id": call.id, **call.extra, "function": function}
 
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
-    """Give a tool on offer."""
+    """Return a tool that may be called."""
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
@@ -83,10 +83,10 @@ def wire_tool(tool: ToolSchema) -> JsonObject:
 
 
 def wire_think(wish: ShouldThink) -> bool | str:
-    """Give the `think` field: a level where one is wished for, else on or off.
+    """Return the `think` field: a level if an effort is requested, else on or off.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not tell apart.
+        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not have.
     """
     mode = thinking_mode(wish)
     match mode:
@@ -106,7 +106,7 @@ def wire_think(wish: ShouldThink) -> bool | str:
 
 
 def _check_choice(request: Request) -> None:
-    """Refuse to force a call: no field of the API can."""
+    """Refuse to force a tool call, which the API cannot express."""
     choice = request.tool_choice
     if choice == "required" or isinstance(choice, ToolName):
         raise AIError(
@@ -117,12 +117,12 @@ def _check_choice(request: Request) -> None:
 
 
 def _names(message: Message) -> JsonObject:
-    found: JsonObject = {}
+    names: JsonObject = {}
     if message.name:
-        found["tool_name"] = message.name
+        names["tool_name"] = message.name
     if message.tool_call_id:
-        found["tool_call_id"] = message.tool_call_id
-    return found
+        names["tool_call_id"] = message.tool_call_id
+    return names
 
 
 def _options(options: GenerationOptions) -> JsonObject:
@@ -143,7 +143,7 @@ def _options(options: GenerationOptions) -> JsonObject:
     if isinstance(more, dict):
         inner |= more
     elif more is not None:
-        extra["options"] = more  # the server says what is wrong with it
+        extra["options"] = more  # the server reports what is wrong with it
     outer: dict[str, JsonValue] = {
         "options": inner or None,
         "format": options.response_format,

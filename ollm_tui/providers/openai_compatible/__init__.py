@@ -25,11 +25,11 @@ BACKENDS: Mapping[str, type[OpenAICompatibleProvider]] = MappingProxyType(
         "vllm": VllmProvider,
     }
 )
-"""What a backend offers beside chatting is told by the methods of its class."""
+"""The adapter of each backend, whose methods are what it can do beside chat."""
 
 
 def create(spec: ProviderSpec) -> OpenAICompatibleProvider:
-    """Make the adapter for what is known of the server."""
+    """Make the adapter of a server."""
     if spec.kind == "openai":
         return OpenAIProvider(spec)
     return BACKENDS.get(spec.backend or "", OpenAICompatibleProvider)(spec)

@@ -14,8 +14,8 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.models import TEXT
-from ollm_tui.providers.openai_compatible.operations import read_token_count
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import COUNT_S
@@ -62,7 +62,7 @@ class KoboldProvider(OpenAICompatibleProvider):
         if not text:
             return 0
         body = {"prompt": text}
-        reply = await self._at_root("POST", "/api/extra/tokencount", body, within_s=COUNT_S)
+        reply = await self._root_json("POST", "/api/extra/tokencount", body, within_s=COUNT_S)
         return read_token_count(reply, "value")
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
@@ -73,10 +73,10 @@ class KoboldProvider(OpenAICompatibleProvider):
             request = replace(request, options=options)
         return super()._body(request, on_left_out)
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        models = await super()._listed()
-        window = read_window(await self._aside("/api/extra/true_max_context_length"))
-        capability = read_capability(await self._aside("/api/extra/version"))
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        models = await super()._fetch_models()
+        window = read_window(await self._optional_json("/api/extra/true_max_context_length"))
+        capability = read_capability(await self._optional_json("/api/extra/version"))
         self._window = window or self._window
         return [
             replace(info, context=window, capability=capability, loaded=True) for info in models
@@ -86,7 +86,7 @@ class KoboldProvider(OpenAICompatibleProvider):
         """Abort the generation of this request, but of no other user."""
         with anyio.move_on_after(ABORT_S, shield=True):
             try:
-                await self._at_root("POST", "/api/extra/abort", {"genkey": key})
+                await self._root_json("POST", "/api/extra/abort", {"genkey": key})
             except AIError:
                 return  # the generation ends by itself
 

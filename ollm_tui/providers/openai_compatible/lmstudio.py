@@ -40,7 +40,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        return await self._one_listed(name)
+        return await self._fetch_model(name)
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Return the models in memory.
@@ -48,7 +48,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
-        return [info for info in await self._listed() if info.loaded]
+        return [info for info in await self._fetch_models() if info.loaded]
 
     async def load_model(self, name: str) -> None:
         """Load a model; the server replies when it is ready, which may take minutes.
@@ -57,7 +57,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
             AIError: any failure; UNSUPPORTED_FEATURE from a version before 0.4.0.
         """
         within_s = self._transport.spec.first_byte_timeout_s
-        await self._own("POST", "load", {"model": name}, "load models", within_s)
+        await self._native_json("POST", "load", {"model": name}, "load models", within_s)
 
     async def unload_model(self, name: str) -> None:
         """Unload every loaded instance of a model. A no-op if there is none.
@@ -65,11 +65,11 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        instances = read_instances(await self._own("GET", "", None, "unload models"), name)
+        instances = read_instances(await self._native_json("GET", "", None, "unload models"), name)
         if instances is None:
             raise no_such_model(self._transport.endpoint, name)
         for instance in instances:
-            await self._own("POST", "unload", {"instance_id": instance}, "unload models")
+            await self._native_json("POST", "unload", {"instance_id": instance}, "unload models")
 
     async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
         """Have the server download a model of its catalog, or of a Hugging Face address.
@@ -80,7 +80,9 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure, including that of the download.
         """
-        job = as_object(await self._own("POST", "download", {"model": name}, "download models"))
+        job = as_object(
+            await self._native_json("POST", "download", {"model": name}, "download models")
+        )
         endpoint = self._transport.endpoint
         shown = None
         async for state in self._job_states(job):
@@ -98,27 +100,27 @@ class LMStudioProvider(OpenAICompatibleProvider):
         """Yield a job as it began, and then as the server reports it."""
         yield job
         path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
-        async for state in poll(lambda: self._own("GET", path, None, "download models")):
+        async for state in poll(lambda: self._native_json("GET", path, None, "download models")):
             yield {"job_id": job.get("job_id"), **state}
 
-    def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
+    def _auth_headers(self, spec: ProviderSpec) -> Mapping[str, str]:
         """Return the key in the header that the server reads, and in the one for gateways."""
-        keys = dict(super()._keys(spec))
-        return keys | ({"x-api-key": spec.api_key} if spec.api_key else {})
+        headers = dict(super()._auth_headers(spec))
+        return headers | ({"x-api-key": spec.api_key} if spec.api_key else {})
 
-    async def _listed(self) -> Sequence[ModelInfo]:
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
         for path in ("/api/v1/models", "/api/v0/models"):
             try:
-                models = read_lmstudio(await self._at_root("GET", path))
+                models = read_lmstudio(await self._root_json("GET", path))
             except AIError as error:
                 if error.status is None and error.code in _UNREACHABLE:
                     raise  # nor would it answer at the other path
             else:
                 if models:
                     return models
-        return await super()._listed()
+        return await super()._fetch_models()
 
-    async def _own(
+    async def _native_json(
         self,
         method: str,
         path: str,
@@ -130,7 +132,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         url = "/api/v1/models" + (f"/{path}" if path else "")
         endpoint = self._transport.endpoint
         try:
-            reply = as_object(await self._at_root(method, url, body, within_s=within_s))
+            reply = as_object(await self._root_json(method, url, body, within_s=within_s))
         except AIError as error:
             if error.status == HTTPStatus.NOT_FOUND and "endpoint" in error.message:
                 raise too_old(endpoint, action, _FIRST_WITH_MODELS) from error

@@ -11,9 +11,9 @@ from ollm_tui.decode.json_fields import as_object, number, objects, positive, st
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
+from ollm_tui.providers.http_provider import count_tokens_in
 from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT
 from ollm_tui.providers.openai_compatible.operations import (
-    count_tokens_in,
     no_such_model,
     not_pulled,
     poll,
@@ -46,7 +46,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure; PERMISSION_DENIED when the key is not an administrator's.
         """
-        loaded = await self._at_root("GET", "/system")
+        loaded = await self._root_json("GET", "/system")
         return [info for info in with_loaded(await self._models(), loaded) if info.loaded]
 
     async def unload_model(self, name: str) -> None:
@@ -55,7 +55,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
-        await self._at_root("POST", "/backend/shutdown", {"model": name})
+        await self._root_json("POST", "/backend/shutdown", {"model": name})
 
     async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
         """Have the server install a model of its galleries, or by the URL of a configuration.
@@ -70,7 +70,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
         job = await self._install(name)
         shown = None
         path = f"/models/jobs/{quote(job, safe='')}"
-        async for reply in poll(lambda: self._at_root("GET", path)):
+        async for reply in poll(lambda: self._root_json("GET", path)):
             progress = read_job(reply, job)
             status = endpoint.redacted(progress.status)[:LONGEST_STATUS]
             progress = replace(progress, status=status)
@@ -92,30 +92,32 @@ class LocalAIProvider(OpenAICompatibleProvider):
         models = {info.name for info in await self._models()}
         if name not in models:
             raise no_such_model(self._transport.endpoint, name, models)
-        await self._at_root("POST", f"/models/delete/{quote(name, safe='')}")
+        await self._root_json("POST", f"/models/delete/{quote(name, safe='')}")
 
     async def _install(self, name: str) -> str:
         """Start an install job and return its id."""
         body = {"url": name} if "://" in name else {"id": await self._in_gallery(name)}
-        job = string(as_object(await self._at_root("POST", "/models/apply", body)), "uuid")
+        job = string(as_object(await self._root_json("POST", "/models/apply", body)), "uuid")
         if job is None:
             raise not_pulled(self._transport.endpoint, name, "it gave the job no name")
         return job
 
     async def _in_gallery(self, name: str) -> str:
         within_s = self._transport.spec.first_byte_timeout_s  # it downloads its galleries first
-        available = read_gallery(await self._at_root("GET", "/models/available", within_s=within_s))
+        available = read_gallery(
+            await self._root_json("GET", "/models/available", within_s=within_s)
+        )
         if available and name not in available:
             raise no_such_model(self._transport.endpoint, name, available)
         return name
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        return with_loaded(await self._models(), await self._aside("/system"))
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        return with_loaded(await self._models(), await self._optional_json("/system"))
 
     async def _models(self) -> Sequence[ModelInfo]:
         """Return the models, with their capabilities if the server's version has them."""
-        models = read_capabilities(await self._aside("/v1/models/capabilities"))
-        return await super()._listed() if models is None else models
+        models = read_capabilities(await self._optional_json("/v1/models/capabilities"))
+        return await super()._fetch_models() if models is None else models
 
     async def _wait_until_ready(self, error: AIError) -> bool:
         """Wait until the server has started, if that is what the error means."""
@@ -129,7 +131,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
     async def _is_ready(self) -> bool:
         """Whether the server has started; one that cannot be reached counts as started."""
         try:
-            await self._at_root("GET", "/readyz")
+            await self._root_json("GET", "/readyz")
         except AIError as error:
             return error.status != HTTPStatus.SERVICE_UNAVAILABLE
         return True

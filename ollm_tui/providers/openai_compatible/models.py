@@ -1,8 +1,10 @@
 """`/v1/models` of any server as `ModelInfo`; pure.
 
-It tells names; the window stands beside them as `max_model_len` (vLLM), `context_length`
-(OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
-`max_input_tokens` (LiteLLM), if anywhere.
+It lists names. The context window is beside them, if anywhere, as `max_model_len` (vLLM),
+`context_length` (OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
+`max_input_tokens` (LiteLLM).
+Capabilities are declared as modalities by OpenRouter and llama.cpp, as switches by Mistral and as a
+type by Together; a service that declares none leaves them unknown.
 """
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, string, strings
@@ -11,19 +13,19 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
-    """Read `/v1/models`; some services answer with a bare list. What cannot chat is left out."""
+    """Read `/v1/models`, or the bare list of some services, without models that cannot chat."""
     entries = objects(reply) or objects(as_object(reply).get("data"))
     windows = {string(entry, "id"): _window(entry) for entry in entries}
-    found = []
+    models = []
     for entry in entries:
         name = string(entry, "id")
-        capability = described(entry)
+        capability = declared_capability(entry)
         if name is None or not can_chat(capability):
             continue
         window = _window(entry)
         if window is None:
             window = windows.get(string(entry, "parent"))  # a LoRA has its parent's window
-        found.append(
+        models.append(
             ModelInfo(
                 name=name,
                 label=_label(entry),
@@ -33,7 +35,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
                 details=_meta(entry),
             )
         )
-    return found
+    return models
 
 
 def _window(entry: JsonObject) -> int | None:
@@ -53,14 +55,14 @@ def _label(entry: JsonObject) -> str | None:
 
 def _meta(entry: JsonObject) -> JsonObject:
     meta = as_object(entry.get("meta"))
-    found = {
+    details = {
         "context_trained": positive(meta, "n_ctx_train"),
         "parameter_count": positive(meta, "n_params"),
         "quantization": string(meta, "ftype"),
         "owned_by": string(entry, "owned_by"),
         "parent": string(entry, "parent"),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return {key: value for key, value in details.items() if value is not None}
 
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
@@ -69,11 +71,11 @@ _MODALITIES = frozenset({"text", "image", "audio", "video"})
 _OTHER_TYPES = frozenset(
     {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
 )
-"""What Together calls models that do not chat."""
+"""Together's types of models that do not chat."""
 
 
-def described(entry: JsonObject) -> ModelCapability | None:
-    """Give what a model can do; None when its entry does not say."""
+def declared_capability(entry: JsonObject) -> ModelCapability | None:
+    """Return the capability that a model's entry declares, or None if it declares none."""
     architecture = as_object(entry.get("architecture"))
     if inputs := strings(architecture.get("input_modalities")):
         outputs = strings(architecture.get("output_modalities")) or ["text"]
@@ -89,19 +91,19 @@ def described(entry: JsonObject) -> ModelCapability | None:
 
 
 def can_chat(capability: ModelCapability | None) -> bool:
-    """Whether a model may be offered for a chat: only one known to write no text may not."""
+    """Whether a model can chat: only one that is known not to generate text cannot."""
     return capability is None or "text" in capability.output
 
 
 def _parameters(entry: JsonObject) -> frozenset[str]:
-    """Read features off the options that a model takes; none when that is not told."""
+    """Read features from the options that a model supports, if they are listed."""
     if not isinstance(entry.get("supported_parameters"), list):
         return frozenset()
-    taken = strings(entry.get("supported_parameters"))
+    names = set(strings(entry.get("supported_parameters")))
     features = set(CHAT_FEATURES)
-    features |= {"tool_use"} if "tools" in taken else set()
-    features |= {"thinking"} if {"reasoning", "include_reasoning"}.intersection(taken) else set()
-    features |= {"json_mode"} if {"response_format", "structured_outputs"} & set(taken) else set()
+    features |= {"tool_use"} if "tools" in names else set()
+    features |= {"thinking"} if {"reasoning", "include_reasoning"} & names else set()
+    features |= {"json_mode"} if {"response_format", "structured_outputs"} & names else set()
     return frozenset(features)
 
 

@@ -7,9 +7,7 @@ from typing import TypeVar
 
 import anyio
 
-from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refusals import TRANSIENT
 
@@ -133,32 +131,3 @@ def _because(endpoint: Endpoint, reason: str | None) -> str:
         return ""
     shown = endpoint.redacted(reason).strip().rstrip(".")
     return f": {shown[:LONGEST_REASON]}{' …' if len(shown) > LONGEST_REASON else ''}"
-
-
-def read_token_count(reply: JsonValue, key: str) -> int:
-    """Return the number under `key`.
-
-    Raises:
-        AIError: ENGINE_ERROR if there is none.
-    """
-    count = positive(as_object(reply), key)
-    if count is None:
-        raise no_token_count()
-    return count
-
-
-def count_tokens_in(reply: JsonValue, key: str) -> int:
-    """Return the length of the list under `key`.
-
-    Raises:
-        AIError: ENGINE_ERROR if there is none, or if it is empty.
-    """
-    tokens = as_object(reply).get(key)
-    if not isinstance(tokens, list) or not tokens:
-        raise no_token_count()
-    return len(tokens)
-
-
-def no_token_count() -> AIError:
-    """The server replied without a count."""
-    return AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")
