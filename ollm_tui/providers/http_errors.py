@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
-from ollm_tui.decode.json_fields import integer, string, strings
+from ollm_tui.decode.json_fields import integer, present, string, strings
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -338,8 +338,7 @@ class _Failure:
             details |= overflow_sizes(body.message or "", body.fields)
         return {
             key: redacted(value) if isinstance(value, str) else value
-            for key, value in details.items()
-            if value is not None
+            for key, value in present(details).items()
         }
 
 

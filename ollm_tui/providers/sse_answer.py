@@ -9,7 +9,7 @@ States and transitions:
 * ``whole``: the server ignored `stream`. The body is parsed as JSON at its end.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from enum import Enum, auto
 
 from ollm_tui.decode.json_fields import string
@@ -17,13 +17,11 @@ from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
 from ollm_tui.decode.think_tags import ThinkTags
-from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
+from ollm_tui.providers.answer_builder import AnswerDecoder, known_reason
 from ollm_tui.providers.error_body import is_markup
-from ollm_tui.providers.http_errors import generation_failed, text_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, web_page
+from ollm_tui.providers.http_errors import text_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint, web_page
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
@@ -36,56 +34,35 @@ class _State(Enum):
     WHOLE = auto()
 
 
-class SSEAnswer(ABC):
+class SSEAnswer(AnswerDecoder):
     """Turns the bytes of one answer into events, with exactly one end."""
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
-        self._endpoint = endpoint
-        self._builder = AnswerBuilder(tags)
+        super().__init__(endpoint, tags)
         self._state = _State.UNKNOWN
         self._sse = SSEDecoder()
         self._start = b""
         self._whole = bytearray()
-        self._unreadable: str | None = None
         self._events = 0
         self._saw_answer = False
         self._reason: str | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the closing event was returned."""
-        return self._builder.ended
 
     @property
     def activity(self) -> int:
         """A counter that grows with every event and comment: the server is at work."""
         return self._events + self._sse.comments + len(self._whole)
 
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Return the events that this chunk completes."""
-        if self._builder.ended:
-            return []
+    def _feed(self, chunk: bytes) -> None:
         if self._state is _State.UNKNOWN:
             chunk = self._decide(chunk)
         if self._state is _State.WHOLE:
-            self._collect(chunk)
+            self._whole += chunk
+            if len(self._whole) > MAX_WHOLE_BYTES:
+                self._whole.clear()
+                raise LimitPassed(f"an answer over {MAX_WHOLE_BYTES} bytes")
         elif chunk:
-            self._guarded_feed(chunk)
-        return self._builder.take_events()
-
-    def finish(self) -> list[ProviderEvent]:
-        """Handle the end of the body: it is an error if the answer has not ended."""
-        if not self._builder.ended:
-            try:
-                self._finish()
-            except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
-        return self._builder.take_events()
-
-    def fail(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        self._builder.fail(error)
-        return self._builder.take_events()
+            for event in self._sse.feed(chunk):
+                self._read_event(event)
 
     def _decide(self, chunk: bytes) -> bytes:
         """Return all bytes so far once the format is known, and none before."""
@@ -98,21 +75,6 @@ class SSEAnswer(ABC):
         self._start = begun
         return b""
 
-    def _collect(self, chunk: bytes) -> None:
-        self._whole += chunk
-        if len(self._whole) > MAX_WHOLE_BYTES:
-            self._whole.clear()
-            self._builder.fail(
-                limit_exceeded(self._endpoint, f"an answer over {MAX_WHOLE_BYTES} bytes")
-            )
-
-    def _guarded_feed(self, chunk: bytes) -> None:
-        try:
-            for event in self._sse.feed(chunk):
-                self._take(event)
-        except LimitPassed as error:
-            self._builder.fail(limit_exceeded(self._endpoint, str(error)))
-
     def _finish(self) -> None:
         if self._state is _State.WHOLE:
             text = self._whole.decode("utf-8-sig", errors="replace")
@@ -123,7 +85,7 @@ class SSEAnswer(ABC):
 
     def _finish_events(self) -> None:
         for event in self._sse.finish():
-            self._take(event)
+            self._read_event(event)
         if self._builder.ended:
             return
         stray = self._sse.stray.strip()
@@ -136,7 +98,7 @@ class SSEAnswer(ABC):
                 unfinished(self._endpoint, self._unreadable, is_empty=not self._saw_answer)
             )
 
-    def _take(self, event: ServerSentEvent) -> None:
+    def _read_event(self, event: ServerSentEvent) -> None:
         data = event.data.strip()
         if not data or self._builder.ended:
             return
@@ -148,15 +110,15 @@ class SSEAnswer(ABC):
         except LimitPassed:
             raise
         except BadJson:
-            self._take_words(event, data)
+            self._read_words(event, data)
             return
         if isinstance(value, dict):
             self._events += 1
-            self._take_object(value, event.event)
+            self._read_object(value, event.event)
         else:
             self._builder.mark_lost_piece()
 
-    def _take_words(self, event: ServerSentEvent, data: str) -> None:
+    def _read_words(self, event: ServerSentEvent, data: str) -> None:
         if event.event == "error":
             self._builder.fail_without_retry(text_error(data, self._endpoint))
             return
@@ -165,14 +127,12 @@ class SSEAnswer(ABC):
             self._unreadable = data
 
     @abstractmethod
-    def _take_object(self, value: JsonObject, event: str) -> None:
+    def _read_object(self, value: JsonObject, event: str) -> None:
         """Read one object of the stream, or a whole answer; `event` is the name of its event."""
 
     def _complete(self) -> None:
-        if known_reason(self._reason) == "error":
-            self._builder.fail_without_retry(generation_failed(self._endpoint, self._reason))
-        elif self._saw_answer:
-            self._builder.finish(self._reason)
+        if self._saw_answer or known_reason(self._reason) == "error":
+            self._end(self._reason)
         else:
             self._builder.fail(unfinished(self._endpoint, self._unreadable, is_empty=True))
 
@@ -189,5 +149,5 @@ class SSEAnswer(ABC):
             self._builder.fail(unfinished(self._endpoint, text, is_empty=True))
             return
         for value in values:
-            self._take_object(value, string(value, "event") or "message")
+            self._read_object(value, string(value, "event") or "message")
         self._complete()

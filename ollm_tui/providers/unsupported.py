@@ -56,6 +56,16 @@ _OTHER_KINDS: Mapping[str, str] = MappingProxyType(
 """Keys of a body that request an answer which no adapter can read."""
 REFUSED_KEYS = _SEVERAL | frozenset(_OTHER_KINDS)
 """Keys that `extra_body` must not have."""
+OnLeftOut: TypeAlias = Callable[[LeftOut], object]
+"""Called, for every request, with each field that is set and not sent."""
+UNSENT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
+        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
+        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
+    }
+)
+"""By kind of provider, the options that its protocol does not have."""
 
 
 def check_request(request: Request) -> None:
@@ -198,18 +208,6 @@ def _check_body(body: JsonMapping) -> None:
 
 def _is_plain(value: JsonValue) -> bool:
     return value in (None, "") or value == ["text"]
-
-
-OnLeftOut: TypeAlias = Callable[[LeftOut], object]
-"""Called, for every request, with each field that is set and not sent."""
-UNSENT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
-        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
-        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
-    }
-)
-"""By kind of provider, the options that its protocol does not have."""
 
 
 def ignore_left_out(event: LeftOut) -> None:

@@ -23,7 +23,7 @@ from tests.support.cuts import cut_at, cuts, one_by_one
 
 pytestmark = needs_corpus
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 STREAMS = load_streams("openai", "ollama", "anthropic")
 SMALL = [stream for stream in STREAMS if len(stream.decoded_body) < 20_000]
 EITHER_IS_RIGHT = {
@@ -38,11 +38,11 @@ EITHER_IS_RIGHT = {
 def decoder_for(stream: RecordedStream) -> StreamDecoder:
     match stream.api:
         case "ollama":
-            return OllamaStream(PLACE)
+            return OllamaStream(ENDPOINT)
         case "anthropic":
-            return AnthropicStream(PLACE, "p://m")
+            return AnthropicStream(ENDPOINT, "p://m")
         case _:
-            return OpenAIStream(PLACE)
+            return OpenAIStream(ENDPOINT)
 
 
 def decode(stream: RecordedStream, chunks: list[bytes]) -> list[ProviderEvent]:

@@ -28,7 +28,7 @@ from tests.support.cuts import cut_at, one_by_one
 from tests.support.http_server import Handler, Received, Reply
 from tests.support.real_ollama import EXCHANGES, Exchange, exchange
 
-PLACE = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
+ENDPOINT = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
 STREAMED = [one for one in EXCHANGES.values() if one.expected is not None]
 REASONS = {"stop": "stop", "length": "length"}
 
@@ -44,7 +44,7 @@ async def asked(provider: OllamaProvider) -> list[ProviderEvent]:
 
 
 def decoded(one: Exchange, chunks: list[bytes]) -> list[ProviderEvent]:
-    decoder = OllamaStream(PLACE)
+    decoder = OllamaStream(ENDPOINT)
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 

@@ -15,7 +15,7 @@ from ollm_tui.providers.refusals import refused_fields, without_field
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
-PLACE = Endpoint("p", "P", "http://x", "")
+ENDPOINT = Endpoint("p", "P", "http://x", "")
 BODY: "JsonObject" = {
     "model": "m",
     "messages": [{"role": "user", "content": "hi", "name": "ann"}],
@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_field_is_found(case: str) -> None:
     status, body, found = REFUSED[case]
-    error = http_error(Head(status), json.dumps(body).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(body).encode(), ENDPOINT)
     assert refused_fields(BODY, error) == found
 
 
@@ -197,7 +197,7 @@ NO_REFUSALS: dict[str, tuple[int, object]] = {
 @pytest.mark.parametrize("case", NO_REFUSALS)
 def test_other_complaints_refuse_no_field(case: str) -> None:
     status, body = NO_REFUSALS[case]
-    error = http_error(Head(status), json.dumps(body).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(body).encode(), ENDPOINT)
     assert refused_fields(BODY, error) == []
 
 
@@ -231,7 +231,7 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
     name: str, others: dict[str, int], sentence: str
 ) -> None:
     body: JsonObject = {**others, name: 1}
-    error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), PLACE)
+    error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), ENDPOINT)
     assert refused_fields(body, error) == [(name,)]
     assert without_field(body, (name,)) == {
         key: value for key, value in others.items() if key != name
@@ -240,13 +240,13 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
 
 @given(st.text(max_size=200), st.integers(400, 499))
 def test_whatever_a_server_says_only_what_was_sent_is_found(words: str, status: int) -> None:
-    error = http_error(Head(status), json.dumps(said(words)).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(said(words)).encode(), ENDPOINT)
     assert {path[0] for path in refused_fields(BODY, error)} <= set(BODY)
 
 
 @pytest.mark.parametrize("piece", ["x", "unknown field ", "a.", "'", "unsupported field 'x', "])
 def test_long_complaints_are_read_at_once(piece: str) -> None:
-    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), PLACE)
+    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), ENDPOINT)
     before = time.process_time()
     refused_fields(BODY, error)
     assert time.process_time() - before < 1

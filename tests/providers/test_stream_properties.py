@@ -24,7 +24,7 @@ from ollm_tui.providers.stream import StreamDecoder
 from tests.support.cuts import cuts
 from tests.support.strategies import JSON_OBJECTS
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
 SPOKEN = WORDS.filter(str.strip)  # leading blanks may belong to reasoning tags that follow
 PIECES = st.lists(st.tuples(st.sampled_from(["text", "thinking"]), SPOKEN), max_size=8)
@@ -69,7 +69,7 @@ WRITERS: dict[Kind, Callable[[tuple[str, str]], bytes]] = {
 
 
 def decoder_of(kind: Kind) -> StreamDecoder:
-    return AnthropicStream(PLACE, "p://m") if kind is AnthropicStream else kind(PLACE)  # type: ignore[call-arg]
+    return AnthropicStream(ENDPOINT, "p://m") if kind is AnthropicStream else kind(ENDPOINT)  # type: ignore[call-arg]
 
 
 OLLAMA_END = b'{"message": {"content": ""}, "done": true, "done_reason": "stop"}\n'
@@ -113,13 +113,13 @@ def meant(pieces: Pieces) -> list[tuple[str, str]]:
 def test_each_chunk_of_ollama_with_content_is_an_event(
     pieces: Pieces, calls: Sequence[dict[str, object]], data: st.DataObject
 ) -> None:
-    decoder = OllamaStream(PLACE)
+    decoder = OllamaStream(ENDPOINT)
     one_by_one = [decoder.feed(line) for line in map(ollama_line, pieces)]
     assert [len(events) for events in one_by_one] == [1] * len(pieces)
     functions = [{"function": {"name": "f", "arguments": args}} for args in calls]
     called = json.dumps({"message": {"content": "", "tool_calls": functions}}).encode() + b"\n"
     body = b"".join(map(ollama_line, pieces)) + called + OLLAMA_END
-    events = fed(OllamaStream(PLACE), data.draw(cuts(body)))
+    events = fed(OllamaStream(ENDPOINT), data.draw(cuts(body)))
     assert joined(events) == joined([e for es in one_by_one for e in es]) == meant(pieces)
     assert [e.call.args for e in events if isinstance(e, ToolCallEvent)] == list(calls)
     assert isinstance(events[-1], Finish)
@@ -132,7 +132,7 @@ def test_nothing_is_read_after_done(
 ) -> None:
     body = b"".join(written(OpenAIStream, before)) + STOP + DONE
     rest = b"".join(written(OpenAIStream, after)) + b"data: {oops\n\n" + STOP
-    decoder = OpenAIStream(PLACE)
+    decoder = OpenAIStream(ENDPOINT)
     if at_end:  # the end and what follows in one piece, or cut anywhere
         events = decoder.feed(body + rest)
     else:
@@ -168,7 +168,7 @@ def test_malformed_lines_are_passed_over(
     lines = written(OpenAIStream, pieces)
     for text in bad:
         lines.insert(data.draw(st.integers(0, len(lines))), sse(text))
-    events = fed(OpenAIStream(PLACE), data.draw(cuts(b"".join([*lines, STOP, DONE]))))
+    events = fed(OpenAIStream(ENDPOINT), data.draw(cuts(b"".join([*lines, STOP, DONE]))))
     assert joined(events) == meant(pieces)
     assert isinstance(events[-1], Finish)
     assert events[-1].reason == "stop"

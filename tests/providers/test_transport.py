@@ -51,7 +51,7 @@ from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, serve
 
 CANARY = "sk-canary-0123456789"
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
     "openai-compatible": fake_openai(),
@@ -520,7 +520,7 @@ async def test_other_tasks_run_while_a_large_request_is_made() -> None:
         group.start_soon(count_turns)
         await anyio.lowlevel.checkpoint()
         before = turns
-        made = await encoded_body({"messages": ["x" * 100_000] * 100}, PLACE)
+        made = await encoded_body({"messages": ["x" * 100_000] * 100}, ENDPOINT)
         during, done = turns - before, True
     assert json.loads(made) == {"messages": ["x" * 100_000] * 100}
     assert during >= len(made) / 1_000_000
@@ -718,7 +718,7 @@ async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_can
     body = Body()
     answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=body))
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
-        exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), ENDPOINT)
         group.start_soon(exchange.run)
         await exchange.read_head()
         group.cancel_scope.cancel()

@@ -10,7 +10,7 @@ from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.openai_compatible.kobold import KoboldStream
 from ollm_tui.providers.stream import StreamDecoder
-from tests.support.damage import PLACE
+from tests.support.damage import ENDPOINT
 from tests.support.recordings import recording
 
 SCHEMA, KOBOLD = "an answer by a schema", "kobold"
@@ -22,7 +22,7 @@ class KoboldDecoder(OpenAIStream):
     """The events of chat completions, each as `KoboldStream` passes it on."""
 
     def __init__(self) -> None:
-        super().__init__(PLACE)
+        super().__init__(ENDPOINT)
         self._waiting = deque[ProviderEvent]()
         self._stream = KoboldStream(self, ENDED)
 
@@ -55,7 +55,7 @@ class KoboldDecoder(OpenAIStream):
 
 
 FURTHER: Mapping[str, tuple[str, Callable[[], StreamDecoder]]] = {
-    SCHEMA: ("anthropic", lambda: SchemaAnswerStream(PLACE, "scripted://m")),
+    SCHEMA: ("anthropic", lambda: SchemaAnswerStream(ENDPOINT, "scripted://m")),
     KOBOLD: ("openai-compatible", KoboldDecoder),
 }
 """Each with the wire format that it reads."""

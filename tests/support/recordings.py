@@ -14,7 +14,7 @@ from ollm_tui.providers.anthropic.from_wire import AnthropicStream
 from ollm_tui.providers.ollama.from_wire import OllamaStream
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
 from ollm_tui.providers.stream import StreamDecoder
-from tests.support.damage import JUNK, PLACE, retype
+from tests.support.damage import ENDPOINT, JUNK, retype
 from tests.support.fakes import REMOTES
 from tests.support.http_server import Left, Received, Reply
 
@@ -25,9 +25,9 @@ PATHS: Mapping[str, str] = {
 }
 """One kind for each wire format."""
 DECODERS: Mapping[str, Callable[[], StreamDecoder]] = {
-    "ollama": lambda: OllamaStream(PLACE),
-    "openai-compatible": lambda: OpenAIStream(PLACE),
-    "anthropic": lambda: AnthropicStream(PLACE, "scripted://m"),
+    "ollama": lambda: OllamaStream(ENDPOINT),
+    "openai-compatible": lambda: OpenAIStream(ENDPOINT),
+    "anthropic": lambda: AnthropicStream(ENDPOINT, "scripted://m"),
 }
 
 

@@ -7,7 +7,7 @@ the `type` in its data, because relays drop the `event:` line. `message_stop` en
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, string
+from ollm_tui.decode.json_fields import as_object, integer, objects, present, string
 from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
@@ -55,14 +55,14 @@ class AnthropicStream(SSEAnswer):
         """The input that each tool call began with, by block; following pieces replace it."""
         self._signature: str | None = None
 
-    def _take_object(self, value: JsonObject, event: str) -> None:
+    def _read_object(self, value: JsonObject, event: str) -> None:
         is_piece = value.get("type") == "content_block_delta" and "error" not in value
         if not is_piece and (failure := find_failure(value, event)):
             self._builder.fail_without_retry(stream_error(_with_status(failure), self._endpoint))
             return
         match string(value, "type") or event:
             case "message_start":
-                self._take_message(as_object(value.get("message")))
+                self._read_message(as_object(value.get("message")))
             case "content_block_start":
                 self._begin_block(self._index(value), as_object(value.get("content_block")))
             case "content_block_delta":
@@ -71,25 +71,25 @@ class AnthropicStream(SSEAnswer):
                 self._close_block()
             case "message_delta":
                 delta = as_object(value.get("delta"))
-                self._take_end(delta, as_object(value.get("usage") or delta.get("usage")))
+                self._read_end(delta, as_object(value.get("usage") or delta.get("usage")))
             case "message_stop":
                 self._complete()
             case "message":
-                self._take_whole(value)
+                self._read_whole_message(value)
 
-    def _take_message(self, message: JsonObject) -> None:
+    def _read_message(self, message: JsonObject) -> None:
         self._saw_answer = True
         self._add_usage(as_object(message.get("usage")))
 
-    def _take_whole(self, message: JsonObject) -> None:
+    def _read_whole_message(self, message: JsonObject) -> None:
         """Read an answer that was not streamed."""
         self._saw_answer = True
         for index, block in enumerate(objects(message.get("content"))):
             self._begin_block(index, block)
             self._close_block()
-        self._take_end(message, as_object(message.get("usage")))
+        self._read_end(message, as_object(message.get("usage")))
 
-    def _take_end(self, end: JsonObject, usage: JsonObject) -> None:
+    def _read_end(self, end: JsonObject, usage: JsonObject) -> None:
         self._saw_answer = True
         self._add_usage(usage)
         self._reason = string(end, "stop_reason") or self._reason
@@ -137,9 +137,9 @@ class AnthropicStream(SSEAnswer):
                 signature = delta.get("signature")
                 self._signature = signature if isinstance(signature, str) else self._signature
             case "input_json_delta" if index in self._tool_inputs:
-                self._take_arguments(index, delta.get("partial_json"))
+                self._add_arguments(index, delta.get("partial_json"))
 
-    def _take_arguments(self, index: int, piece: JsonValue) -> None:
+    def _add_arguments(self, index: int, piece: JsonValue) -> None:
         if not isinstance(piece, str):
             self._builder.mark_lost_piece()
         elif piece:
@@ -166,7 +166,7 @@ class AnthropicStream(SSEAnswer):
         """Add token counts, unless they are so large that they would fill the memory."""
         if not usage:
             return
-        counts = self._usage | {key: value for key, value in usage.items() if value is not None}
+        counts = self._usage | present(usage)
         if len(dump_or_reason(counts)) > MAX_COUNTS_CHARS:
             return
         self._usage = counts

@@ -23,6 +23,9 @@ from ollm_tui.providers.stream import StreamDecoder
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 LLAMACPP = "llamacpp"
+ANSWER = "answer"
+MAX_TEXT_CHARS = 4 * 1024 * 1024
+"""Limit of the text that is kept until it is clear whether it is the answer."""
 
 
 class LlamaCppMessagesProvider(AnthropicProvider):
@@ -95,11 +98,6 @@ def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
         )
     tool: JsonObject = {"name": ANSWER, "description": "Give the answer.", "input_schema": schema}
     return body | {"tools": [tool], "tool_choice": {"type": "any"}}
-
-
-ANSWER = "answer"
-MAX_TEXT_CHARS = 4 * 1024 * 1024
-"""Limit of the text that is kept until it is clear whether it is the answer."""
 
 
 class SchemaAnswerStream(AnthropicStream):

@@ -49,6 +49,8 @@ _NO_ADAPTIVE_THINKING = re.compile(
     r"adaptive|thinking\.type|thinking: Input|expected tags", re.IGNORECASE
 )
 """How a model says that it only thinks by a budget."""
+_FEATURES = {"thinking": "thinking", "structured_outputs": "json_mode"}
+_EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,10 +157,6 @@ class ModelLimits:
         self._limits[model] = learned
         fitted = self.fit(body, on_left_out)
         return None if fitted == body else fitted
-
-
-_FEATURES = {"thinking": "thinking", "structured_outputs": "json_mode"}
-_EFFORTS = ("low", "medium", "high", "xhigh", "max")
 
 
 def read_page(reply: JsonValue) -> tuple[list[JsonObject], str | None]:

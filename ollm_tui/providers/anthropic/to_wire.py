@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -30,6 +31,11 @@ DEFAULT_TOKENS = 8192
 MAX_DEFAULT_TOKENS = 32_000
 """The largest `max_tokens` without a request for more."""
 _NO_PARAMETERS: Mapping[str, JsonValue] = MappingProxyType({"type": "object", "properties": {}})
+_SYSTEM = frozenset({"system", "developer"})
+_ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+_NAMELESS = "unnamed"
+_OWN_CALL_KEYS = frozenset({"caller"})
 
 
 def chat_body(
@@ -129,8 +135,7 @@ def _options(options: GenerationOptions) -> JsonObject:
         "top_k": options.top_k,
         "stop_sequences": [*options.stop] if options.stop else None,
     }
-    present = {key: value for key, value in named.items() if value is not None}
-    return present | dict(options.extra_body or {})
+    return present(named) | dict(options.extra_body or {})
 
 
 def _schema(options: GenerationOptions) -> JsonObject | None:
@@ -145,13 +150,6 @@ def _schema(options: GenerationOptions) -> JsonObject | None:
             )
         case schema:
             return {"format": {"type": "json_schema", "schema": schema}}
-
-
-_SYSTEM = frozenset({"system", "developer"})
-_ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
-_ID = re.compile(r"[A-Za-z0-9_-]+")
-_NAMELESS = "unnamed"
-_OWN_CALL_KEYS = frozenset({"caller"})
 
 
 def wire_system(request: Request) -> str:

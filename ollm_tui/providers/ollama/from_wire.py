@@ -12,60 +12,38 @@ from ollm_tui.decode.tool_deltas import read_tool_call_deltas
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
+from ollm_tui.providers.answer_builder import AnswerDecoder
 from ollm_tui.providers.error_body import find_failure
-from ollm_tui.providers.http_errors import generation_failed, stream_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
+from ollm_tui.providers.http_errors import stream_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint
 
 _NANOSECONDS = 1e9
 _REPEATS = 30
 """After so many equal pieces in a row Ollama ends an answer without its closing line."""
 
 
-class OllamaStream:
+class OllamaStream(AnswerDecoder):
     """Turns the bytes of one `/api/chat` answer into events, with exactly one end."""
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
-        self.activity = 0
-        """A counter that grows with every whole line: the server is at work."""
-        self._endpoint = endpoint
-        self._builder = AnswerBuilder(tags)
+        super().__init__(endpoint, tags)
         self._lines = NDJSONDecoder()
-        self._unreadable: str | None = None
-        self._is_empty = True
+        self._line_count = 0
         self._piece = ""
         self._repeats = 0
         """How often the last piece was repeated without another between."""
 
     @property
-    def ended(self) -> bool:
-        """Whether the closing event was returned."""
-        return self._builder.ended
+    def activity(self) -> int:
+        """A counter that grows with every whole line: the server is at work."""
+        return self._line_count
 
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Return the events that this chunk completes."""
-        if not self._builder.ended:
-            try:
-                self._read_lines(self._lines.feed(chunk))
-            except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
-        return self._builder.take_events()
+    def _feed(self, chunk: bytes) -> None:
+        self._read_lines(self._lines.feed(chunk))
 
-    def finish(self) -> list[ProviderEvent]:
-        """Handle the end of the body: it is an error if the answer has not ended."""
-        if not self._builder.ended:
-            try:
-                self._read_lines(self._lines.finish())
-            except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
-            self._builder.fail(self._unfinished())
-        return self._builder.take_events()
-
-    def fail(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        self._builder.fail(error)
-        return self._builder.take_events()
+    def _finish(self) -> None:
+        self._read_lines(self._lines.finish())
+        self._builder.fail(self._unfinished())
 
     def _unfinished(self) -> AIError:
         if self._unreadable is None and self._repeats >= _REPEATS:
@@ -75,7 +53,7 @@ class OllamaStream:
                 "Ask in other words, or raise repeat_penalty.",
                 fault="repeats",
             )
-        return unfinished(self._endpoint, self._unreadable, is_empty=self._is_empty)
+        return unfinished(self._endpoint, self._unreadable, is_empty=not self._line_count)
 
     def _read_lines(self, items: list[NDJSONItem]) -> None:
         for item in items:
@@ -84,12 +62,11 @@ class OllamaStream:
             if isinstance(item, BadLine):
                 if item.over_limit:
                     raise LimitPassed(item.reason)
-                if self._unreadable is None and (item.complete or self._is_empty):
+                if self._unreadable is None and (item.complete or not self._line_count):
                     self._unreadable = item.text
                 self._builder.mark_lost_piece()
                 continue
-            self.activity += 1
-            self._is_empty = False
+            self._line_count += 1
             self._read_object(item)
 
     def _read_object(self, line: JsonObject) -> None:
@@ -107,13 +84,7 @@ class OllamaStream:
             self._builder.add_tool_calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:
             self._builder.measured.update(read_usage(line), read_timings(line))
-            self._complete(string(line, "done_reason"))
-
-    def _complete(self, reason: str | None) -> None:
-        if known_reason(reason) == "error":
-            self._builder.fail_without_retry(generation_failed(self._endpoint, reason))
-        else:
-            self._builder.finish(reason)
+            self._end(string(line, "done_reason"))
 
 
 def read_usage(line: JsonObject) -> Usage | None:

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
+from ollm_tui.decode.json_fields import (
+    as_object,
+    integer,
+    objects,
+    positive,
+    present,
+    string,
+    strings,
+)
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
@@ -99,7 +107,7 @@ def _shape(facts: JsonObject) -> JsonObject:
         "value_length": positive(facts, f"{architecture}.attention.value_length") or per_head,
         "window": positive(facts, f"{architecture}.attention.sliding_window"),
     }
-    return {key: value for key, value in shape.items() if value is not None}
+    return present(shape)
 
 
 def _texts(data: JsonObject) -> JsonObject:
@@ -111,7 +119,7 @@ def _texts(data: JsonObject) -> JsonObject:
         "system": string(data, "system"),
         "modelfile": string(data, "modelfile"),
     }
-    return {key: text for key, text in texts.items() if text is not None}
+    return present(texts)
 
 
 def _by_name(parameters: list[tuple[str, str]]) -> JsonObject:
@@ -152,7 +160,7 @@ def _entry(
 
 def _details(data: JsonObject) -> JsonObject:
     inner = as_object(data.get("details"))
-    known = {
+    details = {
         "family": string(inner, "family"),
         "format": string(inner, "format"),
         "parameter_size": string(inner, "parameter_size"),
@@ -160,6 +168,4 @@ def _details(data: JsonObject) -> JsonObject:
         "digest": string(data, "digest"),
         "expires_at": string(data, "expires_at"),
     }
-    details: JsonObject = {key: value for key, value in known.items() if value is not None}
-    memory = integer(data, "size_vram")
-    return details if memory is None else details | {"size_vram": memory}
+    return present({**details, "size_vram": integer(data, "size_vram")})

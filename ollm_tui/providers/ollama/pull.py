@@ -30,6 +30,50 @@ from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
 T = TypeVar("T")
+AGAIN = "Repeat it to resume the download."
+_SPELLING = "Check the spelling: the library has no model of this name and tag."
+_KNOWN_FAILURES = (
+    (
+        r"manifest.*(does not exist|not found|unknown)|file does not exist",
+        ErrorCode.MODEL_NOT_FOUND,
+        _SPELLING,
+    ),
+    (
+        r"newer version of ollama|\b412\b",
+        ErrorCode.UNSUPPORTED_FEATURE,
+        "Update Ollama on that machine, then repeat it.",
+    ),
+    (
+        r"no space left|disk quota|not enough space",
+        ErrorCode.INTERNAL_ERROR,
+        "Free disk space on that machine, then repeat it.",
+    ),
+    (
+        r"unauthorized|access denied|\b40[13]\b",
+        ErrorCode.AUTH_FAILED,
+        "The model may be private: sign in on the machine that runs Ollama.",
+    ),
+    (
+        r"tls: |x509: |server gave HTTP response to HTTPS",
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Ollama downloads over https only; for a registry without it, run"
+        " `ollama pull --insecure NAME` on that machine.",
+    ),
+    (
+        r"digest mismatch",
+        ErrorCode.INTERNAL_ERROR,
+        "Repeat it to download that file again from the start.",
+    ),
+    (
+        r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Check the network of the machine that runs Ollama. " + AGAIN,
+    ),
+)
+_FINAL = frozenset(
+    {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
+)
+"""Failures that a repetition would meet again."""
 
 
 async def pull(transport: Transport, name: str, give: Give) -> None:
@@ -143,52 +187,6 @@ def _stalled(endpoint: Endpoint, seconds: float) -> AIError:
         AGAIN,
         fault="idle",
     )
-
-
-AGAIN = "Repeat it to resume the download."
-_SPELLING = "Check the spelling: the library has no model of this name and tag."
-_KNOWN_FAILURES = (
-    (
-        r"manifest.*(does not exist|not found|unknown)|file does not exist",
-        ErrorCode.MODEL_NOT_FOUND,
-        _SPELLING,
-    ),
-    (
-        r"newer version of ollama|\b412\b",
-        ErrorCode.UNSUPPORTED_FEATURE,
-        "Update Ollama on that machine, then repeat it.",
-    ),
-    (
-        r"no space left|disk quota|not enough space",
-        ErrorCode.INTERNAL_ERROR,
-        "Free disk space on that machine, then repeat it.",
-    ),
-    (
-        r"unauthorized|access denied|\b40[13]\b",
-        ErrorCode.AUTH_FAILED,
-        "The model may be private: sign in on the machine that runs Ollama.",
-    ),
-    (
-        r"tls: |x509: |server gave HTTP response to HTTPS",
-        ErrorCode.SERVICE_UNAVAILABLE,
-        "Ollama downloads over https only; for a registry without it, run"
-        " `ollama pull --insecure NAME` on that machine.",
-    ),
-    (
-        r"digest mismatch",
-        ErrorCode.INTERNAL_ERROR,
-        "Repeat it to download that file again from the start.",
-    ),
-    (
-        r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
-        ErrorCode.SERVICE_UNAVAILABLE,
-        "Check the network of the machine that runs Ollama. " + AGAIN,
-    ),
-)
-_FINAL = frozenset(
-    {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
-)
-"""Failures that a repetition would meet again."""
 
 
 class PullLines:

@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -137,7 +138,7 @@ def _options(options: GenerationOptions) -> JsonObject:
         "stop": list(options.stop) if options.stop is not None else None,
         "num_ctx": options.num_ctx,
     }
-    inner = {key: value for key, value in inner.items() if value is not None}
+    inner = present(inner)
     extra = dict(options.extra_body or {})
     more = extra.pop("options", None)
     if isinstance(more, dict):
@@ -149,4 +150,4 @@ def _options(options: GenerationOptions) -> JsonObject:
         "format": options.response_format,
         "keep_alive": options.keep_alive,
     }
-    return {key: value for key, value in outer.items() if value is not None} | extra
+    return present(outer) | extra

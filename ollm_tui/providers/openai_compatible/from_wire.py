@@ -11,38 +11,6 @@ from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.sse_answer import SSEAnswer
 
-
-class OpenAIStream(SSEAnswer):
-    """Turns the bytes of one `/chat/completions` answer into events, with exactly one end."""
-
-    _is_counted = False
-    """Whether the server sent token counts, and not only timings."""
-
-    def _take_object(self, value: JsonObject, event: str) -> None:
-        if event == "message" and is_plain_chunk(value):
-            self._take_choice(value)
-            return
-        self._measure(value)
-        self._take_choice(value)
-        if failure := find_failure(value, event):
-            self._builder.fail_without_retry(stream_error(failure, self._endpoint))
-
-    def _measure(self, value: JsonObject) -> None:
-        usage = read_usage(value)
-        self._is_counted = self._is_counted or usage is not None
-        if not self._is_counted and "timings" in value:
-            usage = read_timed_usage(value)
-        self._builder.measured.update(usage, read_timings(value))
-
-    def _take_choice(self, value: JsonObject) -> None:
-        choice = read_choice(value)
-        if choice is not None:
-            self._saw_answer = True
-            choice.add_to(self._builder)
-            if choice.reason and (known_reason(choice.reason) != "stop" or self._reason is None):
-                self._reason = choice.reason
-
-
 _PROMPT = (
     "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "promptTokenCount",
     "inputTokenCount", "prompt_token_count", "prompt_eval_count", "tokens_evaluated",
@@ -56,7 +24,6 @@ _TOTAL = ("total_tokens", "totalTokens", "totalTokenCount", "total_token_count")
 _COUNTS = frozenset({*_PROMPT, *_COMPLETION, *_TOTAL})
 _HOLDERS = ("usage", "usageMetadata", "usage_metadata", "token_usage")
 """Names under which the counts are, beside the choices or inside one."""
-
 _CHUNK_KEYS = frozenset(
     {"id", "object", "created", "model", "choices", "usage", "system_fingerprint", "service_tier"}
 )
@@ -64,6 +31,37 @@ _CHOICE_KEYS = frozenset({"index", "delta", "finish_reason", "logprobs"})
 _DELTA_KEYS = frozenset(
     {"role", "content", "refusal", "reasoning", "reasoning_content", "tool_calls"}
 )
+
+
+class OpenAIStream(SSEAnswer):
+    """Turns the bytes of one `/chat/completions` answer into events, with exactly one end."""
+
+    _is_counted = False
+    """Whether the server sent token counts, and not only timings."""
+
+    def _read_object(self, value: JsonObject, event: str) -> None:
+        if event == "message" and is_plain_chunk(value):
+            self._add_choice(value)
+            return
+        self._measure(value)
+        self._add_choice(value)
+        if failure := find_failure(value, event):
+            self._builder.fail_without_retry(stream_error(failure, self._endpoint))
+
+    def _measure(self, value: JsonObject) -> None:
+        usage = read_usage(value)
+        self._is_counted = self._is_counted or usage is not None
+        if not self._is_counted and "timings" in value:
+            usage = read_timed_usage(value)
+        self._builder.measured.update(usage, read_timings(value))
+
+    def _add_choice(self, value: JsonObject) -> None:
+        choice = read_choice(value)
+        if choice is not None:
+            self._saw_answer = True
+            choice.add_to(self._builder)
+            if choice.reason and (known_reason(choice.reason) != "stop" or self._reason is None):
+                self._reason = choice.reason
 
 
 @dataclass(frozen=True, slots=True)

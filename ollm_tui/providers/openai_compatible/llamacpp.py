@@ -42,6 +42,11 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
 
 _ANSWER_KEYS = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
+_IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
+_IN_PROGRESS = frozenset({"downloading", "loading"})
+_POLLS_TO_APPEAR = 6
+"""A download appears in the list a moment after its request."""
+ROUTER = "llamacpp-router"
 
 
 class LlamaCppProvider(OpenAICompatibleProvider):
@@ -129,13 +134,6 @@ async def wait_until_loaded(error: AIError, transport: Transport) -> bool:
         else:
             return True
     return False
-
-
-_IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
-_IN_PROGRESS = frozenset({"downloading", "loading"})
-_POLLS_TO_APPEAR = 6
-"""A download appears in the list a moment after its request."""
-ROUTER = "llamacpp-router"
 
 
 class LlamaCppRouterProvider(LlamaCppProvider):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string
+from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT, read_models
@@ -108,7 +108,7 @@ def _with_props(info: ModelInfo, reply: JsonValue) -> ModelInfo:
         info,
         context=positive(settings, "n_ctx") or info.context,
         capability=_capability(props) or info.capability,
-        details={**info.details, **{k: v for k, v in details.items() if v is not None}},
+        details={**info.details, **present(details)},
     )
 
 

@@ -29,6 +29,7 @@ _FIRST_WITH_MODELS = "0.4.0"
 _UNREACHABLE = (ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE)
 LONGEST_STATUS = 200
 _DONE = frozenset({"completed", "already_downloaded"})
+_OURS = MappingProxyType({"context_length": "num_ctx"})
 
 
 class LMStudioProvider(OpenAICompatibleProvider):
@@ -156,9 +157,6 @@ def _progress(job: JsonObject, endpoint: Endpoint) -> PullProgress:
     return PullProgress(
         status=status, digest=string(job, "job_id"), completed=completed, total=total
     )
-
-
-_OURS = MappingProxyType({"context_length": "num_ctx"})
 
 
 def read_lmstudio(reply: JsonValue) -> list[ModelInfo]:

@@ -23,6 +23,9 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.transport import COUNT_S
 
 LONGEST_STATUS = 200
+_CHATS = frozenset({"chat", "completion", "edit"})
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
+_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
 
 
 class LocalAIProvider(OpenAICompatibleProvider):
@@ -135,11 +138,6 @@ class LocalAIProvider(OpenAICompatibleProvider):
         except AIError as error:
             return error.status != HTTPStatus.SERVICE_UNAVAILABLE
         return True
-
-
-_CHATS = frozenset({"chat", "completion", "edit"})
-_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
-_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
 
 
 def read_capabilities(reply: JsonValue) -> list[ModelInfo] | None:

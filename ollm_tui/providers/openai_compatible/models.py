@@ -7,9 +7,17 @@ Capabilities are declared as modalities by OpenRouter and llama.cpp, as switches
 type by Together; a service that declares none leaves them unknown.
 """
 
-from ollm_tui.decode.json_fields import as_object, objects, positive, string, strings
+from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
+
+CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
+TEXT = frozenset({"text"})
+_MODALITIES = frozenset({"text", "image", "audio", "video"})
+_OTHER_TYPES = frozenset(
+    {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
+)
+"""Together's types of models that do not chat."""
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
@@ -62,16 +70,7 @@ def _meta(entry: JsonObject) -> JsonObject:
         "owned_by": string(entry, "owned_by"),
         "parent": string(entry, "parent"),
     }
-    return {key: value for key, value in details.items() if value is not None}
-
-
-CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
-TEXT = frozenset({"text"})
-_MODALITIES = frozenset({"text", "image", "audio", "video"})
-_OTHER_TYPES = frozenset(
-    {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
-)
-"""Together's types of models that do not chat."""
+    return present(details)
 
 
 def declared_capability(entry: JsonObject) -> ModelCapability | None:

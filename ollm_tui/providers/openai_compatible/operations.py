@@ -18,6 +18,8 @@ MAX_FAILURES = 5
 _UNREACHABLE = frozenset({ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE})
 
 T = TypeVar("T")
+LONGEST_REASON = 500
+"""Characters of a server's reason for a failure."""
 
 
 async def poll_ticks() -> AsyncIterator[None]:
@@ -53,10 +55,6 @@ def _is_transient(error: AIError) -> bool:
     if error.status is not None:
         return error.status in TRANSIENT
     return error.retryable and error.code in _UNREACHABLE
-
-
-LONGEST_REASON = 500
-"""Characters of a server's reason for a failure."""
 
 
 def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:

@@ -30,6 +30,11 @@ from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 _START_HINT = "Start the server, or choose another one with --host."
 GENERIC = "generic"
 """A server of which nothing more is known, and whose backend is not detected."""
+_OTHER_KINDS = re.compile(
+    r"embedding|whisper|tts|transcribe|translate|realtime|audio|dall-e|image|sora|moderation"
+    r"|babbage|davinci|instruct|computer-use|codex|deep-research|-pro\b"
+)
+"""Names of models without `/chat/completions`: the list declares nothing but names."""
 
 
 class OpenAICompatibleProvider(HttpProvider):
@@ -151,13 +156,6 @@ class OpenAICompatibleProvider(HttpProvider):
             return await self._root_json("GET", path)
         except AIError:
             return None
-
-
-_OTHER_KINDS = re.compile(
-    r"embedding|whisper|tts|transcribe|translate|realtime|audio|dall-e|image|sora|moderation"
-    r"|babbage|davinci|instruct|computer-use|codex|deep-research|-pro\b"
-)
-"""Names of models without `/chat/completions`: the list declares nothing but names."""
 
 
 class OpenAIProvider(OpenAICompatibleProvider):

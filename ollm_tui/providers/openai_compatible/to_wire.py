@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.protocol.blocks import (
     AudioContent,
@@ -193,10 +194,10 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
         "stop": list(options.stop) if options.stop is not None else None,
         "response_format": _response_format(options),
     }
-    present: JsonObject = {key: value for key, value in named.items() if value is not None}
+    known = present(named)
     if dialect.is_strict:
-        present = _official(present)
-    return present | dict(options.extra_body or {})
+        known = _official(known)
+    return known | dict(options.extra_body or {})
 
 
 def _official(options: JsonObject) -> JsonObject:
