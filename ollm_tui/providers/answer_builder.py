@@ -8,12 +8,10 @@ States and transitions:
 Adjacent pieces of one kind are joined by `take_events`, so a slow screen gets fewer of them.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.think_output import ThinkingPiece, ThinkPiece
 from ollm_tui.decode.think_tags import ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_args import ToolCallAssembler
@@ -32,8 +30,6 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.providers.http_errors import generation_failed
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
 
 _REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -229,66 +225,6 @@ def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason
-
-
-class AnswerDecoder(ABC):
-    """Turns the bytes of one answer into events, with exactly one end; implements `StreamDecoder`.
-
-    A subclass reads the bytes of its format into `_builder`. What it raises as `LimitPassed` ends
-    the answer.
-    """
-
-    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
-        self._endpoint = endpoint
-        self._builder = AnswerBuilder(tags)
-        self._unreadable: str | None = None
-        """The first piece that could not be parsed, if any."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the closing event was returned."""
-        return self._builder.ended
-
-    @property
-    @abstractmethod
-    def activity(self) -> int:
-        """A counter that grows with every sign that the server is at work."""
-
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Return the events that this chunk completes."""
-        return self._limited(lambda: self._feed(chunk))
-
-    def finish(self) -> list[ProviderEvent]:
-        """Handle the end of the body: it is an error if the answer has not ended."""
-        return self._limited(self._finish)
-
-    def fail(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        self._builder.fail(error)
-        return self._builder.take_events()
-
-    @abstractmethod
-    def _feed(self, chunk: bytes) -> None:
-        """Read a chunk."""
-
-    @abstractmethod
-    def _finish(self) -> None:
-        """Read what is left at the end of the body, and end the answer."""
-
-    def _end(self, reason: str | None) -> None:
-        """End the answer by the server's finish reason, which may be that of a failure."""
-        if known_reason(reason) == "error":
-            self._builder.fail_without_retry(generation_failed(self._endpoint, reason))
-        else:
-            self._builder.finish(reason)
-
-    def _limited(self, read: Callable[[], None]) -> list[ProviderEvent]:
-        if not self._builder.ended:
-            try:
-                read()
-            except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
-        return self._builder.take_events()
 
 
 def tags_for(wish: ShouldThink | None) -> ThinkTags:

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -33,6 +33,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import no_first_byte, stalled
 from ollm_tui.providers.response_reader import ResponseReader
@@ -50,32 +51,6 @@ MAX_REQUESTS = 8
 Preparation: TypeAlias = Callable[[], Awaitable[None]]
 
 
-class StreamDecoder(Protocol):
-    """Turns the bytes of one answer into events, with exactly one end."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the closing event was returned."""
-        ...
-
-    @property
-    def activity(self) -> int:
-        """A counter that grows with every sign that the server is at work."""
-        ...
-
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Return the events that this chunk completes."""
-        ...
-
-    def finish(self) -> list[ProviderEvent]:
-        """Handle the end of the body; return the remaining events."""
-        ...
-
-    def fail(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPlan:
     """What to send, how to read the answer, and how to adapt to a refusal."""
@@ -83,7 +58,7 @@ class RequestPlan:
     path: str
     body: Callable[[], JsonObject]
     """Makes the request's body; raises `AIError` for what cannot be sent."""
-    decoder: Callable[[], StreamDecoder]
+    decoder: Callable[[], AnswerDecoder]
     adapt: Callable[[JsonObject, AIError], JsonObject | None]
     """Returns the body in the form that the error asks for, or None if there is none."""
     wait_until_ready: Callable[[AIError], Awaitable[bool]] | None = None

@@ -13,11 +13,11 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus, stream_id
 from tests.support.cuts import cut_at, cuts, one_by_one
 
@@ -35,14 +35,14 @@ EITHER_IS_RIGHT = {
 }
 
 
-def decoder_for(stream: RecordedStream) -> StreamDecoder:
+def decoder_for(stream: RecordedStream) -> AnswerDecoder:
     match stream.api:
         case "ollama":
-            return OllamaStream(ENDPOINT)
+            return OllamaDecoder(ENDPOINT)
         case "anthropic":
-            return AnthropicStream(ENDPOINT, "p://m")
+            return AnthropicDecoder(ENDPOINT, "p://m")
         case _:
-            return OpenAIStream(ENDPOINT)
+            return OpenAIDecoder(ENDPOINT)
 
 
 def decode(stream: RecordedStream, chunks: list[bytes]) -> list[ProviderEvent]:

@@ -20,7 +20,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.ollama.from_wire import OllamaStream
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.providers.test_ollama_operations import ollama
@@ -44,7 +44,7 @@ async def asked(provider: OllamaProvider) -> list[ProviderEvent]:
 
 
 def decoded(one: Exchange, chunks: list[bytes]) -> list[ProviderEvent]:
-    decoder = OllamaStream(ENDPOINT)
+    decoder = OllamaDecoder(ENDPOINT)
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 

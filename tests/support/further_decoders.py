@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.kobold import KoboldStream
-from ollm_tui.providers.stream import StreamDecoder
 from tests.support.damage import ENDPOINT
 from tests.support.recordings import recording
 
@@ -18,7 +18,7 @@ ENDED = GenerationOptions(stop=("END",), max_tokens=1000)
 """Options with which `length` is what a stop sequence looks like."""
 
 
-class KoboldDecoder(OpenAIStream):
+class KoboldDecoder(OpenAIDecoder):
     """The events of chat completions, each as `KoboldStream` passes it on."""
 
     def __init__(self) -> None:
@@ -54,8 +54,8 @@ class KoboldDecoder(OpenAIStream):
         raise AssertionError("nothing here waits")
 
 
-FURTHER: Mapping[str, tuple[str, Callable[[], StreamDecoder]]] = {
-    SCHEMA: ("anthropic", lambda: SchemaAnswerStream(ENDPOINT, "scripted://m")),
+FURTHER: Mapping[str, tuple[str, Callable[[], AnswerDecoder]]] = {
+    SCHEMA: ("anthropic", lambda: SchemaAnswerDecoder(ENDPOINT, "scripted://m")),
     KOBOLD: ("openai-compatible", KoboldDecoder),
 }
 """Each with the wire format that it reads."""

@@ -13,10 +13,10 @@ from ollm_tui.decode.think_tags import ThinkTags
 from ollm_tui.decode.tool_deltas import ToolCallDelta
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Usage
+from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
 from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.sse_answer import SSEAnswer
 
 _INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _OUTPUT = "output_tokens"
@@ -40,7 +40,7 @@ _STATUSES: Mapping[str, int] = MappingProxyType(
 """The status that a response with this error would have had."""
 
 
-class AnthropicStream(SSEAnswer):
+class AnthropicDecoder(SSEAnswerDecoder):
     """Turns the bytes of one `/messages` answer into events, with exactly one end.
 
     `signer` is the model whose signatures the answer's thinking has.

@@ -13,13 +13,13 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_builder import tags_for
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
-from ollm_tui.providers.stream import StreamDecoder
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 LLAMACPP = "llamacpp"
@@ -45,11 +45,11 @@ class LlamaCppMessagesProvider(AnthropicProvider):
     async def _wait_until_ready(self, error: AIError) -> bool:
         return await wait_until_loaded(error, self._transport)
 
-    def _decoder(self, request: Request) -> StreamDecoder:
+    def _decoder(self, request: Request) -> AnswerDecoder:
         if not isinstance(request.options.response_format, dict):
             return super()._decoder(request)
         endpoint, tags = self._transport.endpoint, tags_for(request.should_think)
-        return SchemaAnswerStream(endpoint, self._signer(request), tags)
+        return SchemaAnswerDecoder(endpoint, self._signer(request), tags)
 
 
 def as_llamacpp(body: JsonObject) -> JsonObject:
@@ -100,7 +100,7 @@ def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
     return body | {"tools": [tool], "tool_choice": {"type": "any"}}
 
 
-class SchemaAnswerStream(AnthropicStream):
+class SchemaAnswerDecoder(AnthropicDecoder):
     """Turns an answer by a schema into events: the arguments of a tool call become its text.
 
     Text beside the call is not part of the answer, unless there is no call.

@@ -11,7 +11,8 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_builder import tags_for
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import (
     ModelLimits,
     read_limits,
@@ -23,7 +24,7 @@ from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
+from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import COUNT_S
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
@@ -109,9 +110,9 @@ class AnthropicProvider(HttpProvider):
         longest = self._limits.of(request.model).max_tokens or self._max_default_tokens
         return chat_body(request, self._signer(request), longest, on_left_out)
 
-    def _decoder(self, request: Request) -> StreamDecoder:
+    def _decoder(self, request: Request) -> AnswerDecoder:
         tags = tags_for(request.should_think)
-        return AnthropicStream(self._transport.endpoint, self._signer(request), tags)
+        return AnthropicDecoder(self._transport.endpoint, self._signer(request), tags)
 
     async def _wait_until_ready(self, _error: AIError) -> bool:
         """Wait if the error means that the server is starting; return whether it is ready now."""

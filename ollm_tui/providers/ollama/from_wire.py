@@ -12,7 +12,7 @@ from ollm_tui.decode.tool_deltas import read_tool_call_deltas
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.providers.answer_builder import AnswerDecoder
+from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint
@@ -22,7 +22,7 @@ _REPEATS = 30
 """After so many equal pieces in a row Ollama ends an answer without its closing line."""
 
 
-class OllamaStream(AnswerDecoder):
+class OllamaDecoder(AnswerDecoder):
     """Turns the bytes of one `/api/chat` answer into events, with exactly one end."""
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:

@@ -18,7 +18,7 @@ from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider
-from ollm_tui.providers.ollama.from_wire import OllamaStream
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
@@ -51,7 +51,9 @@ class OllamaProvider(HttpProvider):
         plan = RequestPlan(
             path="/api/chat",
             body=lambda: chat_body(request, plan.left_out.append),
-            decoder=partial(OllamaStream, self._transport.endpoint, tags_for(request.should_think)),
+            decoder=partial(
+                OllamaDecoder, self._transport.endpoint, tags_for(request.should_think)
+            ),
             adapt=lambda body, error: adapt(body, error, plan.left_out.append),
         )
         return answer_stream(self._transport, plan, request.signal)

@@ -7,9 +7,9 @@ from ollm_tui.decode.tool_deltas import ToolCallDelta, read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
+from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
 from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_errors import stream_error
-from ollm_tui.providers.sse_answer import SSEAnswer
 
 _PROMPT = (
     "prompt_tokens", "input_tokens", "promptTokens", "inputTokens", "promptTokenCount",
@@ -33,7 +33,7 @@ _DELTA_KEYS = frozenset(
 )
 
 
-class OpenAIStream(SSEAnswer):
+class OpenAIDecoder(SSEAnswerDecoder):
     """Turns the bytes of one `/chat/completions` answer into events, with exactly one end."""
 
     _is_counted = False

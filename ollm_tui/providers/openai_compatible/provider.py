@@ -18,7 +18,7 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
@@ -66,7 +66,9 @@ class OpenAICompatibleProvider(HttpProvider):
         plan = RequestPlan(
             path="/chat/completions",
             body=lambda: self._body(request, plan.left_out.append),
-            decoder=partial(OpenAIStream, self._transport.endpoint, tags_for(request.should_think)),
+            decoder=partial(
+                OpenAIDecoder, self._transport.endpoint, tags_for(request.should_think)
+            ),
             adapt=lambda body, error: self._refusals.adapt(body, error, plan.left_out.append),
             prepare=self._make_preparation(request),
             wait_until_ready=self._wait_until_ready,

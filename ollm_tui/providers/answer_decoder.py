@@ -1,6 +1,6 @@
-"""The shell of every answer over server-sent events; a subclass reads the objects in it.
+"""The shells of decoders: of every answer, and of those over server-sent events.
 
-States and transitions:
+States and transitions of `SSEAnswerDecoder`:
 
 * ``unknown``: only white space and byte order marks have arrived. The first other byte decides:
   `{`, `[` and `<` lead to ``whole``, anything else to ``events``.
@@ -9,7 +9,8 @@ States and transitions:
 * ``whole``: the server ignored `stream`. The body is parsed as JSON at its end.
 """
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from enum import Enum, auto
 
 from ollm_tui.decode.json_fields import string
@@ -17,11 +18,13 @@ from ollm_tui.decode.json_guard import BadJson, parse_json, parse_json_objects
 from ollm_tui.decode.limits import LimitPassed
 from ollm_tui.decode.sse import ServerSentEvent, SSEDecoder
 from ollm_tui.decode.think_tags import ThinkTags
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.providers.answer_builder import AnswerDecoder, known_reason
+from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import is_markup
-from ollm_tui.providers.http_errors import text_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, web_page
+from ollm_tui.providers.http_errors import generation_failed, text_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, web_page
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
@@ -34,7 +37,67 @@ class _State(Enum):
     WHOLE = auto()
 
 
-class SSEAnswer(AnswerDecoder):
+class AnswerDecoder(ABC):
+    """Turns the bytes of one answer into events, with exactly one end.
+
+    A subclass reads the bytes of its format into `_builder`. What it raises as `LimitPassed` ends
+    the answer.
+    """
+
+    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
+        self._endpoint = endpoint
+        self._builder = AnswerBuilder(tags)
+        self._unreadable: str | None = None
+        """The first piece that could not be parsed, if any."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether the closing event was returned."""
+        return self._builder.ended
+
+    @property
+    @abstractmethod
+    def activity(self) -> int:
+        """A counter that grows with every sign that the server is at work."""
+
+    def feed(self, chunk: bytes) -> list[ProviderEvent]:
+        """Return the events that this chunk completes."""
+        return self._limited(lambda: self._feed(chunk))
+
+    def finish(self) -> list[ProviderEvent]:
+        """Handle the end of the body: it is an error if the answer has not ended."""
+        return self._limited(self._finish)
+
+    def fail(self, error: AIError) -> list[ProviderEvent]:
+        """End the answer with a failure from outside the stream."""
+        self._builder.fail(error)
+        return self._builder.take_events()
+
+    @abstractmethod
+    def _feed(self, chunk: bytes) -> None:
+        """Read a chunk."""
+
+    @abstractmethod
+    def _finish(self) -> None:
+        """Read what is left at the end of the body, and end the answer."""
+
+    def _end(self, reason: str | None) -> None:
+        """End the answer by the server's finish reason, which may be that of a failure."""
+        if known_reason(reason) == "error":
+            self._builder.fail_without_retry(generation_failed(self._endpoint, reason))
+        else:
+            self._builder.finish(reason)
+
+    def _limited(self, read: Callable[[], None]) -> list[ProviderEvent]:
+        if not self._builder.ended:
+            try:
+                read()
+            except LimitPassed as error:
+                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
+        return self._builder.take_events()
+
+
+class SSEAnswerDecoder(AnswerDecoder):
     """Turns the bytes of one answer into events, with exactly one end."""
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
