@@ -15,9 +15,9 @@ from ollm_tui.decode.sse import SSEDecoder
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 MAX_MESSAGE_CHARS = 2000
-DEEPEST = 8
+MAX_DEPTH = 8
 """How many nested objects, lists and texts are searched for the message."""
-MOST_FIELDS = 50
+MAX_FIELDS = 50
 """How many errors of a validator are read."""
 _MESSAGES = (
     "error", "message", "detail", "errors", "error_message", "error_msg", "errorMessage",
@@ -165,7 +165,7 @@ def _refused_field(outer: JsonObject) -> JsonObject:
     for holder in (as_object(message), outer):
         named = [
             (".".join(str(step) for step in loc), string(item, "type"))
-            for item in objects(holder.get("detail"))[:MOST_FIELDS]
+            for item in objects(holder.get("detail"))[:MAX_FIELDS]
             if isinstance(loc := item.get("loc"), list)
         ]
         if named:
@@ -207,7 +207,7 @@ def _first_text(*values: JsonValue) -> str | None:
     return next((text for value in values if (text := _message(value))), None)
 
 
-def _message(value: JsonValue, room: int = DEEPEST) -> str | None:
+def _message(value: JsonValue, room: int = MAX_DEPTH) -> str | None:
     match value:
         case str():
             return _unwrapped(value, room)

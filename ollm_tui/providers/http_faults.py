@@ -15,6 +15,10 @@ from ollm_tui.decode.redact import redactor
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.connections import EarlyReply
 
+_OUT_OF_DATE = frozenset({9, 10})
+_ANOTHER_SERVER = frozenset({62, 64})
+"""OpenSSL's error numbers for certificates out of date, and for another host name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
@@ -275,11 +279,6 @@ def _connect_fault(error: Exception, endpoint: Endpoint) -> AIError:
         fault="refused",
         retryable=True,
     )
-
-
-_OUT_OF_DATE = frozenset({9, 10})
-_ANOTHER_SERVER = frozenset({62, 64})
-"""OpenSSL's error numbers for certificates out of date, and for another host name."""
 
 
 def _tls_fault(error: ssl.SSLError, endpoint: Endpoint) -> AIError:

@@ -46,9 +46,10 @@ LAST_LOOK_S = 0.1
 """How long to look for bytes that arrived while the program was held up, before it is a timeout."""
 MAX_REQUESTS = 8
 """The first one, and the repetitions without a refused field."""
-
-
 Preparation: TypeAlias = Callable[[], Awaitable[None]]
+_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
+MIN_PIECES = 4
+MIN_DURATION_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,15 +295,10 @@ class Pace:
         if usage is None or not tokens or self.first_at is None or not self._chars:
             return None
         seconds = self._last_at - self.first_at
-        if self._pieces < FEWEST_PIECES or seconds < SHORTEST_S:
+        if self._pieces < MIN_PIECES or seconds < MIN_DURATION_S:
             return None
         shown = tokens if self._has_thinking else tokens - _reasoning_tokens(usage)
         return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
-
-
-_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
-FEWEST_PIECES = 4
-SHORTEST_S = 0.2
 
 
 def _length(event: TextDelta | ThinkingDelta | ToolCallEvent) -> int:

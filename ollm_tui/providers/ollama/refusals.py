@@ -19,7 +19,7 @@ _NAME_FORM = (
     "A name looks like NAME, USER/NAME or HOST/USER/NAME; a tag may follow after ':'. Start each"
     " part with a letter or a digit, then use letters, digits, '-', '_' and, except in USER, '.'."
 )
-_MOST_IN_PART = 80
+_MAX_PART_CHARS = 80
 """Characters of a user, a name or a tag; a host may have more."""
 
 
@@ -59,7 +59,7 @@ def explain_bad_name(error: AIError, model: str) -> bool:
     if _is_too_long(name):
         error.message = f"The model name '{name}' is too long."
         error.hint = (
-            f"Use at most {_MOST_IN_PART} characters each for the name, for its tag and for the"
+            f"Use at most {_MAX_PART_CHARS} characters each for the name, for its tag and for the"
             " user before '/'."
         )
     return True
@@ -68,7 +68,7 @@ def explain_bad_name(error: AIError, model: str) -> bool:
 def _is_too_long(name: str) -> bool:
     head, _, last = name.rpartition("/")
     user = head.rpartition("/")[2]
-    return any(len(part.encode()) > _MOST_IN_PART for part in (user, *last.split(":", 1)))
+    return any(len(part.encode()) > _MAX_PART_CHARS for part in (user, *last.split(":", 1)))
 
 
 def _with_other_thinking(

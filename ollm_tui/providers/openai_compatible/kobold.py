@@ -54,7 +54,7 @@ class KoboldProvider(OpenAICompatibleProvider):
                         group.start_soon(self._abort, str(keyed["genkey"]))
 
     async def count_text_tokens(self, _model: str, text: str) -> int:
-        """Count at `/api/extra/tokencount`.
+        """Count a text's tokens at `/api/extra/tokencount`.
 
         Raises:
             AIError: any failure.

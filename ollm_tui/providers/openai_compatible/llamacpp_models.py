@@ -78,11 +78,7 @@ def read_router(reply: JsonValue, props: Mapping[str, JsonValue]) -> list[ModelI
         model = replace(
             info,
             loaded=None if status is None else status == "loaded",
-            details={
-                **info.details,
-                **({} if status is None else {"status": status}),
-                **({"why_kept": kept[info.name]} if info.name in kept else {}),
-            },
+            details=present({**info.details, "status": status, "why_kept": kept.get(info.name)}),
         )
         models.append(_with_props(model, props[info.name]) if info.name in props else model)
     return models

@@ -9,7 +9,15 @@ from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import quote
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
+from ollm_tui.decode.json_fields import (
+    as_object,
+    integer,
+    objects,
+    positive,
+    present,
+    string,
+    strings,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
@@ -20,6 +28,7 @@ from ollm_tui.providers.openai_compatible.operations import (
     no_such_model,
     not_pulled,
     poll,
+    shown_status,
     too_old,
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
@@ -27,7 +36,6 @@ from ollm_tui.providers.spec import ProviderSpec
 
 _FIRST_WITH_MODELS = "0.4.0"
 _UNREACHABLE = (ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE)
-LONGEST_STATUS = 200
 _DONE = frozenset({"completed", "already_downloaded"})
 _OURS = MappingProxyType({"context_length": "num_ctx"})
 
@@ -81,9 +89,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure, including that of the download.
         """
-        job = as_object(
-            await self._native_json("POST", "download", {"model": name}, "download models")
-        )
+        job = await self._native_json("POST", "download", {"model": name}, "download models")
         endpoint = self._transport.endpoint
         shown = None
         async for state in self._job_states(job):
@@ -148,8 +154,7 @@ class LMStudioProvider(OpenAICompatibleProvider):
 
 def _progress(job: JsonObject, endpoint: Endpoint) -> PullProgress:
     """Return a job's progress; one that is paused has a status in place of its bytes."""
-    words = endpoint.redacted(string(job, "status") or "downloading")
-    status = words.replace("_", " ")[:LONGEST_STATUS]
+    status = shown_status(endpoint, string(job, "status") or "downloading").replace("_", " ")
     total = integer(job, "total_size_bytes")
     if total is None or string(job, "status") not in (None, "downloading", "completed"):
         return PullProgress(status=status)
@@ -192,8 +197,7 @@ def _current_model(entry: JsonObject) -> ModelInfo:
     quantization = string(as_object(entry.get("quantization")), "name")
     details = _details(entry, architecture="family", params_string="parameter_size")
     config = as_object(used.get("config"))
-    if config:
-        details["load_config"] = {_OURS.get(key, key): value for key, value in config.items()}
+    load_config = {_OURS.get(key, key): value for key, value in config.items()}
     return ModelInfo(
         name=name,
         label=string(entry, "display_name"),
@@ -202,7 +206,9 @@ def _current_model(entry: JsonObject) -> ModelInfo:
         capability=_capability(as_object(entry.get("capabilities"))),
         context=positive(config, "context_length"),
         loaded=bool(instances),
-        details=details | ({"quantization": quantization} if quantization else {}),
+        details=present(
+            {**details, "load_config": load_config or None, "quantization": quantization}
+        ),
     )
 
 
@@ -232,5 +238,4 @@ def _v0_model(entry: JsonObject) -> ModelInfo:
 def _details(entry: JsonObject, **names: str) -> JsonObject:
     names |= {"publisher": "publisher", "format": "format", "compatibility_type": "format"}
     details = {ours: text for theirs, ours in names.items() if (text := string(entry, theirs))}
-    longest = positive(entry, "max_context_length")
-    return {**details, **({} if longest is None else {"context_trained": longest})}
+    return present({**details, "context_trained": positive(entry, "max_context_length")})

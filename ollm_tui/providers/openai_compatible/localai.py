@@ -18,11 +18,11 @@ from ollm_tui.providers.openai_compatible.operations import (
     not_pulled,
     poll,
     poll_ticks,
+    shown_status,
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.transport import COUNT_S
 
-LONGEST_STATUS = 200
 _CHATS = frozenset({"chat", "completion", "edit"})
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
 _POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
@@ -32,7 +32,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
     """A LocalAI server; a request to a model that is not loaded loads it."""
 
     async def count_text_tokens(self, model: str, text: str) -> int:
-        """Count at `/tokenize`.
+        """Count a text's tokens at `/tokenize`.
 
         Raises:
             AIError: any failure.
@@ -75,8 +75,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
         path = f"/models/jobs/{quote(job, safe='')}"
         async for reply in poll(lambda: self._root_json("GET", path)):
             progress = read_job(reply, job)
-            status = endpoint.redacted(progress.status)[:LONGEST_STATUS]
-            progress = replace(progress, status=status)
+            progress = replace(progress, status=shown_status(endpoint, progress.status))
             if progress != shown:
                 yield progress
                 shown = progress

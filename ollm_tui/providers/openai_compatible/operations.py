@@ -1,4 +1,4 @@
-"""What the backends share: polling, counting tokens, and errors of operations on models."""
+"""What the backends' operations on models share: polling of jobs, and errors."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from difflib import get_close_matches
@@ -12,23 +12,22 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.refusals import TRANSIENT
 
 FIRST_WAIT_S = 0.05
-LONGEST_WAIT_S = 1.0
+MAX_WAIT_S = 1.0
 MAX_FAILURES = 5
 """How many requests in a row may fail: with the waits, a few seconds."""
 _UNREACHABLE = frozenset({ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE})
-
+MAX_STATUS_CHARS = 200
+MAX_REASON_CHARS = 500
 T = TypeVar("T")
-LONGEST_REASON = 500
-"""Characters of a server's reason for a failure."""
 
 
 async def poll_ticks() -> AsyncIterator[None]:
-    """Yield at once, and again after ever longer waits, up to `LONGEST_WAIT_S`."""
+    """Yield at once, and again after ever longer waits, up to `MAX_WAIT_S`."""
     wait = FIRST_WAIT_S
     while True:
         yield
         await anyio.sleep(wait)
-        wait = min(2 * wait, LONGEST_WAIT_S)
+        wait = min(2 * wait, MAX_WAIT_S)
 
 
 async def poll(ask: Callable[[], Awaitable[T]]) -> AsyncIterator[T]:
@@ -48,6 +47,11 @@ async def poll(ask: Callable[[], Awaitable[T]]) -> AsyncIterator[T]:
         else:
             failures = 0
             yield reply
+
+
+def shown_status(endpoint: Endpoint, status: str) -> str:
+    """Return a job's status as it may be shown."""
+    return endpoint.redacted(status)[:MAX_STATUS_CHARS]
 
 
 def _is_transient(error: AIError) -> bool:
@@ -128,4 +132,4 @@ def _because(endpoint: Endpoint, reason: str | None) -> str:
     if not reason:
         return ""
     shown = endpoint.redacted(reason).strip().rstrip(".")
-    return f": {shown[:LONGEST_REASON]}{' …' if len(shown) > LONGEST_REASON else ''}"
+    return f": {shown[:MAX_REASON_CHARS]}{' …' if len(shown) > MAX_REASON_CHARS else ''}"
