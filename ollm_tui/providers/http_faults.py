@@ -18,6 +18,7 @@ from ollm_tui.providers.connections import EarlyReply
 _OUT_OF_DATE = frozenset({9, 10})
 _ANOTHER_SERVER = frozenset({62, 64})
 """OpenSSL's error numbers for certificates out of date, and for another host name."""
+MODEL_HINT = "Choose another model: this server does not have it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Endpoint:
     address: str
     start_hint: str
     """What to do when no server listens there."""
-    model_hint: str = "Choose another model: this server does not have it."
+    model_hint: str = MODEL_HINT
     """What to do when the server does not have the model."""
     proxy: str = ""
     """Host and port of the proxy on the way; empty for none."""

@@ -12,7 +12,7 @@ from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.gather import gather
-from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.http_faults import MODEL_HINT, Endpoint
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
@@ -37,13 +37,15 @@ _TEMPLATE = "chat_template_kwargs"
 class HttpProvider(ABC):
     """One server; a subclass speaks its protocol.
 
-    `endpoint` is how error messages name it; its provider and label are those of `spec`.
+    The hints are what to do if no server listens at `url`, and if it does not have a model.
     """
 
-    def __init__(self, spec: ProviderSpec, url: str, endpoint: Endpoint) -> None:
+    def __init__(
+        self, spec: ProviderSpec, url: str, start_hint: str, model_hint: str = MODEL_HINT
+    ) -> None:
         self.name = spec.name
         self.label = spec.label or spec.name
-        endpoint = replace(endpoint, provider=self.name, label=self.label)
+        endpoint = Endpoint(self.name, self.label, "", start_hint, model_hint)
         self._transport = Transport(spec, url, endpoint, self._auth_headers(spec))
 
     @abstractmethod

@@ -21,7 +21,6 @@ from ollm_tui.providers.anthropic.models import (
 )
 from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body
 from ollm_tui.providers.base_url import openai_url
-from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
@@ -52,8 +51,7 @@ class AnthropicProvider(HttpProvider):
     streaming_format: StreamingFormat = "sse"
 
     def __init__(self, spec: ProviderSpec) -> None:
-        url = openai_url(spec.base_url or SERVICES["anthropic"])
-        super().__init__(spec, url, Endpoint("", "", "", _START_HINT))
+        super().__init__(spec, openai_url(spec.base_url or SERVICES["anthropic"]), _START_HINT)
         # The service refuses more than a model can generate; other servers have small windows.
         is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
         self._max_default_tokens = MAX_DEFAULT_TOKENS if is_service else None

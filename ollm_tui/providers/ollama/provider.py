@@ -16,7 +16,6 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
-from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
@@ -42,8 +41,7 @@ class OllamaProvider(HttpProvider):
     loads_with_window = True
 
     def __init__(self, spec: ProviderSpec) -> None:
-        endpoint = Endpoint("", "", "", _START_HINT, _MODEL_HINT)
-        super().__init__(spec, ollama_url(spec.base_url), endpoint)
+        super().__init__(spec, ollama_url(spec.base_url), _START_HINT, _MODEL_HINT)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:

@@ -14,7 +14,6 @@ from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import join, openai_url, server_root
-from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
@@ -50,7 +49,7 @@ class OpenAICompatibleProvider(HttpProvider):
                 hint=f"Set base_url of provider {spec.name}, or give --host.",
                 provider=spec.name,
             )
-        super().__init__(spec, openai_url(spec.base_url), Endpoint("", "", "", _START_HINT))
+        super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
         self._refusals = Refusals()
         self._last_error: AIError | None = None
