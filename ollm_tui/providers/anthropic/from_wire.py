@@ -153,13 +153,9 @@ class AnthropicDecoder(SSEAnswerDecoder):
 
     def _complete(self) -> None:
         self._close_block()
-        whole = [
-            ToolCallDelta(index=index, arguments=arguments)
-            for index, arguments in self._tool_inputs.items()
-            if arguments
-        ]
-        for delta in whole:
-            self._builder.add_tool_calls([delta])
+        for index, arguments in self._tool_inputs.items():
+            if arguments:
+                self._builder.add_tool_calls([ToolCallDelta(index=index, arguments=arguments)])
         super()._complete()
 
     def _add_usage(self, usage: JsonObject) -> None:

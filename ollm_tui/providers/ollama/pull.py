@@ -146,7 +146,13 @@ class _Download:
         return max(0.0, self._alive_at + self._limit() - time.monotonic())
 
     def _stalled(self) -> AIError:
-        return _stalled(self._transport.endpoint, self._limit())
+        endpoint = self._transport.endpoint
+        return endpoint.error(
+            ErrorCode.TIMEOUT,
+            f"The download stalled: {endpoint.label} sent nothing for {self._limit():g} s.",
+            AGAIN,
+            fault="idle",
+        )
 
     async def _send(self, group: TaskGroup, name: str) -> ResponseReader:
         try:
@@ -180,15 +186,6 @@ class _Download:
         return progress
 
 
-def _stalled(endpoint: Endpoint, seconds: float) -> AIError:
-    return endpoint.error(
-        ErrorCode.TIMEOUT,
-        f"The download stalled: {endpoint.label} sent nothing for {seconds:g} s.",
-        AGAIN,
-        fault="idle",
-    )
-
-
 class PullLines:
     """Turns the bytes of one `/api/pull` response into progress, until `success` or a failure."""
 
@@ -209,23 +206,22 @@ class PullLines:
 
     def feed(self, chunk: bytes) -> list[PullProgress]:
         """Return the progress that this chunk completes."""
-        try:
-            return self._read(self._lines.feed(chunk))
-        except LimitPassed as error:
-            self.failure = limit_exceeded(self._endpoint, str(error))
-            return []
+        return self._limited(lambda: self._read(self._lines.feed(chunk)))
 
     def finish(self) -> list[PullProgress]:
         """Handle the end of the body: without `success` it is a failure."""
-        try:
-            progress = self._read(self._lines.finish())
-        except LimitPassed as error:
-            self.failure = limit_exceeded(self._endpoint, str(error))
-            return []
+        progress = self._limited(lambda: self._read(self._lines.finish()))
         if not self.ended:
             ended = unfinished(self._endpoint, self._unreadable, is_empty=not self.activity)
             self.failure = as_download_error(ended, self._endpoint)
         return progress
+
+    def _limited(self, read: Callable[[], list[PullProgress]]) -> list[PullProgress]:
+        try:
+            return read()
+        except LimitPassed as error:
+            self.failure = limit_exceeded(self._endpoint, str(error))
+            return []
 
     def _read(self, items: list[NDJSONItem]) -> list[PullProgress]:
         progress: list[PullProgress] = []

@@ -13,6 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 
@@ -138,12 +139,11 @@ class VllmOptions(_Options):
         missing = [name for name in _GONE if name in body]
         if structured:
             missing += [name for name in _GONE_WITH_GUIDED if name in body]
-            named = {new: body.pop(old, None) for old, new in _GUIDED.items()}
-            named = {new: value for new, value in named.items() if value is not None}
+            named = present({new: body.pop(old, None) for old, new in _GUIDED.items()})
             if named:
-                body[STRUCTURED] = named | _as_object(body.get(STRUCTURED))
+                body[STRUCTURED] = named | as_object(body.get(STRUCTURED))
         elif STRUCTURED in body:
-            missing += _spread(_as_object(body.pop(STRUCTURED)), body)
+            missing += _spread(dict(as_object(body.pop(STRUCTURED))), body)
         return {key: value for key, value in body.items() if key not in missing}, tuple(missing)
 
 
@@ -155,10 +155,6 @@ def _spread(inner: JsonObject, body: JsonObject) -> list[str]:
     if inner.pop("json_object", None):
         body.setdefault("response_format", {"type": "json_object"})
     return [f"{STRUCTURED}.{name}" for name, value in inner.items() if value]
-
-
-def _as_object(value: JsonValue) -> JsonObject:
-    return dict(value) if isinstance(value, dict) else {}
 
 
 def _wrong(loc: tuple[int | str, ...]) -> AIError:
