@@ -63,7 +63,7 @@ class Capabilities:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Declared:
     """What a person set of a model; None is nothing."""
 
     vision: bool | None = None
@@ -85,24 +85,24 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
     )
 
 
-def with_said(info: ModelInfo, said: Said) -> ModelInfo:
+def with_declared(info: ModelInfo, declared: Declared) -> ModelInfo:
     """Give a model's description as a person corrects it; `chosen` tells what was corrected."""
     wishes: dict[Ability, bool | None] = {
-        "vision": said.vision,
-        "tools": said.tools,
-        "thinking": said.thinking,
+        "vision": declared.vision,
+        "tools": declared.tools,
+        "thinking": declared.thinking,
     }
     set_now = {name: wish for name, wish in wishes.items() if wish is not None}
-    if not set_now and said.context is None:
+    if not set_now and declared.context is None:
         return info
     capability, told = info.capability, abilities_told(info)
     for name, wish in set_now.items():
         capability = _changed(capability or _PLAIN, name, has=wish)
-    chosen = {*set_now, *(("context",) if said.context else ())}
+    chosen = {*set_now, *(("context",) if declared.context else ())}
     return replace(
         info,
         capability=capability,
-        context=said.context or info.context,
+        context=declared.context or info.context,
         told=told,
         chosen=info.chosen | chosen,
     )

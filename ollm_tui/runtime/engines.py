@@ -23,7 +23,7 @@ from ollm_tui.config.presets import (
     PRESET_PRIORITY,
 )
 from ollm_tui.config.schema import Backend, ModelSettings, ProviderSettings
-from ollm_tui.models.capabilities import Said, with_said
+from ollm_tui.models.capabilities import Declared, with_declared
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
@@ -216,9 +216,9 @@ class EngineScout:
         said = self._models.get(str(ref)) or self._models.get(ref.model)
         if said is None:
             return info
-        return with_said(
+        return with_declared(
             info,
-            Said(
+            Declared(
                 vision=said.vision,
                 tools=said.tools,
                 thinking=said.thinking,

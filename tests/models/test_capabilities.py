@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.models.capabilities import ABILITIES, Ability, Fact, Said, capabilities_of, with_said
+from ollm_tui.models.capabilities import (
+    ABILITIES,
+    Ability,
+    Declared,
+    Fact,
+    capabilities_of,
+    with_declared,
+)
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 TEXT = frozenset({"text"})
@@ -24,7 +31,7 @@ INFOS = st.builds(
     told=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
 )
 SAID = st.builds(
-    Said,
+    Declared,
     vision=st.none() | st.booleans(),
     tools=st.none() | st.booleans(),
     thinking=st.none() | st.booleans(),
@@ -70,18 +77,20 @@ def test_a_name_is_a_hint_and_never_a_denial(name: str, able: set[str]) -> None:
     assert not [fact for fact in facts.values() if fact.value is False]
 
 
-@given(info=INFOS, said=SAID)
-def test_what_a_person_set_counts_and_changes_nothing_else(info: ModelInfo, said: Said) -> None:
-    before, after = capabilities_of(info), capabilities_of(with_said(info, said))
+@given(info=INFOS, declared=SAID)
+def test_what_a_person_set_counts_and_changes_nothing_else(
+    info: ModelInfo, declared: Declared
+) -> None:
+    before, after = capabilities_of(info), capabilities_of(with_declared(info, declared))
     names: tuple[Ability, ...] = ("vision", "tools", "thinking")
     for name in names:
-        wish = getattr(said, name)
+        wish = getattr(declared, name)
         expected = before.ability(name) if wish is None else Fact(wish, "set")
         assert after.ability(name) == expected
     assert after.embedding == before.embedding
-    assert after.context == (Fact(said.context, "set") if said.context else before.context)
+    assert after.context == (Fact(declared.context, "set") if declared.context else before.context)
 
 
 @given(info=INFOS)
 def test_nothing_said_leaves_a_model_as_it_is(info: ModelInfo) -> None:
-    assert with_said(info, Said()) is info
+    assert with_declared(info, Declared()) is info

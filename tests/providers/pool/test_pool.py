@@ -8,7 +8,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from ollm_tui.models.capabilities import ABILITIES, Fact, Said, capabilities_of, with_said
+from ollm_tui.models.capabilities import ABILITIES, Declared, Fact, capabilities_of, with_declared
 from ollm_tui.protocol import ports
 from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -268,7 +268,7 @@ def test_an_ability_is_known_where_all_members_with_the_model_tell_it(turned: bo
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_only_one_member_was_set_to_is_not_set_for_all(turned: bool) -> None:
     telling = ModelInfo(name="m", capability=SEES, context=4096)
-    corrected = with_said(telling, Said(vision=False, context=2048))
+    corrected = with_declared(telling, Declared(vision=False, context=2048))
     listings = [[telling], [corrected]]
     (info,) = merged(reversed(listings) if turned else listings)
     assert info.chosen == frozenset()
