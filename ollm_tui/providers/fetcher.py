@@ -1,8 +1,8 @@
-"""Files and replies over HTTP: each answer is read by a child task, redirects are followed by hand.
+"""Files and replies over HTTP: a child task reads each response, redirects are followed here.
 
-A client is made for each way to a server (which proxy, which certificates), not for each server,
-so that what redirects name costs nothing. The token goes to the origin that was asked first, and
-to no other; a query, which may be a key, is sent past everything that logs addresses.
+A client is made for each combination of proxy and certificates, not for each server, so that
+redirects cost nothing. The token goes to the origin of the request and to no other; a query, which
+may be a key, bypasses everything that logs URLs.
 """
 
 import base64
@@ -32,14 +32,12 @@ from ollm_tui.providers.redirects import (
     too_many_redirects,
     userinfo,
 )
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.response_reader import ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
-LAST_LOOK_S = 0.1
-"""A clock that ran out while the program was held up is believed when nothing has come."""
 CLOSE_S = 2.0
 
 
@@ -49,13 +47,13 @@ class FetchClocks:
 
     connect_s: float = 5
     first_byte_s: float = 60
-    """Until the head of an answer has come, at each place on the way."""
+    """Until the head of a response, at each redirect anew."""
     idle_s: float = 60
-    """Between two pieces of the body."""
+    """Between two chunks of the body."""
 
 
 class HttpFetcher:
-    """Ask any server for files; implements `protocol.fetch.Fetcher`."""
+    """Fetches files from any server; implements `protocol.fetch.Fetcher`."""
 
     def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
         self._clocks = clocks
@@ -64,7 +62,7 @@ class HttpFetcher:
 
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
-        """Ask, and follow redirects; a redirect is an answer only where none is to be followed."""
+        """Send a request and follow redirects; one is returned only if none should be followed."""
         with single_error():
             async with anyio.create_task_group() as group:
                 answer = await self._follow(group, request)
@@ -80,7 +78,7 @@ class HttpFetcher:
             for client in clients.values():
                 await client.aclose()
 
-    async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Answer":
+    async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Response":
         hop = first_hop(request.url)
         wanted = min(request.redirects, MOST_REDIRECTS)
         first: Mapping[str, str] | None = None
@@ -96,7 +94,7 @@ class HttpFetcher:
             first = head.headers if first is None else first
             location = head.headers.get("location")
             if not wanted or not is_redirect(head.status, location):
-                return _Answer(reader, head, first, hop, endpoint, self._clocks)
+                return _Response(reader, head, first, hop, endpoint, self._clocks)
             reader.dispose()
             if followed < wanted:
                 hop = next_hop(hop, location or "", endpoint)
@@ -132,26 +130,25 @@ class HttpFetcher:
 
     async def _head(self, reader: ResponseReader, endpoint: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
-        with anyio.move_on_after(limit):
-            return _bounded(await reader.read_head(), endpoint)
-        with anyio.move_on_after(LAST_LOOK_S):
-            return _bounded(await reader.read_head(), endpoint)
-        raise endpoint.error(
-            ErrorCode.TIMEOUT,
-            f"{endpoint.address} sent no answer within {limit:g} s.",
-            "The server may be busy: try again.",
-            fault="first_byte",
-            retryable=True,
-        )
+        try:
+            return _bounded(await in_time(reader.read_head, limit), endpoint)
+        except TimeoutError:
+            raise endpoint.error(
+                ErrorCode.TIMEOUT,
+                f"{endpoint.address} sent no answer within {limit:g} s.",
+                "The server may be busy: try again.",
+                fault="first_byte",
+                retryable=True,
+            ) from None
 
     async def _client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         way = proxy, is_plain_local(hop.url)
-        async with self._opening:  # certificates are read once, however many ask at once
+        async with self._opening:  # concurrent requests read the certificates once
             if way not in self._clients:
-                self._clients[way] = await self._made(hop, proxy)
+                self._clients[way] = await self._make_client(hop, proxy)
             return self._clients[way]
 
-    async def _made(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
+    async def _make_client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         spec = ProviderSpec(name="", kind="fetch", connect_timeout_s=self._clocks.connect_s)
         try:
             client = await make_client(spec, urlsplit(hop.url), headers={}, auth=None, proxy=proxy)
@@ -165,8 +162,8 @@ class HttpFetcher:
         return client
 
 
-class _Answer:
-    """An answer whose body comes from a child task; implements `protocol.fetch.Fetched`."""
+class _Response:
+    """A response whose body is read by a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
         self,
@@ -186,16 +183,16 @@ class _Answer:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes."""
-        return _Pieces(self._reader, self._endpoint, self._idle_s)
+        """Return the chunks of the body."""
+        return _Body(self._reader, self._endpoint, self._idle_s)
 
     def dispose(self) -> None:
-        """Close the connection and take nothing more."""
+        """Close the connection and discard what has not been read."""
         self._reader.dispose()
 
 
-class _Pieces(AsyncIterator[bytes]):
-    """The body of one answer; the clock runs only while somebody waits for more."""
+class _Body(AsyncIterator[bytes]):
+    """The body of one response; the time limit counts only while the caller waits."""
 
     def __init__(self, reader: ResponseReader, endpoint: Endpoint, idle_s: float) -> None:
         self._reader = reader
@@ -203,23 +200,20 @@ class _Pieces(AsyncIterator[bytes]):
         self._idle_s = idle_s
 
     async def __anext__(self) -> bytes:
-        piece = await self._next()
-        if not piece:
+        try:
+            chunk = await in_time(self._reader.read, self._idle_s)
+        except TimeoutError:
+            endpoint = self._endpoint
+            raise endpoint.error(
+                ErrorCode.TIMEOUT,
+                f"The answer stalled: {endpoint.address} sent nothing for {self._idle_s:g} s.",
+                "What arrived is kept; try again for the rest.",
+                fault="idle",
+                retryable=True,
+            ) from None
+        if not chunk:
             raise StopAsyncIteration
-        return piece
-
-    async def _next(self) -> bytes:
-        with anyio.move_on_after(self._idle_s):
-            return await self._reader.read()
-        with anyio.move_on_after(LAST_LOOK_S):
-            return await self._reader.read()
-        raise self._endpoint.error(
-            ErrorCode.TIMEOUT,
-            f"The answer stalled: {self._endpoint.address} sent nothing for {self._idle_s:g} s.",
-            "What arrived is kept; try again for the rest.",
-            fault="idle",
-            retryable=True,
-        )
+        return chunk
 
 
 def _identity(request: FetchRequest) -> dict[str, str]:
@@ -239,6 +233,6 @@ def _bounded(head: Head, endpoint: Endpoint) -> Head:
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Give what no message may hold: the token, passwords and the values of queries."""
+    """Return what no message may show: the token, passwords and values in queries."""
     of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
-    return tuple(found for found in (request.token or "", *of_urls) if len(found) >= SHORTEST)
+    return tuple(secret for secret in (request.token or "", *of_urls) if len(secret) >= SHORTEST)

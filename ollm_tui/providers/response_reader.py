@@ -6,8 +6,9 @@ stream. However often it is cancelled, the connection is closed by a task that i
 
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
+from typing import TypeVar
 
 import anyio
 import httpx
@@ -27,12 +28,27 @@ PIECE_BYTES = 16 * 1024
 AT_ONCE_BYTES = 32 * 1024
 """What `read` joins is at most this and one chunk: decoding it blocks the event loop."""
 CLOSE_S = 2.0
-
-
+LAST_LOOK_S = 0.1
+"""How long to look for bytes that arrived while the program was held up, before it is a timeout."""
 INFLATED_BYTES = 64 * 1024
 FREE_BYTES = 1024 * 1024
 MAX_RATIO = 200
 _WINDOW_BITS = {"gzip": 31, "x-gzip": 31, "deflate": 47}
+T = TypeVar("T")
+
+
+async def in_time(read: Callable[[], Awaitable[T]], limit_s: float) -> T:
+    """Await `read` for `limit_s` seconds, and then look once more.
+
+    A program that was held up finds the limit passed although something has arrived.
+
+    Raises:
+        TimeoutError: nothing arrived.
+    """
+    with anyio.move_on_after(limit_s):
+        return await read()
+    with anyio.fail_after(LAST_LOOK_S):
+        return await read()
 
 
 class BadEncoding(ValueError):

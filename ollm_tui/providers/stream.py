@@ -36,14 +36,12 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import no_first_byte, stalled
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
 LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
-LAST_LOOK_S = 0.1
-"""How long to look for bytes that arrived while the program was held up, before it is a timeout."""
 MAX_REQUESTS = 8
 """The first one, and the repetitions without a refused field."""
 Preparation: TypeAlias = Callable[[], Awaitable[None]]

@@ -1,7 +1,7 @@
-"""The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
+"""The HTTP client of one adapter, for streams and for small JSON replies.
 
-The client is made on first use. Nothing is sent but to the server's own scheme, host and port, and
-no redirect is followed, so a key stays with its origin.
+The client is made on first use. Requests go only to the server's own scheme, host and port, and
+redirects are not followed, so that a key stays with its origin.
 """
 
 import json
@@ -34,20 +34,20 @@ MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 COUNT_S = 1.0
-"""How long a server may count tokens: a prompt waits for it, and an estimate stands in."""
+"""How long a server may count tokens: a prompt waits for it, and an estimate can replace it."""
 
 
 class Transport:
-    """Talk to one server.
+    """The connections to one server.
 
-    `endpoint` is how messages name it, without its address; `keys` are the headers that identify
-    the caller.
+    `endpoint` is how error messages name it, without its address; `keys` are the headers with
+    credentials.
     """
 
     def __init__(
         self, spec: ProviderSpec, url: str, endpoint: Endpoint, keys: Mapping[str, str]
     ) -> None:
-        self.url = _plain(url)
+        self.url = _without_secrets(url)
         self._address = urlsplit(url)
         self.spec = spec
         self._problem = spec.problem
@@ -71,15 +71,13 @@ class Transport:
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
     ) -> ResponseReader:
-        """Send a request from a child task of `group`, which also reads and closes it.
-
-        It is on its way when this returns; making a large one takes a moment.
+        """Send a request in a child task of `group`, which also reads and closes the response.
 
         Raises:
-            AIError: BAD_REQUEST when the request cannot be made.
+            AIError: BAD_REQUEST if the request cannot be made.
         """
         content = None if body is None else await encoded_body(body, self.endpoint)
-        client = await self._opened()
+        client = await self._open_client()
         url = path if path.startswith(("http://", "https://")) else join(self.url, path)
         headers = None if body is None else {"content-type": "application/json"}
         try:
@@ -87,7 +85,7 @@ class Transport:
         except (httpx.InvalidURL, ValueError) as error:
             raise fault(httpx.InvalidURL(str(error)), self.endpoint, answered=False) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
-            # The client adds the keys to whatever it sends.
+            # The client adds the credentials to whatever it sends.
             raise fault(httpx.InvalidURL("another server"), self.endpoint, answered=False)
         reader = ResponseReader(client, request, self.endpoint)
         group.start_soon(reader.run)
@@ -102,10 +100,10 @@ class Transport:
         within_s: float | None = None,
         most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
-        """Ask for a small reply and parse it; an empty one is None.
+        """Send a request and parse its small reply; an empty one is None.
 
         Raises:
-            AIError: any failure, in time too.
+            AIError: any failure, including the time limit `within_s`.
         """
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
@@ -131,8 +129,8 @@ class Transport:
     async def _reply(self, reader: ResponseReader, most_bytes: int) -> JsonValue:
         head = await reader.read_head()
         if not 200 <= head.status < 300:
-            said = await reader.read_error_body(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
-            raise http_error(head, said, self.endpoint)
+            error = await reader.read_error_body(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
+            raise http_error(head, error, self.endpoint)
         body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
             raise limit_exceeded(self.endpoint, f"a reply of more than {most_bytes} bytes")
@@ -151,10 +149,10 @@ class Transport:
                 fault="no_json",
             ) from error
 
-    async def _opened(self) -> httpx.AsyncClient:
+    async def _open_client(self) -> httpx.AsyncClient:
         if self._problem is not None:
             raise self._problem.with_traceback(None)
-        async with self._opening:  # certificates are read once, however many ask at once
+        async with self._opening:  # concurrent requests read the certificates once
             if self._client is None:
                 self._client = await make_client(
                     self.spec,
@@ -210,18 +208,18 @@ def _user(url: str) -> httpx.BasicAuth | None:
     return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
-def _plain(url: str) -> str:
-    """Give a URL without name, password and query: the client knows these and adds them."""
+def _without_secrets(url: str) -> str:
+    """Return a URL without user info and query, which the client adds."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port  # httpx leaves out the usual port of a scheme
+    return url.scheme, url.host, url.port  # httpx leaves out the default port of a scheme
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Give what no message may hold: keys, headers, passwords and the values of a query."""
+    """Return what no message may show: keys, headers, passwords and values in queries."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
-    found = (spec.api_key or "", *of_urls, *spec.headers.values())
-    return tuple(secret for secret in found if len(secret) >= SHORTEST)
+    secrets = (spec.api_key or "", *of_urls, *spec.headers.values())
+    return tuple(secret for secret in secrets if len(secret) >= SHORTEST)

@@ -23,9 +23,8 @@ from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
 from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
-from ollm_tui.providers.stream import LAST_LOOK_S
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
@@ -125,15 +124,8 @@ class _Download:
             self._reader.dispose()
 
     async def _in_time(self, read: Callable[[], Awaitable[T]]) -> T:
-        """Wait for `read` until the time limit, and then look once more.
-
-        A program that was held up finds its limit passed although something has arrived.
-        """
-        with anyio.move_on_after(self._time_left()):
-            return await read()
         try:
-            with anyio.fail_after(LAST_LOOK_S):
-                return await read()
+            return await in_time(read, self._time_left())
         except TimeoutError:
             raise self._stalled() from None
 
