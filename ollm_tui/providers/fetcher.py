@@ -22,7 +22,7 @@ from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, fault, limit_exceeded
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, unsendable_request
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import (
     Hop,
@@ -117,7 +117,7 @@ class HttpFetcher:
                 "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), endpoint, answered=False) from error
+            raise unsendable_request(endpoint) from error
         reader = ResponseReader(client, sent, endpoint, decodes=False)
         group.start_soon(reader.run)
         return reader

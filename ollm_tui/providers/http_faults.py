@@ -69,17 +69,17 @@ class Endpoint:
         )
 
 
-def fault(error: Exception, endpoint: Endpoint, *, answered: bool) -> AIError:
+def httpx_error(error: Exception, endpoint: Endpoint, *, answered: bool) -> AIError:
     """Translate what httpx raised; `answered` is whether the response had begun."""
     match error:
         case httpx.ConnectTimeout():
-            return _slow_connect(endpoint)
+            return _connect_timeout(endpoint)
         case httpx.ProxyError():
-            return _proxy_fault(error, endpoint)
+            return _proxy_error(error, endpoint)
         case httpx.ConnectError():
-            return _connect_fault(error, endpoint)
+            return _connect_error(error, endpoint)
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
-            return _unsendable(endpoint)
+            return unsendable_request(endpoint)
         case httpx.RemoteProtocolError() if answered and _is_too_large(error):
             return limit_exceeded(endpoint, "a part of its answer has oversized framing")
         case _:
@@ -156,7 +156,7 @@ def limit_exceeded(endpoint: Endpoint, limit: str) -> AIError:
     )
 
 
-def _slow_connect(endpoint: Endpoint) -> AIError:
+def _connect_timeout(endpoint: Endpoint) -> AIError:
     return endpoint.error(
         ErrorCode.TIMEOUT,
         f"{endpoint.proxy or endpoint.address} cannot be reached: it did not respond in time.",
@@ -176,27 +176,27 @@ def proxy_refusal(endpoint: Endpoint) -> AIError:
     )
 
 
-def _proxy_fault(error: Exception, endpoint: Endpoint) -> AIError:
+def _proxy_error(error: Exception, endpoint: Endpoint) -> AIError:
     if str(error).startswith("407"):
         return proxy_refusal(endpoint)
     return endpoint.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"The proxy at {endpoint.proxy} does not allow connections to {endpoint.address}.",
-        _other_way(endpoint),
+        _proxy_hint(endpoint),
         fault="proxy",
     )
 
 
-def _lost_proxy(cause: BaseException | None, endpoint: Endpoint) -> AIError:
+def _unreachable_proxy(cause: BaseException | None, endpoint: Endpoint) -> AIError:
     what = f"The proxy at {endpoint.proxy} does not answer."
     if isinstance(cause, socket.gaierror):
         what = f"The name of the proxy, {endpoint.proxy}, cannot be found."
     return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE, what, _other_way(endpoint), fault="proxy", retryable=True
+        ErrorCode.SERVICE_UNAVAILABLE, what, _proxy_hint(endpoint), fault="proxy", retryable=True
     )
 
 
-def _other_way(endpoint: Endpoint) -> str:
+def _proxy_hint(endpoint: Endpoint) -> str:
     if not endpoint.provider:
         return "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
     return (
@@ -205,7 +205,8 @@ def _other_way(endpoint: Endpoint) -> str:
     )
 
 
-def _unsendable(endpoint: Endpoint) -> AIError:
+def unsendable_request(endpoint: Endpoint) -> AIError:
+    """The request cannot be made, for example because of a stray character in its URL."""
     return endpoint.error(
         ErrorCode.BAD_REQUEST,
         f"The request to {endpoint.label} cannot be sent.",
@@ -254,13 +255,13 @@ def _is_too_large(error: Exception) -> bool:
     return "too long" in message or "too large" in message
 
 
-def _connect_fault(error: Exception, endpoint: Endpoint) -> AIError:
+def _connect_error(error: Exception, endpoint: Endpoint) -> AIError:
     for cause in _causes(error):
         match cause:
             case ssl.SSLError():
-                return _tls_fault(cause, endpoint)
+                return _tls_error(cause, endpoint)
             case socket.gaierror() if endpoint.proxy:
-                return _lost_proxy(cause, endpoint)
+                return _unreachable_proxy(cause, endpoint)
             case socket.gaierror():
                 return endpoint.error(
                     ErrorCode.SERVICE_UNAVAILABLE,
@@ -270,7 +271,7 @@ def _connect_fault(error: Exception, endpoint: Endpoint) -> AIError:
                     retryable=cause.errno == socket.EAI_AGAIN,
                 )
     if endpoint.proxy:
-        return _lost_proxy(None, endpoint)
+        return _unreachable_proxy(None, endpoint)
     return endpoint.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{endpoint.label} does not answer."
@@ -282,7 +283,7 @@ def _connect_fault(error: Exception, endpoint: Endpoint) -> AIError:
     )
 
 
-def _tls_fault(error: ssl.SSLError, endpoint: Endpoint) -> AIError:
+def _tls_error(error: ssl.SSLError, endpoint: Endpoint) -> AIError:
     if isinstance(error, ssl.SSLCertVerificationError):
         reason = error.verify_message.rstrip(".")
         hint = _certificate_hint(error.verify_code, endpoint)

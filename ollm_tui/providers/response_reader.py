@@ -16,7 +16,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, connection_lost, fault, limit_exceeded
+from ollm_tui.providers.http_faults import Endpoint, connection_lost, httpx_error, limit_exceeded
 
 FRAME_S = 0.016
 """How long to let the chunks of a slow server gather: one screen frame."""
@@ -202,7 +202,7 @@ class ResponseReader:
                     with anyio.move_on_after(CLOSE_S, shield=True):
                         await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
-            self._failure = fault(error, self._endpoint, answered=answered)
+            self._failure = httpx_error(error, self._endpoint, answered=answered)
         except BadEncoding as error:
             self._failure = limit_exceeded(self._endpoint, str(error))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):

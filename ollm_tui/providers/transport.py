@@ -24,7 +24,13 @@ from ollm_tui.providers.base_url import join, shown_address, url_secrets
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Endpoint, fault, limit_exceeded, slow_reply, web_page
+from ollm_tui.providers.http_faults import (
+    Endpoint,
+    limit_exceeded,
+    slow_reply,
+    unsendable_request,
+    web_page,
+)
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
@@ -83,10 +89,10 @@ class Transport:
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), self.endpoint, answered=False) from error
+            raise unsendable_request(self.endpoint) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
             # The client adds the credentials to whatever it sends.
-            raise fault(httpx.InvalidURL("another server"), self.endpoint, answered=False)
+            raise unsendable_request(self.endpoint)
         reader = ResponseReader(client, request, self.endpoint)
         group.start_soon(reader.run)
         return reader
