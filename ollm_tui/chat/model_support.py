@@ -21,8 +21,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import SupportsList, SupportsShow
 from ollm_tui.providers.operations import list_models, show_model
+from ollm_tui.providers.refusals import refuses_tools
 from ollm_tui.providers.router import ResolvedModel, same_model
-from ollm_tui.providers.tool_refusal import refuses_tools
 
 PATIENCE_S: Final = 2.0
 """How long to wait for a server before the image is sent anyway."""

@@ -1,5 +1,7 @@
 """Read fields of foreign JSON; a value of another type, or out of range, counts as absent."""
 
+from collections.abc import Mapping
+
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 LARGEST = 2**53
@@ -47,3 +49,8 @@ def positive(data: JsonMapping, key: str) -> int | None:
     """Return a field that is an integer above zero, or None."""
     value = integer(data, key)
     return value if value is not None and value > 0 else None
+
+
+def present(data: Mapping[str, JsonValue]) -> JsonObject:
+    """Return the fields that are not None."""
+    return {key: value for key, value in data.items() if value is not None}

@@ -1,12 +1,11 @@
-"""What both wire formats have in common: one answer, from its first piece to its one end.
+"""One answer of any wire format, from its first piece to its one end.
 
 States and transitions:
 
-* ``open``: text, thinking and calls are taken. Text that the server did not divide is searched for
-  leading reasoning tags.
-* ``ended``: reached once, by `complete`, `fail` or `cut`. What comes later leaves no trace.
+* ``open``: text, thinking and tool calls are added. Text is searched for leading reasoning tags.
+* ``ended``: reached once, by `finish` or `fail`. What is added later is ignored.
 
-Adjacent pieces of one kind are joined when they are taken together, so a slow screen gets fewer.
+Adjacent pieces of one kind are joined by `take_events`, so a slow screen gets fewer of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from types import MappingProxyType
 
 from ollm_tui.decode.thinking import ThinkingPiece, ThinkPiece, ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
+from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Timings, Usage
@@ -26,6 +26,7 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
 _REASONS: Mapping[str, str] = MappingProxyType(
@@ -53,61 +54,61 @@ _REASONS: Mapping[str, str] = MappingProxyType(
         for spelling in spellings.split()
     }
 )
-"""Reasons by their spellings, without case and signs; the empty one is none at all."""
+"""Finish reasons by their spellings, without case and signs; the empty one means none."""
 _SIGNS = str.maketrans("", "", "_- .")
 
 
 @dataclass(slots=True)
-class Measured:
-    """What the server counted; the last word counts."""
+class Measurements:
+    """What the server measured; later figures replace earlier ones."""
 
     usage: Usage | None = None
     timings: Timings | None = None
 
     def update(self, usage: Usage | None, timings: Timings | None) -> None:
-        """Take what is new."""
+        """Replace the figures that are given."""
         self.usage = usage or self.usage
         self.timings = timings or self.timings
 
 
 class AnswerBuilder:
-    """Collects what one answer brings and gives it as events."""
+    """Collects the pieces of one answer and returns them as events."""
 
     def __init__(self, tags: ThinkTags | None = None) -> None:
-        self.measured = Measured()
+        self.measured = Measurements()
         self.ended = False
         self.has_output = False
         self._lost = 0
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
-        self._undivided: list[str] = []
+        self._unsplit: list[str] = []
         self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
         self._pieces: list[str] = []
         self._events: list[ProviderEvent] = []
 
-    def text(self, delta: str) -> None:
-        """Take a piece of text."""
+    def add_text(self, delta: str) -> None:
+        """Add a piece of text."""
         if delta and not self.ended:
-            self._undivided.append(delta)
+            self._unsplit.append(delta)
             self.has_output = True
 
-    def thinking(self, delta: str) -> None:
-        """Take a piece of reasoning that the server told apart."""
+    def add_thinking(self, delta: str) -> None:
+        """Add a piece of reasoning that the server sent apart from the text."""
         if delta and not self.ended:
-            self._divide()
+            self._split_tags()
             self._add(ThinkingDelta, delta)
             self.has_output = True
 
-    def sign(self, signature: str, signer: str, *, sealed: bool = False) -> None:
-        """Take the proof of the thoughts before it, or a sealed block that is all proof."""
+    def add_signature(self, signature: str, signer: str, *, sealed: bool = False) -> None:
+        """Add the signature of the thinking before it, or of a sealed block without text."""
         if not self.ended:
-            self._divide()
+            self._split_tags()
             self._flush()
             self._events.append(ThinkingDelta("", 0, signature, signer, sealed))
             self.has_output = True
 
-    def calls(self, deltas: Sequence[ToolCallDelta]) -> None:
-        """Take pieces of tool calls.
+    def add_tool_calls(self, deltas: Sequence[ToolCallDelta]) -> None:
+        """Add pieces of tool calls.
 
         Raises:
             LimitPassed: when there are too many calls, or they are too large.
@@ -116,24 +117,28 @@ class AnswerBuilder:
             self._calls.feed(deltas)
             self.has_output = True
 
-    def weigh(self, arguments: JsonMapping) -> None:
-        """Count arguments that a decoder keeps, as `calls` counts what it takes."""
+    def count_arguments(self, arguments: JsonMapping) -> None:
+        """Count arguments that a decoder keeps towards the limits of `add_tool_calls`.
+
+        Raises:
+            LimitPassed: when they are too large.
+        """
         self._calls.weigh(arguments)
 
-    def lose_piece(self) -> None:
-        """Note that a piece was unreadable: what it said may be missing from a call."""
+    def mark_lost_piece(self) -> None:
+        """Record that a piece was unreadable: its content may be missing from a tool call."""
         self._lost += 1
         self._calls.lose_piece()
 
-    def complete(self, raw_reason: str | None) -> None:
-        """End the answer properly, with the reason as the server gave it."""
+    def finish(self, raw_reason: str | None) -> None:
+        """End the answer with the finish reason as the server sent it. A no-op if it has ended."""
         if self.ended:
             return
-        self._divide(is_end=True)
+        self._split_tags(is_end=True)
         calls = self._finished_calls(raw_reason)
         self._flush()
         self._events += [ToolCallEvent(call) for call in calls]
-        reason = _of_calls(known_reason(raw_reason), has_calls=bool(calls))
+        reason = _reason_with_calls(known_reason(raw_reason), has_calls=bool(calls))
         self._end(
             Finish(
                 reason,
@@ -145,23 +150,23 @@ class AnswerBuilder:
         )
 
     def fail(self, error: AIError) -> None:
-        """End the answer with a failure; what came is kept, unfinished calls are not."""
+        """End the answer with an error; its text is kept, unfinished tool calls are not."""
         if self.ended:
             return
-        self._divide(is_end=True)
+        self._split_tags(is_end=True)
         self._flush()
         if self.has_output and error.retryable:
-            error.retryable = False  # asking again would say the first words twice
+            error.retryable = False  # a repetition would repeat the first words
         self._end(ErrorEvent(error, usage=self.measured.usage))
 
-    def report(self, error: AIError) -> None:
-        """End the answer with a failure that stands in it: the server has answered already."""
+    def fail_without_retry(self, error: AIError) -> None:
+        """End the answer with an error that the server sent inside it."""
         error.retryable = False
         self.fail(error)
 
-    def take(self) -> list[ProviderEvent]:
-        """Give the events since the last time."""
-        self._divide()
+    def take_events(self) -> list[ProviderEvent]:
+        """Return the events since the last call."""
+        self._split_tags()
         self._flush()
         events, self._events = self._events, []
         return events
@@ -169,16 +174,16 @@ class AnswerBuilder:
     def _finished_calls(self, raw_reason: str | None) -> list[ToolCall]:
         was_cut = known_reason(raw_reason) == "length"
         if was_cut:
-            self._calls.lose_piece()  # a name without arguments yet is no call without arguments
+            self._calls.lose_piece()  # its arguments may be missing, not empty
         calls = self._calls.finish()
         # A call that the token limit cut cannot be repaired by the model: the limit comes again.
         return [] if was_cut and any(call.args is None for call in calls) else calls
 
-    def _divide(self, *, is_end: bool = False) -> None:
-        """Search the text of all pieces since the last time for tags, at once."""
-        if self._undivided:
-            text = "".join(self._undivided)
-            self._undivided.clear()
+    def _split_tags(self, *, is_end: bool = False) -> None:
+        """Search the text added since the last call for reasoning tags."""
+        if self._unsplit:
+            text = "".join(self._unsplit)
+            self._unsplit.clear()
             self._add_pieces(self._splitter.feed(text))
         if is_end:
             self._add_pieces(self._splitter.finish())
@@ -206,15 +211,30 @@ class AnswerBuilder:
 
 
 def known_reason(raw: str | None) -> str | None:
-    """Give why an answer ended, whatever the server calls it; unknown words stay as they are."""
+    """Return our name for a server's finish reason; an unknown one stays as it is."""
     if not raw:
         return None
     plain = raw.lower().removeprefix("finish_reason_").translate(_SIGNS)
     return _REASONS.get(plain, raw) or None
 
 
-def _of_calls(reason: str | None, *, has_calls: bool) -> str:
+def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
     reason = reason or "stop"
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason
+
+
+def tags_for(wish: ShouldThink | None) -> ThinkTags:
+    """Return the reasoning tags to look for, and the state in which the answer begins.
+
+    Tags that cannot be searched for are replaced by the usual `<think>` pair.
+    """
+    if not isinstance(wish, ThinkingConfig):
+        return ThinkTags()
+    try:
+        return find_tags(
+            wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open
+        )
+    except AIError:
+        return ThinkTags()

@@ -1,8 +1,8 @@
-"""What a server says about its failure, wherever in the body it says it.
+"""A server's message about a failure, wherever it is in the body.
 
-Servers put the sentence under `error.message`, `error`, `message` or `detail`, as text, object or
-list, in JSON of any content type, framed as an event stream, or as plain text. HTML gives its
-title at most.
+Servers put the message under `error.message`, `error`, `message` or `detail`, as text, object or
+list, in JSON of any content type, framed as an event stream, or as plain text. Of HTML only the
+title is used.
 """
 
 import re
@@ -15,10 +15,10 @@ from ollm_tui.decode.sse import SSEDecoder
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 
 MAX_MESSAGE_CHARS = 2000
-DEEPEST = 8
-"""How many objects, lists and texts are opened to find the sentence."""
-MOST_FIELDS = 50
-"""How many complaints of a validator are read."""
+MAX_DEPTH = 8
+"""How many nested objects, lists and texts are searched for the message."""
+MAX_FIELDS = 50
+"""How many errors of a validator are read."""
 _MESSAGES = (
     "error", "message", "detail", "errors", "error_message", "error_msg", "errorMessage",
     "status_msg", "msg",
@@ -26,43 +26,43 @@ _MESSAGES = (
 _CODES = ("code", "error_code", "errorCode")
 _TYPES = ("type", "status", "error_type", "errorType")
 _FAILED = frozenset({"error", "failed", "failure", "fail", "exception"})
-"""What `type`, `object`, `status` and the name of an event say of a failure."""
+"""Values of `type`, `object`, `status` and event names that mean a failure."""
 _MARKS = frozenset(
     {"error_code", "error_msg", "error_message", "error_type", "errorCode", "errorMessage",
      "errors", "detail", "status", "code", "message", "success"}
 )  # fmt: skip
 _FINE = frozenset({"", "0", "200", "ok", "success"})
-"""Codes that some servers send with every piece of an answer."""
+"""Codes of success that some servers send with every piece of an answer."""
 _NOT_KNOWN = frozenset({"extra_forbidden", "value_error.extra"})
-"""What pydantic, in both its versions, calls a field that it does not know."""
+"""What versions 1 and 2 of pydantic call an unknown field."""
 _TITLE = re.compile(r"<title[^>]*>([^<]{1,200})", re.IGNORECASE)
 _SENTENCE = re.compile(
     r'"(?:message|error|detail|msg)"\s*:\s*"([^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*)'
 )
 _TAG = re.compile(r"<[!/?a-zA-Z][^>]*>")
 _TRACE_LINE = re.compile(r'^[ \t]*File "[^"\n]*", line \d+', re.MULTILINE)
-"""Python's way to write where in a program an exception came from."""
+"""A line of a Python stack trace."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """The parts of an error answer that are worth reading."""
+    """The parts of an error response."""
 
     message: str | None = None
     code: str | None = None
     type: str | None = None
     fields: JsonMapping = field(default_factory=dict)
-    """The object that held the message: servers put numbers beside it."""
+    """The object with the message: servers put numbers beside it."""
     is_html: bool = False
     is_json: bool = False
     is_cut: bool = False
-    """The message is what there was of it."""
+    """Whether the message is incomplete."""
     is_trace: bool = False
-    """The message is the exception at the end of a stack trace."""
+    """Whether the message is the exception at the end of a stack trace."""
 
 
 def read_error_body(body: bytes) -> ErrorBody:
-    """Read an error answer; its content type is not trusted."""
+    """Read an error response of any format; its content type is not trusted."""
     text = body.decode("utf-8-sig", errors="replace").strip()
     if not text:
         return ErrorBody()
@@ -72,20 +72,20 @@ def read_error_body(body: bytes) -> ErrorBody:
         except BadJson:
             continue
     if is_markup(text):
-        found = _TITLE.search(text)
-        return ErrorBody(found[1].strip() if found else None, is_html=True)
+        title = _TITLE.search(text)
+        return ErrorBody(title[1].strip() if title else None, is_html=True)
     if text[0] in "{[":
-        return ErrorBody(_broken_off(text), is_cut=True)
+        return ErrorBody(_incomplete_message(text), is_cut=True)
     return read_error_text(text)
 
 
 def read_error_text(text: str) -> ErrorBody:
-    """Read plain words."""
+    """Read an error in plain text."""
     return ErrorBody(_limited(_raised(text)), is_trace=_is_trace(text))
 
 
 def read_error_value(value: JsonValue) -> ErrorBody:
-    """Read an error from parsed JSON; a list counts as its first element."""
+    """Read an error from parsed JSON; of a list the first element counts."""
     if isinstance(value, list):
         value = value[0] if value else None
     outer = as_object(value)
@@ -101,11 +101,11 @@ def read_error_value(value: JsonValue) -> ErrorBody:
     )
 
 
-def failure_in(value: JsonObject, event: str = "message") -> JsonObject | None:
-    """Give what an object of a stream says of a failure, in any spelling; None if it says none.
+def find_failure(value: JsonObject, event: str = "message") -> JsonObject | None:
+    """Return the failure that an object of a stream reports, or None if it reports none.
 
-    An object with a piece of an answer reports one beside it; an object without may be nothing
-    but the report.
+    An object with a piece of an answer may report a failure beside it; one without may be the
+    report itself.
     """
     if value.get("error") or event in _FAILED or value.get("event") == "error":
         return value
@@ -116,8 +116,8 @@ def failure_in(value: JsonObject, event: str = "message") -> JsonObject | None:
     choices = value.get("choices")
     reports = [as_object(value[key]).get("error") for key in value if key.startswith("x_")]
     reports += [choice.get("error") for choice in objects(choices)[:1]]
-    if told := next((report for report in reports if report), None):
-        return {"error": told}
+    if report := next((report for report in reports if report), None):
+        return {"error": report}
     if "base_resp" in value:  # MiniMax sends it with every piece
         state = as_object(value.get("base_resp"))
         code = _text(state.get("status_code"))
@@ -127,7 +127,7 @@ def failure_in(value: JsonObject, event: str = "message") -> JsonObject | None:
 
 
 def _is_report(value: JsonObject) -> bool:
-    """Whether an object without a piece of an answer is a failure and no remark."""
+    """Whether an object without a piece of an answer reports a failure."""
     if any(value.get(key) for key in ("errors", "error_msg", "error_message", "errorMessage")):
         return True
     if value.get("success") is False or _text(value.get("status")) in _FAILED:
@@ -152,21 +152,21 @@ def _named(data: JsonObject, keys: tuple[str, ...]) -> str | None:
 
 
 def _refused_field(outer: JsonObject) -> JsonObject:
-    """Find the fields that a validator names under `detail[].loc`, as paths.
+    """Find the fields that a validator names under `detail[].loc`, as dotted paths.
 
-    `param` is the first of them, whatever is wrong with it; `refused` are those it does not know.
+    `param` is the first of them, whatever is wrong with it; `refused` are the unknown ones.
     """
-    told = outer.get("message")
-    if isinstance(told, str) and told.startswith('{"'):
+    message = outer.get("message")
+    if isinstance(message, str) and message.startswith('{"'):
         try:
-            told = parse_json(told)
+            message = parse_json(message)
         except BadJson:
             return {}
-    for holder in (as_object(told), outer):
+    for holder in (as_object(message), outer):
         named = [
-            (".".join(str(step) for step in place), string(item, "type"))
-            for item in objects(holder.get("detail"))[:MOST_FIELDS]
-            if isinstance(place := item.get("loc"), list)
+            (".".join(str(step) for step in loc), string(item, "type"))
+            for item in objects(holder.get("detail"))[:MAX_FIELDS]
+            if isinstance(loc := item.get("loc"), list)
         ]
         if named:
             refused: list[JsonValue] = [path for path, kind in named if kind in _NOT_KNOWN]
@@ -179,15 +179,15 @@ def is_markup(text: str) -> bool:
     return text.lstrip()[:200].lower().startswith(("<!doctype", "<html", "<head", "<?xml", "<body"))
 
 
-def _broken_off(text: str) -> str | None:
-    """Find the sentence in JSON that did not come whole."""
-    found = _SENTENCE.search(text)
-    if found is None:
+def _incomplete_message(text: str) -> str | None:
+    """Find the message in incomplete JSON."""
+    match = _SENTENCE.search(text)
+    if match is None:
         return None
-    said = found[1][: 2 * MAX_MESSAGE_CHARS]
-    for shorter in range(6):  # the end may stand inside an escape
+    message = match[1][: 2 * MAX_MESSAGE_CHARS]
+    for shorter in range(6):  # the end may be inside an escape
         try:
-            whole = parse_json(f'"{said[: len(said) - shorter]}"')
+            whole = parse_json(f'"{message[: len(message) - shorter]}"')
         except BadJson:
             continue
         return _limited(whole.strip()) or None if isinstance(whole, str) else None
@@ -204,10 +204,10 @@ def _framed(body: bytes) -> list[str]:
 
 
 def _first_text(*values: JsonValue) -> str | None:
-    return next((found for value in values if (found := _message(value))), None)
+    return next((text for value in values if (text := _message(value))), None)
 
 
-def _message(value: JsonValue, room: int = DEEPEST) -> str | None:
+def _message(value: JsonValue, room: int = MAX_DEPTH) -> str | None:
     match value:
         case str():
             return _unwrapped(value, room)
@@ -216,14 +216,14 @@ def _message(value: JsonValue, room: int = DEEPEST) -> str | None:
         case dict() if room:
             keys = ("message", "msg", "detail", "error")
             return next(
-                (said for key in keys if (said := _message(value.get(key), room - 1))), None
+                (text for key in keys if (text := _message(value.get(key), room - 1))), None
             )
         case _:
             return None
 
 
 def _unwrapped(text: str, room: int) -> str | None:
-    """Give the sentence; some gateways put a whole JSON error into the message."""
+    """Return the message; some gateways put a whole JSON error into it."""
     text = text.strip()
     if text.startswith('{"') and room:
         try:
@@ -252,7 +252,7 @@ def _is_trace(text: str) -> bool:
 
 
 def _raised(text: str) -> str:
-    """Give the exception that a stack trace ends with; text without one as it is."""
+    """Return the exception at the end of a stack trace, or `text` if it has none."""
     below = _TRACE_LINE.split(text)[-1]
     lines = dropwhile(lambda line: not line or line[0] in " \t", below.splitlines()[1:])
     return "\n".join(lines).strip() or text if _is_trace(text) else text

@@ -1,8 +1,8 @@
-"""Files and replies over HTTP: each answer is read by a child task, redirects are followed by hand.
+"""Files and replies over HTTP: a child task reads each response, redirects are followed here.
 
-A client is made for each way to a server (which proxy, which certificates), not for each server,
-so that what redirects name costs nothing. The token goes to the origin that was asked first, and
-to no other; a query, which may be a key, is sent past everything that logs addresses.
+A client is made for each combination of proxy and certificates, not for each server, so that
+redirects cost nothing. The token goes to the origin of the request and to no other; a query, which
+may be a key, bypasses everything that logs URLs.
 """
 
 import base64
@@ -22,17 +22,22 @@ from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, fault, too_long
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, unsendable_request
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many, userinfo
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.redirects import (
+    Hop,
+    first_hop,
+    is_redirect,
+    next_hop,
+    too_many_redirects,
+    userinfo,
+)
+from ollm_tui.providers.response_reader import ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
-LAST_LOOK_S = 0.1
-"""A clock that ran out while the program was held up is believed when nothing has come."""
 CLOSE_S = 2.0
 
 
@@ -42,13 +47,13 @@ class FetchClocks:
 
     connect_s: float = 5
     first_byte_s: float = 60
-    """Until the head of an answer has come, at each place on the way."""
+    """Until the head of a response, at each redirect anew."""
     idle_s: float = 60
-    """Between two pieces of the body."""
+    """Between two chunks of the body."""
 
 
 class HttpFetcher:
-    """Ask any server for files; implements `protocol.fetch.Fetcher`."""
+    """Fetches files from any server; implements `protocol.fetch.Fetcher`."""
 
     def __init__(self, clocks: FetchClocks = FetchClocks()) -> None:
         self._clocks = clocks
@@ -57,7 +62,7 @@ class HttpFetcher:
 
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
-        """Ask, and follow redirects; a redirect is an answer only where none is to be followed."""
+        """Send a request and follow redirects; one is returned only if none should be followed."""
         with single_error():
             async with anyio.create_task_group() as group:
                 answer = await self._follow(group, request)
@@ -73,33 +78,38 @@ class HttpFetcher:
             for client in clients.values():
                 await client.aclose()
 
-    async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Answer":
+    async def _follow(self, group: TaskGroup, request: FetchRequest) -> "_Response":
         hop = first_hop(request.url)
         wanted = min(request.redirects, MOST_REDIRECTS)
         first: Mapping[str, str] | None = None
         for followed in range(wanted + 1):
             proxy = proxy_for(hop.url, None, "")
-            place = hop.place(_secrets(request, hop), proxy)
-            exchange = await self._start(group, request, hop, place, proxy)
+            endpoint = hop.endpoint(_secrets(request, hop), proxy)
+            reader = await self._start(group, request, hop, endpoint, proxy)
             try:
-                head = await self._head(exchange, place)
+                head = await self._head(reader, endpoint)
             except BaseException:
-                exchange.dispose()
+                reader.dispose()
                 raise
             first = head.headers if first is None else first
             location = head.headers.get("location")
             if not wanted or not is_redirect(head.status, location):
-                return _Answer(exchange, head, first, hop, place, self._clocks)
-            exchange.dispose()
+                return _Response(reader, head, first, hop, endpoint, self._clocks)
+            reader.dispose()
             if followed < wanted:
-                hop = next_hop(hop, location or "", place)
-        raise too_many(place, wanted)
+                hop = next_hop(hop, location or "", endpoint)
+        raise too_many_redirects(endpoint, wanted)
 
     async def _start(
-        self, group: TaskGroup, request: FetchRequest, hop: Hop, place: Endpoint, proxy: str | None
+        self,
+        group: TaskGroup,
+        request: FetchRequest,
+        hop: Hop,
+        endpoint: Endpoint,
+        proxy: str | None,
     ) -> ResponseReader:
         headers = own_headers() | {name.lower(): value for name, value in request.headers.items()}
-        if hop.knows_caller:
+        if hop.sends_credentials:
             headers |= _identity(request)
         client = await self._client(hop, proxy)
         try:
@@ -107,10 +117,10 @@ class HttpFetcher:
                 "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), place, answered=False) from error
-        exchange = ResponseReader(client, sent, place, decodes=False)
-        group.start_soon(exchange.run)
-        return exchange
+            raise unsendable_request(endpoint) from error
+        reader = ResponseReader(client, sent, endpoint, decodes=False)
+        group.start_soon(reader.run)
+        return reader
 
     def _extensions(self, client: httpx.AsyncClient, hop: Hop) -> dict[str, object]:
         return {
@@ -118,28 +128,27 @@ class HttpFetcher:
             "timeout": client.timeout.as_dict(),
         }
 
-    async def _head(self, exchange: ResponseReader, place: Endpoint) -> Head:
+    async def _head(self, reader: ResponseReader, endpoint: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
-        with anyio.move_on_after(limit):
-            return _bounded(await exchange.head(), place)
-        with anyio.move_on_after(LAST_LOOK_S):
-            return _bounded(await exchange.head(), place)
-        raise place.error(
-            ErrorCode.TIMEOUT,
-            f"{place.address} sent no answer within {limit:g} s.",
-            "The server may be busy: try again.",
-            fault="first_byte",
-            retryable=True,
-        )
+        try:
+            return _bounded(await in_time(reader.read_head, limit), endpoint)
+        except TimeoutError:
+            raise endpoint.error(
+                ErrorCode.TIMEOUT,
+                f"{endpoint.address} sent no answer within {limit:g} s.",
+                "The server may be busy: try again.",
+                fault="first_byte",
+                retryable=True,
+            ) from None
 
     async def _client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         way = proxy, is_plain_local(hop.url)
-        async with self._opening:  # certificates are read once, however many ask at once
+        async with self._opening:  # concurrent requests read the certificates once
             if way not in self._clients:
-                self._clients[way] = await self._made(hop, proxy)
+                self._clients[way] = await self._make_client(hop, proxy)
             return self._clients[way]
 
-    async def _made(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
+    async def _make_client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         spec = ProviderSpec(name="", kind="fetch", connect_timeout_s=self._clocks.connect_s)
         try:
             client = await make_client(spec, urlsplit(hop.url), headers={}, auth=None, proxy=proxy)
@@ -153,20 +162,20 @@ class HttpFetcher:
         return client
 
 
-class _Answer:
-    """An answer whose body comes from a child task; implements `protocol.fetch.Fetched`."""
+class _Response:
+    """A response whose body is read by a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
         self,
-        exchange: ResponseReader,
+        reader: ResponseReader,
         head: Head,
         first_headers: Mapping[str, str],
         hop: Hop,
-        place: Endpoint,
+        endpoint: Endpoint,
         clocks: FetchClocks,
     ) -> None:
-        self._exchange = exchange
-        self._place = place
+        self._reader = reader
+        self._endpoint = endpoint
         self._idle_s = clocks.idle_s
         self.status = head.status
         self.url = hop.url
@@ -174,40 +183,37 @@ class _Answer:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Give the body as it comes."""
-        return _Pieces(self._exchange, self._place, self._idle_s)
+        """Return the chunks of the body."""
+        return _Body(self._reader, self._endpoint, self._idle_s)
 
     def dispose(self) -> None:
-        """Close the connection and take nothing more."""
-        self._exchange.dispose()
+        """Close the connection and discard what has not been read."""
+        self._reader.dispose()
 
 
-class _Pieces(AsyncIterator[bytes]):
-    """The body of one answer; the clock runs only while somebody waits for more."""
+class _Body(AsyncIterator[bytes]):
+    """The body of one response; the time limit counts only while the caller waits."""
 
-    def __init__(self, exchange: ResponseReader, place: Endpoint, idle_s: float) -> None:
-        self._exchange = exchange
-        self._place = place
+    def __init__(self, reader: ResponseReader, endpoint: Endpoint, idle_s: float) -> None:
+        self._reader = reader
+        self._endpoint = endpoint
         self._idle_s = idle_s
 
     async def __anext__(self) -> bytes:
-        piece = await self._next()
-        if not piece:
+        try:
+            chunk = await in_time(self._reader.read, self._idle_s)
+        except TimeoutError:
+            endpoint = self._endpoint
+            raise endpoint.error(
+                ErrorCode.TIMEOUT,
+                f"The answer stalled: {endpoint.address} sent nothing for {self._idle_s:g} s.",
+                "What arrived is kept; try again for the rest.",
+                fault="idle",
+                retryable=True,
+            ) from None
+        if not chunk:
             raise StopAsyncIteration
-        return piece
-
-    async def _next(self) -> bytes:
-        with anyio.move_on_after(self._idle_s):
-            return await self._exchange.read()
-        with anyio.move_on_after(LAST_LOOK_S):
-            return await self._exchange.read()
-        raise self._place.error(
-            ErrorCode.TIMEOUT,
-            f"The answer stalled: {self._place.address} sent nothing for {self._idle_s:g} s.",
-            "What arrived is kept; try again for the rest.",
-            fault="idle",
-            retryable=True,
-        )
+        return chunk
 
 
 def _identity(request: FetchRequest) -> dict[str, str]:
@@ -219,14 +225,14 @@ def _identity(request: FetchRequest) -> dict[str, str]:
     return {"authorization": "Basic " + base64.b64encode(":".join(user).encode()).decode()}
 
 
-def _bounded(head: Head, place: Endpoint) -> Head:
+def _bounded(head: Head, endpoint: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
     if size > MOST_HEAD_BYTES:
-        raise too_long(place, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+        raise limit_exceeded(endpoint, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
     return head
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Give what no message may hold: the token, passwords and the values of queries."""
+    """Return what no message may show: the token, passwords and values in queries."""
     of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
-    return tuple(found for found in (request.token or "", *of_urls) if len(found) >= SHORTEST)
+    return tuple(secret for secret in (request.token or "", *of_urls) if len(secret) >= SHORTEST)

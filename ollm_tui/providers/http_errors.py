@@ -1,7 +1,7 @@
-"""An answer with an error status, or an error object inside a stream, as one `AIError`.
+"""What a server reports as a failure, as one `AIError`: a response, an error object, a bad end.
 
-The kind of failure is told by the status and by phrases, because servers share no codes: a full
-context window alone has eight spellings.
+The category of a failure follows from the status and from phrases, because servers share no codes:
+a full context window alone has many spellings.
 """
 
 import re
@@ -11,19 +11,25 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
-from ollm_tui.decode.json_fields import integer, string, strings
+from ollm_tui.decode.json_fields import integer, present, string, strings
 from ollm_tui.decode.retry_after import retry_after
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.error_body import (
     ErrorBody,
+    is_markup,
     read_error_body,
     read_error_text,
     read_error_value,
 )
-from ollm_tui.providers.http_faults import Endpoint, proxy_refusal
-from ollm_tui.providers.overflow import is_overflow, overflow_sizes
-from ollm_tui.providers.tool_refusal import refuses_tools
+from ollm_tui.providers.http_faults import (
+    Endpoint,
+    connection_lost,
+    empty_answer,
+    proxy_refusal,
+    web_page,
+)
+from ollm_tui.providers.refusals import is_overflow, overflow_sizes, refuses_tools
 
 Category: TypeAlias = Literal[
     "auth",
@@ -46,7 +52,7 @@ _UNSUPPORTED = re.compile(
     r"does not support (chat|tools|thinking|completions?)|--jinja|tool choice requires"
 )
 _NOT_READ = re.compile(r'option "\w+" must be of type|invalid format: .*expected "json"')
-"""A value of the request that Ollama refuses, and calls it an error of its own."""
+"""A value in the request that Ollama refuses with status 500."""
 _NO_PICTURES = re.compile(
     r"(?:image|picture|vision|multi-?modal)s?(?: inputs?)? (?:is|are) not supported"
     r"|(?:not|n't) support (?:image|picture|vision|multi-?modal)|not a multi-?modal model"
@@ -54,7 +60,7 @@ _NO_PICTURES = re.compile(
     r"|endpoints found that support image input|image_url is only supported by",
     re.IGNORECASE,
 )
-"""A model that reads only text, by the words of llama.cpp, vLLM, Ollama, OpenAI and OpenRouter."""
+"""A model for text only, by the words of llama.cpp, vLLM, Ollama, OpenAI and OpenRouter."""
 _NOT_LOADED = re.compile(r"\bmodel name=\S+ failed to load|\bfailed to load model\b", re.IGNORECASE)
 _NOT_REMOVABLE = re.compile(r"\bis not removable\b")
 _NO_PATH = re.compile(
@@ -63,20 +69,32 @@ _NO_PATH = re.compile(
     r"(?:get|post|delete) /).*",
     re.IGNORECASE | re.DOTALL,
 )
-"""What a server says in JSON of a path that it does not have, and not of a model."""
+"""How servers say in JSON that a path, and not a model, does not exist."""
 _MEMORY = re.compile(r"out of memory|requires more system memory|cudaMalloc failed", re.IGNORECASE)
 _FILTER = re.compile(r"content_filter|content_policy|responsible ?ai", re.IGNORECASE)
 _QUOTA = re.compile(r"insufficient_quota|billing_hard_limit|credit balance is too low")
-_FIRST = re.compile(f"{_QUOTA.pattern}|(?i:{_MEMORY.pattern})")
-"""What is told beside the size of a window, and counts more."""
+_BEFORE_OVERFLOW = re.compile(f"{_QUOTA.pattern}|(?i:{_MEMORY.pattern})")
+"""What counts more than a full context window in the same message."""
 _NO_MODEL = re.compile(
     r"model_not_found|model \S+ not found|invalid model name passed", re.IGNORECASE
 )
 _BAD_KEY = re.compile(
-    # LiteLLM without a database looks for every other key than its own in there.
+    # LiteLLM without a database looks there for every key that is not its own.
     r"invalid_api_key|incorrect api key|API_KEY_INVALID|no_db_connection",
     re.IGNORECASE,
 )
+_CATEGORIES: tuple[tuple[re.Pattern[str], Category], ...] = (
+    (_QUOTA, "quota"),
+    (_MEMORY, "out_of_memory"),
+    (_UNSUPPORTED, "unsupported"),
+    (_NO_PICTURES, "unsupported"),
+    (_NOT_REMOVABLE, "bad_request"),
+    (_BAD_KEY, "auth"),
+    (_NO_MODEL, "not_found"),
+    (_FILTER, "content_filter"),
+    (_NOT_READ, "bad_request"),
+)
+"""The category of a failure by the server's words; the first match counts."""
 _CODES: Mapping[Category, ErrorCode] = {
     "auth": ErrorCode.AUTH_FAILED,
     "not_found": ErrorCode.MODEL_NOT_FOUND,
@@ -92,6 +110,10 @@ _CODES: Mapping[Category, ErrorCode] = {
     "timeout": ErrorCode.TIMEOUT,
     "cancelled": ErrorCode.ABORTED,
     "redirect": ErrorCode.BAD_REQUEST,
+}
+_CODES_BY_STATUS: Mapping[int, ErrorCode] = {
+    HTTPStatus.CONFLICT: ErrorCode.CONFLICT,
+    HTTPStatus.NOT_IMPLEMENTED: ErrorCode.NOT_IMPLEMENTED,
 }
 CHECK_KEY = "Check the API key of this provider."
 _HINTS: Mapping[Category, str] = {
@@ -132,217 +154,227 @@ _TRANSIENT: frozenset[Category] = frozenset({"rate_limit", "overloaded", "server
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status line and headers of an answer; the names are lower case."""
+    """Status line and headers of a response; header names are lower case."""
 
     status: int
     reason: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def status_line(self) -> str:
+        """The status as `HTTP 404 Not Found`; the usual phrase stands in for a missing reason."""
+        reason = self.reason
+        if not reason:
+            try:
+                reason = HTTPStatus(self.status).phrase
+            except ValueError:
+                reason = ""
+        return f"HTTP {self.status} {reason}".strip()
 
-def http_error(head: Head, body: bytes, place: Endpoint) -> AIError:
-    """Translate an answer whose status is no success."""
-    said = read_error_body(body)
+
+def http_error(head: Head, body: bytes, endpoint: Endpoint) -> AIError:
+    """Translate a response whose status is not a success."""
     if 300 <= head.status < 400:
-        return _redirect(head, place)
-    if head.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and place.proxy:
-        return proxy_refusal(place)
-    return _build(said, head, place)
+        return _redirect(head, endpoint)
+    if head.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and endpoint.proxy:
+        return proxy_refusal(endpoint)
+    return _Failure(read_error_body(body), head, endpoint).error(head.status)
 
 
-def stream_error(value: JsonObject, place: Endpoint) -> AIError:
-    """Translate an error object that came inside an answer of status 200."""
-    said = read_error_value(value)
-    status = integer(said.fields, "code") or integer(said.fields, "status_code")
-    known = status if status is not None and 400 <= status < 600 else None
-    return _build(said, Head(known or 500), place, status=known)
+def stream_error(value: JsonObject, endpoint: Endpoint) -> AIError:
+    """Translate an error object inside a response of status 200."""
+    body = read_error_value(value)
+    code = integer(body.fields, "code") or integer(body.fields, "status_code")
+    status = code if code is not None and 400 <= code < 600 else None
+    return _Failure(body, Head(status or 500), endpoint).error(status)
 
 
-def text_error(text: str, place: Endpoint) -> AIError:
-    """Translate plain words that came where data was due."""
-    return _build(read_error_text(text.strip()), Head(500), place, status=None)
+def text_error(text: str, endpoint: Endpoint) -> AIError:
+    """Translate plain text that arrived where data was expected."""
+    return _Failure(read_error_text(text.strip()), Head(500), endpoint).error(None)
 
 
 def is_error(value: JsonObject, event: str = "message") -> bool:
-    """Whether an object of a stream reports a failure; `"error": null` does not."""
-    return (
-        bool(value.get("error"))
-        or value.get("object") == "error"
-        or value.get("type") == "error"
-        or event == "error"
+    """Whether a reply is an error object; `"error": null` is not."""
+    return bool(value.get("error")) or "error" in (value.get("object"), value.get("type"), event)
+
+
+def generation_failed(endpoint: Endpoint, reason: str | None) -> AIError:
+    """Make the error of an answer that the server ended with the finish reason of a failure."""
+    named = "" if reason is None or reason.lower() == "error" else f" ({reason[:100]})"
+    return endpoint.error(
+        ErrorCode.ENGINE_ERROR,
+        endpoint.redacted(f"The server gave up in the middle of the answer{named}."),
+        "Ask again.",
+        fault="engine",
     )
 
 
-_SAME = -1
+def unfinished(endpoint: Endpoint, unreadable: str | None, *, is_empty: bool) -> AIError:
+    """Make the error of a stream that ended without its end marker.
+
+    `unreadable` is its first piece that could not be parsed, and is quoted: servers put their last
+    words there as plain text. `is_empty` is whether no other piece arrived.
+    """
+    words = (unreadable or "").strip()
+    if not words:
+        return empty_answer(endpoint) if is_empty else connection_lost(endpoint)
+    if is_markup(words):
+        return web_page(endpoint)
+    error = text_error(words, endpoint)
+    error.retryable = False  # the server has answered
+    if not is_empty:
+        error.code = ErrorCode.STREAM_INCOMPLETE
+        error.hint = "What arrived is kept; try again for the rest."
+    return error
 
 
-def _build(said: ErrorBody, head: Head, place: Endpoint, *, status: int | None = _SAME) -> AIError:
-    category = _category(said, head.status)
-    message = place.redacted(_sentence(category, said, head, place))
-    code = _CODES[category]
-    if category == "not_found" and _lacks_path(said):
-        code = ErrorCode.BAD_REQUEST  # the path is missing, not the model
-    if category == "unsupported" and _NO_PICTURES.search(message):
-        code = ErrorCode.UNSUPPORTED_MODALITY
-    if _NOT_LOADED.search(message) and category == "server":
-        code = ErrorCode.MODEL_NOT_LOADED
-    if category == "auth" and head.status == HTTPStatus.FORBIDDEN:
-        code = ErrorCode.PERMISSION_DENIED
-    if head.status == HTTPStatus.NOT_IMPLEMENTED:
-        code = ErrorCode.NOT_IMPLEMENTED
-    if head.status == HTTPStatus.CONFLICT:
-        code = ErrorCode.CONFLICT
-    return AIError(
-        code,
-        message,
-        hint=_hint(category, said, head, place),
-        status=head.status if status == _SAME else status,
-        provider=place.provider,
-        details=_details(category, said, head, place),
-        retryable=code is not ErrorCode.MODEL_NOT_LOADED and _retryable(category, head),
-    )
+class _Failure:
+    """What a server sent about one failure, and the error made of it."""
+
+    def __init__(self, body: ErrorBody, head: Head, endpoint: Endpoint) -> None:
+        self._body = body
+        self._head = head
+        self._endpoint = endpoint
+        self._category = _category(body, head.status)
+
+    def error(self, status: int | None) -> AIError:
+        """Make the error; `status` is the one to report, or None if the server sent none."""
+        message = self._endpoint.redacted(self._sentence())
+        code = self._code(message)
+        return AIError(
+            code,
+            message,
+            hint=self._hint(),
+            status=status,
+            provider=self._endpoint.provider,
+            details=self._details(),
+            retryable=code is not ErrorCode.MODEL_NOT_LOADED and self._is_retryable(),
+        )
+
+    def _code(self, message: str) -> ErrorCode:
+        category, status = self._category, self._head.status
+        if status in _CODES_BY_STATUS:
+            return _CODES_BY_STATUS[status]
+        if category == "auth" and status == HTTPStatus.FORBIDDEN:
+            return ErrorCode.PERMISSION_DENIED
+        if category == "server" and _NOT_LOADED.search(message):
+            return ErrorCode.MODEL_NOT_LOADED
+        if category == "unsupported" and _NO_PICTURES.search(message):
+            return ErrorCode.UNSUPPORTED_MODALITY
+        if category == "not_found" and self._lacks_path:
+            return ErrorCode.BAD_REQUEST  # the path is missing, not the model
+        return _CODES[category]
+
+    def _is_retryable(self) -> bool:
+        match self._head.headers.get("x-should-retry", "").strip().lower():
+            case "true":
+                return True
+            case "false":
+                return False
+            case _:
+                return self._category in _TRANSIENT
+
+    def _sentence(self) -> str:
+        """Return the server's message, with the server's name where the message is bare."""
+        body, endpoint = self._body, self._endpoint
+        message = self._message()
+        if self._is_about_key:
+            wish = "rejected the API key" if endpoint.has_key else "requires an API key"
+            return f"{endpoint.label} {wish}: {message}"
+        if self._category == "not_found" and self._lacks_path:
+            return f"{endpoint.label_and_address} does not know this path: {message}"
+        is_bare = body.is_trace or message.strip(". ").lower() in _NO_WORDS
+        if self._category == "server" and is_bare:
+            return f"{endpoint.label} failed: {message}"
+        return message
+
+    def _message(self) -> str:
+        message, status_line = self._body.message, self._head.status_line
+        if self._body.is_html:
+            return f"{status_line} ({message})" if message else status_line
+        if self._body.is_cut and message:
+            return f"{status_line}: {message} …"
+        return message or status_line
+
+    @property
+    def _is_about_key(self) -> bool:
+        """Whether the API key is wrong, and not what it permits or how to sign in."""
+        others = (HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
+        is_own = bool(self._endpoint.provider) and not string(self._body.fields, "signin_url")
+        return self._category == "auth" and self._head.status not in others and is_own
+
+    @property
+    def _lacks_path(self) -> bool:
+        message = (self._body.message or "").strip()
+        return not self._body.is_json or _NO_PATH.fullmatch(message) is not None
+
+    def _hint(self) -> str | None:
+        category, endpoint = self._category, self._endpoint
+        signin = string(self._body.fields, "signin_url")
+        if category == "auth" and signin:
+            return f"Sign in at {endpoint.redacted(signin)}"
+        if self._is_about_key:
+            if endpoint.has_key:
+                return f"Check the API key of provider {endpoint.provider}."
+            return f"Set api_key_env below [providers.{endpoint.provider}]."
+        if category == "not_found":
+            return _WRONG_PATH if self._lacks_path else endpoint.model_hint
+        if category == "server" and _NOT_LOADED.search(self._body.message or ""):
+            return _NOT_LOADED_HINT
+        return _HINTS.get(category)
+
+    def _details(self) -> JsonObject:
+        body, redacted = self._body, self._endpoint.redacted
+        details: dict[str, JsonValue] = {
+            "category": self._category,
+            "retry_after_s": retry_after(self._head.headers, body.fields, datetime.now(UTC)),
+            "server_code": body.code,
+            "server_type": body.type,
+            "param": string(body.fields, "param"),
+            "refused": [redacted(path) for path in strings(body.fields.get("refused"))] or None,
+        }
+        if self._category == "context_overflow":
+            details |= overflow_sizes(body.message or "", body.fields)
+        return {
+            key: redacted(value) if isinstance(value, str) else value
+            for key, value in present(details).items()
+        }
 
 
-def _category(said: ErrorBody, status: int) -> Category:
-    words = f"{said.code} {said.type} {said.message or ''}"
+def _category(body: ErrorBody, status: int) -> Category:
+    words = f"{body.code} {body.type} {body.message or ''}"
     if status < 500 or status == HTTPStatus.INTERNAL_SERVER_ERROR:
-        by_words = _by_words(words, said)
+        by_words = _category_by_words(words, body)
         if by_words is not None:
             return by_words
-    elif is_overflow(words):  # gateways give their own status to what was refused behind them
+    elif is_overflow(words):  # gateways report a refusal of the server behind them as a 5xx
         return "context_overflow"
-    return _by_status(status)
-
-
-def _by_words(words: str, said: ErrorBody) -> Category | None:
-    table: tuple[tuple[re.Pattern[str], Category], ...] = (
-        (_QUOTA, "quota"),
-        (_MEMORY, "out_of_memory"),
-        (_UNSUPPORTED, "unsupported"),
-        (_NO_PICTURES, "unsupported"),
-        (_NOT_REMOVABLE, "bad_request"),
-        (_BAD_KEY, "auth"),
-        (_NO_MODEL, "not_found"),
-        (_FILTER, "content_filter"),
-        (_NOT_READ, "bad_request"),
-    )
-    if said.type == "bad_input":
-        return "bad_request"
-    if not _FIRST.search(words) and is_overflow(words):
-        return "context_overflow"
-    found = next((category for pattern, category in table if pattern.search(words)), None)
-    if found is None and _refuses_tools(said):
-        return "unsupported"
-    return found
-
-
-def _refuses_tools(said: ErrorBody) -> bool:
-    return refuses_tools(
-        said.message or "",
-        code=said.code,
-        param=string(said.fields, "param"),
-        refused=strings(said.fields.get("refused")),
-    )
-
-
-def _by_status(status: int) -> Category:
     return _STATUSES.get(status, "server" if status >= 500 else "bad_request")
 
 
-def _retryable(category: Category, head: Head) -> bool:
-    match head.headers.get("x-should-retry", "").strip().lower():
-        case "true":
-            return True
-        case "false":
-            return False
-        case _:
-            return category in _TRANSIENT
+def _category_by_words(words: str, body: ErrorBody) -> Category | None:
+    if body.type == "bad_input":
+        return "bad_request"
+    if not _BEFORE_OVERFLOW.search(words) and is_overflow(words):
+        return "context_overflow"
+    for pattern, category in _CATEGORIES:
+        if pattern.search(words):
+            return category
+    refused = strings(body.fields.get("refused"))
+    param = string(body.fields, "param")
+    if refuses_tools(body.message or "", code=body.code, param=param, refused=refused):
+        return "unsupported"
+    return None
 
 
-def _sentence(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> str:
-    """Give what the server says; where that is a word or two, or a program's, with who says it."""
-    message = _message(said, head)
-    if _is_about_key(category, said, head, place):
-        wish = "rejected the API key" if place.has_key else "requires an API key"
-        return f"{place.label} {wish}: {message}"
-    if category == "not_found" and _lacks_path(said):
-        return f"{place.whereabouts} does not know this path: {message}"
-    is_bare = said.is_trace or message.strip(". ").lower() in _NO_WORDS
-    if category == "server" and is_bare:
-        return f"{place.label} failed: {message}"
-    return message
-
-
-def _is_about_key(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> bool:
-    """Whether the key of a provider is what is wrong, not what it may do or how to sign in."""
-    others = (HTTPStatus.FORBIDDEN, HTTPStatus.PROXY_AUTHENTICATION_REQUIRED)
-    is_own = bool(place.provider) and not string(said.fields, "signin_url")
-    return category == "auth" and head.status not in others and is_own
-
-
-def _lacks_path(said: ErrorBody) -> bool:
-    return not said.is_json or _NO_PATH.fullmatch((said.message or "").strip()) is not None
-
-
-def _message(said: ErrorBody, head: Head) -> str:
-    if said.is_html:
-        title = f" ({said.message})" if said.message else ""
-        return f"{_status_line(head)}{title}"
-    if said.is_cut and said.message:
-        return f"{_status_line(head)}: {said.message} …"
-    return said.message or _status_line(head)
-
-
-def _status_line(head: Head) -> str:
-    reason = head.reason
-    if not reason:
-        try:
-            reason = HTTPStatus(head.status).phrase
-        except ValueError:
-            reason = ""
-    return f"HTTP {head.status} {reason}".strip()
-
-
-def _hint(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> str | None:
-    signin = string(said.fields, "signin_url")
-    if category == "auth" and signin:
-        return f"Sign in at {place.redacted(signin)}"
-    if _is_about_key(category, said, head, place):
-        if place.has_key:
-            return f"Check the API key of provider {place.provider}."
-        return f"Set api_key_env below [providers.{place.provider}]."
-    if category == "not_found":
-        return _WRONG_PATH if _lacks_path(said) else place.model_hint
-    if category == "server" and _NOT_LOADED.search(said.message or ""):
-        return _NOT_LOADED_HINT
-    return _HINTS.get(category)
-
-
-def _details(category: Category, said: ErrorBody, head: Head, place: Endpoint) -> JsonObject:
-    wait = retry_after(head.headers, said.fields, datetime.now(UTC))
-    found: dict[str, JsonValue] = {
-        "category": category,
-        "retry_after_s": wait,
-        "server_code": said.code,
-        "server_type": said.type,
-        "param": string(said.fields, "param"),
-        "refused": [place.redacted(path) for path in strings(said.fields.get("refused"))] or None,
-    }
-    if category == "context_overflow":
-        found |= overflow_sizes(said)
-    return {
-        key: place.redacted(value) if isinstance(value, str) else value
-        for key, value in found.items()
-        if value is not None
-    }
-
-
-def _redirect(head: Head, place: Endpoint) -> AIError:
-    target = place.redacted(head.headers.get("location", "another address"))[:200]
+def _redirect(head: Head, endpoint: Endpoint) -> AIError:
+    target = endpoint.redacted(head.headers.get("location", "another address"))[:200]
     return AIError(
         ErrorCode.BAD_REQUEST,
-        f"{place.address} redirects to {target}, which was not followed.",
+        f"{endpoint.address} redirects to {target}, which was not followed.",
         hint="If you trust that address, set it as this provider's base_url.",
         status=head.status,
-        provider=place.provider,
+        provider=endpoint.provider,
         details={"category": "redirect"},
     )

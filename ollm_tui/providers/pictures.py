@@ -1,11 +1,11 @@
-"""Pictures and sound of a message as servers want them: base64 text, never a stand-in."""
+"""Pictures and sound of a message as servers take them: base64 text, or a URL."""
 
 import base64
 
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, MediaData
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_SIGNS = (
+_SIGNATURES = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8", "image/jpeg"),
     (b"GIF8", "image/gif"),
@@ -14,17 +14,17 @@ _SIGNS = (
 
 
 def base64_text(data: MediaData) -> str:
-    """Give base64 without a `data:` prefix."""
+    """Return base64 without a `data:` prefix."""
     if isinstance(data, bytes):
         return base64.b64encode(data).decode("ascii")
     return data.partition(",")[2] if data.startswith("data:") else data
 
 
 def picture_base64(picture: ImageContent) -> str:
-    """Give a picture's data.
+    """Return a picture's data as base64.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY when there is only a link to it.
+        AIError: UNSUPPORTED_MODALITY if the picture is only a link.
     """
     if picture.data is not None:
         return base64_text(picture.data)
@@ -38,7 +38,7 @@ def picture_base64(picture: ImageContent) -> str:
 
 
 def picture_url(picture: ImageContent) -> str:
-    """Give a picture as a URL: its own, or one that holds the data."""
+    """Return a picture as a URL: its own, or a `data:` URL."""
     if picture.data is None and picture.url:
         return picture.url
     if isinstance(picture.data, str) and picture.data.startswith("data:"):
@@ -47,10 +47,10 @@ def picture_url(picture: ImageContent) -> str:
 
 
 def sound_part(sound: AudioContent) -> tuple[str, str]:
-    """Give base64 and format of a sound.
+    """Return a sound as base64, and its format.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY when there is only a link to it.
+        AIError: UNSUPPORTED_MODALITY if the sound is only a link.
     """
     if sound.data is None:
         raise unsendable(sound)
@@ -59,7 +59,7 @@ def sound_part(sound: AudioContent) -> tuple[str, str]:
 
 
 def unsendable(block: Block) -> AIError:
-    """Say that a server has no place for this kind of content."""
+    """Return the error of content that a server cannot take."""
     return AIError(
         ErrorCode.UNSUPPORTED_MODALITY,
         f"Content of the type {block.type} cannot be sent to this server.",
@@ -68,15 +68,17 @@ def unsendable(block: Block) -> AIError:
 
 
 def picture_type(picture: ImageContent) -> str:
-    """Give the media type of a picture: as it is said, else by its first bytes."""
-    said = picture.mime_type or _said_in(picture.data) or _said_in(picture.url)
-    if said:
-        return "image/jpeg" if said == "image/jpg" else said
+    """Return the media type of a picture: the declared one, else by its first bytes."""
+    declared = picture.mime_type or _declared_type(picture.data) or _declared_type(picture.url)
+    if declared:
+        return "image/jpeg" if declared == "image/jpg" else declared
     data = picture.data if isinstance(picture.data, bytes) else _first_bytes(picture.data or "")
-    return next((name for sign, name in _SIGNS if data.startswith(sign)), "image/png")
+    return next(
+        (name for signature, name in _SIGNATURES if data.startswith(signature)), "image/png"
+    )
 
 
-def _said_in(data: MediaData | None) -> str | None:
+def _declared_type(data: MediaData | None) -> str | None:
     if not isinstance(data, str) or not data.startswith("data:"):
         return None
     return data.removeprefix("data:").partition(",")[0].partition(";")[0] or None

@@ -1,4 +1,4 @@
-"""Where a request goes, and where a redirect may lead it; pure."""
+"""Where a request goes, and which redirects it follows; pure."""
 
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
@@ -9,7 +9,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.http_faults import Endpoint
 
-MOST_URL_BYTES = 8 * 1024
+MAX_URL_BYTES = 8 * 1024
 _STATUSES = frozenset(
     {
         HTTPStatus.MOVED_PERMANENTLY,
@@ -20,21 +20,21 @@ _STATUSES = frozenset(
     }
 )
 _KEPT = "%/?:@!$&'()*+,;=~-._[]"
-"""What of an address stays as it is: the rest is coded, as a header holds ASCII alone."""
+"""Characters of a path that are not percent-encoded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hop:
-    """One place on the way to a file."""
+    """One request on the way to a file."""
 
     parts: SplitResult = field(repr=False)
-    """Without name, password and fragment."""
-    knows_caller: bool
-    """Whether it may be told who asks."""
+    """Without user info and fragment."""
+    sends_credentials: bool
+    """Whether the request may carry credentials."""
 
     @property
     def url(self) -> str:
-        """The address without its query, which may hold a secret."""
+        """The URL without its query, which may hold a secret."""
         return urlunsplit(self.parts._replace(query=""))
 
     @property
@@ -43,8 +43,8 @@ class Hop:
         scheme = self.parts.scheme
         return scheme, self.parts.hostname or "", self.parts.port or STANDARD_PORTS[scheme]
 
-    def place(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
-        """Give how messages name this server."""
+    def endpoint(self, secrets: tuple[str, ...], proxy: str | None) -> Endpoint:
+        """Return how error messages name this server."""
         address = shown_address(self.url)
         return Endpoint(
             provider="",
@@ -57,10 +57,10 @@ class Hop:
 
 
 def first_hop(url: str) -> Hop:
-    """Read the address that is asked for.
+    """Return the request for a URL.
 
     Raises:
-        AIError: BAD_REQUEST when it is no address of a web server.
+        AIError: BAD_REQUEST if it is not an HTTP URL.
     """
     parts = _checked(url)
     if parts is None:
@@ -69,47 +69,50 @@ def first_hop(url: str) -> Hop:
             "The address of the file is not usable.",
             hint="Write it like https://example.com/model.gguf.",
         )
-    return Hop(parts=parts, knows_caller=True)
+    return Hop(parts=parts, sends_credentials=True)
 
 
 def is_redirect(status: int, location: str | None) -> bool:
-    """Whether an answer leads elsewhere."""
+    """Whether a response is a redirect."""
     return status in _STATUSES and bool(location)
 
 
-def next_hop(hop: Hop, location: str, place: Endpoint) -> Hop:
-    """Follow a redirect; who asks is told further on only at the place that was asked first.
+def next_hop(hop: Hop, location: str, endpoint: Endpoint) -> Hop:
+    """Return the request that follows a redirect; credentials stay with the first origin.
 
     Raises:
-        AIError: it leads nowhere, or away from HTTPS.
+        AIError: the redirect is malformed, or leads away from HTTPS.
     """
     base = urlunsplit(hop.parts)
-    parts = _checked(_joined(base, location)) if len(location) <= MOST_URL_BYTES else None
+    parts = _checked(_joined(base, location)) if len(location) <= MAX_URL_BYTES else None
     if parts is None:
-        raise _refused(place, "a redirect to what is no address of a web server")
+        raise _refused(endpoint, "a redirect to what is no address of a web server")
     if hop.parts.scheme == "https" and parts.scheme != "https":
-        raise _refused(place, f"a redirect without encryption, to {shown_address(parts.geturl())}")
-    there = replace(hop, parts=parts)
-    return replace(there, knows_caller=hop.knows_caller and there.origin == hop.origin)
+        raise _refused(
+            endpoint, f"a redirect without encryption, to {shown_address(parts.geturl())}"
+        )
+    following = replace(hop, parts=parts)
+    is_same = following.origin == hop.origin
+    return replace(following, sends_credentials=hop.sends_credentials and is_same)
 
 
-def too_many(place: Endpoint, followed: int) -> AIError:
-    """The way has no end."""
-    return _refused(place, f"more than {followed} redirects")
+def too_many_redirects(endpoint: Endpoint, followed: int) -> AIError:
+    """The redirects do not end."""
+    return _refused(endpoint, f"more than {followed} redirects")
 
 
 def userinfo(url: str) -> tuple[str, str] | None:
-    """Give the name and the password of an address that has them."""
+    """Return the user name and the password in a URL, or None."""
     parts = urlsplit(url)
     if parts.username is None:
         return None
     return unquote(parts.username), unquote(parts.password or "")
 
 
-def _refused(place: Endpoint, what: str) -> AIError:
-    return place.error(
+def _refused(endpoint: Endpoint, what: str) -> AIError:
+    return endpoint.error(
         ErrorCode.SERVICE_UNAVAILABLE,
-        f"{place.address} answered with {what}, which was not followed.",
+        f"{endpoint.address} answered with {what}, which was not followed.",
         "Check the address: it may belong to another program, a proxy or a login page.",
         fault="redirect",
     )
@@ -123,8 +126,8 @@ def _joined(base: str, location: str) -> str:
 
 
 def _checked(url: str) -> SplitResult | None:
-    """Divide an address; None for one that cannot be asked."""
-    if len(url) > MOST_URL_BYTES or any(ord(sign) <= 0x20 or ord(sign) == 0x7F for sign in url):
+    """Split a URL; None if it is malformed."""
+    if len(url) > MAX_URL_BYTES or any(ord(char) <= 0x20 or ord(char) == 0x7F for char in url):
         return None
     parts = split_web_url(url)
     return parts and parts._replace(

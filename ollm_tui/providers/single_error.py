@@ -1,4 +1,4 @@
-"""Let one failure leave a task group as itself."""
+"""Let one failure leave a task group as itself; on its own, since every layer above uses it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

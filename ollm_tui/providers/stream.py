@@ -1,13 +1,13 @@
-"""The shell of every remote stream: clocks, abort, one end; what the wire says is a decoder's job.
+"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads the bytes.
 
 States and transitions of `AnswerStream`:
 
-* ``asking``: the request is on its way. A refusal of a field that can be left out leads back here,
-  once for each field, and so does one because the server is still starting, after a wait; any other
-  failure leads to ``ended``.
-* ``answering``: pieces come and are decoded. The decoder's end, a fault, a clock or the abort
-  signal lead to ``ended``.
-* ``ended``: the one `Finish` or `ErrorEvent` has been given; nothing follows.
+* ``sending``: the request is on its way. If the server refuses a field that can be left out, the
+  request is sent again without it; if the server is still starting, it is sent again after a wait.
+  Any other failure leads to ``ended``.
+* ``answering``: chunks arrive and are decoded. The decoder's end, a fault, a time limit or the
+  abort signal lead to ``ended``.
+* ``ended``: the one `Finish` or `ErrorEvent` has been returned; nothing follows.
 """
 
 import time
@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -33,80 +33,53 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import idle, no_first_byte
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.http_faults import no_first_byte, stalled
+from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 
 LAST_BYTES_S = 0.05
-"""How long the end of a complete answer is awaited, so that its connection can be used again."""
-LAST_LOOK_S = 0.1
-"""A clock that ran out while nobody read, or while the program was held up, is believed when what
-has come is no sign of life."""
+"""How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
 MAX_REQUESTS = 8
-"""The first, and those without a field that the one before was refused for."""
-
-
+"""The first one, and the repetitions without a refused field."""
 Preparation: TypeAlias = Callable[[], Awaitable[None]]
-
-
-class StreamDecoder(Protocol):
-    """Bytes of one answer to events, with exactly one end."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the closing event was given."""
-        ...
-
-    @property
-    def life(self) -> int:
-        """Grows with every sign that the server is at work."""
-        ...
-
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Give the events that this chunk completes."""
-        ...
-
-    def finish(self) -> list[ProviderEvent]:
-        """End of the body."""
-        ...
-
-    def break_off(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        ...
+_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
+MIN_PIECES = 4
+MIN_DURATION_S = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestPlan:
-    """What to send, how to read the answer, and what to leave out where it is refused."""
+    """What to send, how to read the answer, and how to adapt to a refusal."""
 
     path: str
     body: Callable[[], JsonObject]
-    """Makes the request; raises `AIError` for what cannot be asked."""
-    decoder: Callable[[], StreamDecoder]
+    """Makes the request's body; raises `AIError` for what cannot be sent."""
+    decoder: Callable[[], AnswerDecoder]
     adapt: Callable[[JsonObject, AIError], JsonObject | None]
-    """Gives the request without the field that the error names, None if that is no way out."""
-    ready: Callable[[AIError], Awaitable[bool]] | None = None
-    """Waits while the error means that the server is still starting; tells whether it did so."""
+    """Returns the body in the form that the error asks for, or None if there is none."""
+    wait_until_ready: Callable[[AIError], Awaitable[bool]] | None = None
+    """Waits if the error means that the server is starting; returns whether it is ready now."""
     prepare: Preparation | None = None
-    """Finds out what the body depends on."""
-    said: list[ProviderEvent] = field(default_factory=list)
-    """What these have to say to a person; it is given before the answer."""
+    """Finds out what the body depends on, before it is made."""
+    left_out: list[ProviderEvent] = field(default_factory=list)
+    """Events about fields that were left out; they precede the answer."""
 
 
 @asynccontextmanager
 async def answer_stream(
-    transport: Transport, question: RequestPlan, signal: AbortSignal | None
+    transport: Transport, plan: RequestPlan, signal: AbortSignal | None
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-    """Ask, and give the events; leaving the block has closed the connection."""
+    """Send the request and yield its events; leaving the block closes the connection."""
     with single_error():
         async with anyio.create_task_group() as group:
-            stream = AnswerStream(group, transport, question)
+            stream = AnswerStream(group, transport, plan)
             unsubscribe = signal.subscribe(stream.abort) if signal else None
             try:
                 yield stream
-                await stream.see_out()
+                await stream.drain()
             finally:
                 if unsubscribe:
                     unsubscribe()
@@ -115,20 +88,20 @@ async def answer_stream(
 
 
 class AnswerStream(AsyncIterator[ProviderEvent]):
-    """The events of one answer, each given once."""
+    """The events of one answer."""
 
-    def __init__(self, group: TaskGroup, transport: Transport, question: RequestPlan) -> None:
+    def __init__(self, group: TaskGroup, transport: Transport, plan: RequestPlan) -> None:
         self._group = group
         self._transport = transport
-        self._question = question
-        self._decoder = question.decoder()
-        self._exchange: ResponseReader | None = None
+        self._plan = plan
+        self._decoder = plan.decoder()
+        self._reader: ResponseReader | None = None
         self._events: deque[ProviderEvent] = deque()
-        self._began = time.monotonic()
-        self._alive = self._began
+        self._started_at = time.monotonic()
+        self._alive_at = self._started_at
         self._pace = Pace()
-        self._aborted = False
-        self._answering = False
+        self._is_aborted = False
+        self._is_answering = False
         self._ended = False
         self._waiting: anyio.CancelScope | None = None
 
@@ -136,166 +109,165 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return self
 
     async def __anext__(self) -> ProviderEvent:
-        """Give the next event."""
+        """Return the next event."""
         if self._ended:
             raise StopAsyncIteration
-        while not self._events and not self._aborted:
-            await self._more()
-        if self._aborted:
+        while not self._events and not self._is_aborted:
+            await self._fetch_events()
+        if self._is_aborted:
             self._events.clear()
             self._events.append(Finish("abort"))
         event = self._events.popleft()
         if isinstance(event, Finish | ErrorEvent):
             self._ended = True
             if isinstance(event, Finish):
-                return self._timed(event)
+                return self._with_timings(event)
         return event
 
     def abort(self) -> None:
         """Close the connection at once; the next event is `Finish("abort")`."""
-        self._aborted = True
+        self._is_aborted = True
         if self._waiting is not None:
             self._waiting.cancel()
-        if self._exchange is not None:
-            self._exchange.close()
+        if self._reader is not None:
+            self._reader.close()
 
     def close(self) -> None:
-        """Close the connection at once; nothing more is taken."""
-        if self._exchange is not None:
-            self._exchange.dispose()
+        """Close the connection at once and discard what has not been read."""
+        if self._reader is not None:
+            self._reader.dispose()
 
-    async def see_out(self) -> None:
-        """After a complete answer, let its last bytes come so that the connection stays usable."""
-        if self._exchange is not None and self._ended and not self._aborted:
+    async def drain(self) -> None:
+        """After a complete answer, wait for its last bytes, so that the connection is reusable."""
+        if self._reader is not None and self._ended and not self._is_aborted:
             with anyio.move_on_after(LAST_BYTES_S):
-                await self._exchange.finished.wait()
+                await self._reader.finished.wait()
 
-    async def _more(self) -> None:
+    async def _fetch_events(self) -> None:
         try:
-            with anyio.move_on_after(max(self._patience(), LAST_LOOK_S)) as clock:
-                self._note(await (self._read() if self._answering else self._ask()))
+            with anyio.move_on_after(max(self._time_left(), LAST_LOOK_S)) as clock:
+                self._collect(await (self._read() if self._is_answering else self._send()))
             if clock.cancelled_caught:
-                await self._look_again()
+                await self._check_late_bytes()
         except AIError as error:
             error.provider = error.provider or self._transport.spec.name
-            self._note(self._decoder.break_off(error))
+            self._collect(self._decoder.fail(error))
         else:
-            if not (self._events or self._patience()):  # what had come was no sign of life
-                self._note(self._decoder.break_off(self._too_late()))
+            if not (self._events or self._time_left()):  # what arrived was no sign of life
+                self._collect(self._decoder.fail(self._timeout_error()))
 
-    async def _look_again(self) -> None:
-        """Take what came while the program was held up: the clock ran out before it could."""
-        before = self._decoder.life
-        if self._answering:
+    async def _check_late_bytes(self) -> None:
+        """Read what arrived while the program was held up and the time limit passed."""
+        before = self._decoder.activity
+        if self._is_answering:
             with anyio.move_on_after(LAST_LOOK_S):
-                self._note(await self._read())
-        if not self._events and self._decoder.life == before:
-            self._note(self._decoder.break_off(self._too_late()))
+                self._collect(await self._read())
+        if not self._events and self._decoder.activity == before:
+            self._collect(self._decoder.fail(self._timeout_error()))
 
-    def _patience(self) -> float:
-        """Seconds until the clock that runs now has run out."""
+    def _time_left(self) -> float:
+        """Return the seconds until the time limit that applies now is reached."""
         limits = self._transport.spec
         if self._pace.first_at is None:
-            end = self._began + limits.first_byte_timeout_s
+            end = self._started_at + limits.first_byte_timeout_s
         else:
-            end = self._alive + limits.idle_timeout_s
+            end = self._alive_at + limits.idle_timeout_s
         return max(0.0, end - time.monotonic())
 
-    def _too_late(self) -> AIError:
-        limits, place = self._transport.spec, self._transport.place
+    def _timeout_error(self) -> AIError:
+        limits, endpoint = self._transport.spec, self._transport.endpoint
         if self._pace.first_at is None:
-            return no_first_byte(place, limits.first_byte_timeout_s)
-        return idle(place, limits.idle_timeout_s)
+            return no_first_byte(endpoint, limits.first_byte_timeout_s)
+        return stalled(endpoint, limits.idle_timeout_s)
 
-    async def _ask(self) -> list[ProviderEvent]:
-        if self._question.prepare is not None:
+    async def _send(self) -> list[ProviderEvent]:
+        if self._plan.prepare is not None:
             with anyio.CancelScope() as self._waiting:
-                await self._question.prepare()
-            if self._aborted:
+                await self._plan.prepare()
+            if self._is_aborted:
                 return []
-        body = self._question.body()
+        body = self._plan.body()
         for _ in range(MAX_REQUESTS - 1):
-            error = await self._ask_with(body)
+            error = await self._send_body(body)
             if error is None:
                 return []
-            adapted = self._question.adapt(body, error)
+            adapted = self._plan.adapt(body, error)
             if adapted is not None:
                 body = adapted
-            elif not await self._is_ready_after(error):
+            elif not await self._wait_until_ready(error):
                 raise error
-        if error := await self._ask_with(body):
+        if error := await self._send_body(body):
             raise error
         return []
 
-    async def _is_ready_after(self, error: AIError) -> bool:
-        if self._question.ready is not None and self._transport.spec.waits_for_start:
+    async def _wait_until_ready(self, error: AIError) -> bool:
+        if self._plan.wait_until_ready is not None and self._transport.spec.waits_for_start:
             with anyio.CancelScope() as self._waiting:
-                return not self._aborted and await self._question.ready(error)
+                return not self._is_aborted and await self._plan.wait_until_ready(error)
         return False
 
-    async def _ask_with(self, body: JsonObject) -> AIError | None:
+    async def _send_body(self, body: JsonObject) -> AIError | None:
         self.close()
-        exchange: ResponseReader | None = None
+        reader: ResponseReader | None = None
         with anyio.CancelScope() as self._waiting:
-            exchange = await self._transport.start(self._group, "POST", self._question.path, body)
-        self._exchange = exchange
-        if exchange is None or self._aborted:  # while the request was made
+            reader = await self._transport.start(self._group, "POST", self._plan.path, body)
+        self._reader = reader
+        if reader is None or self._is_aborted:  # while the request was made
             self.close()
             return None
-        head = await exchange.head()
+        head = await reader.read_head()
         if 200 <= head.status < 300:
-            self._answering = True
+            self._is_answering = True
             return None
-        return await self._refusal(head, exchange)
+        return await self._refusal(head, reader)
 
-    async def _refusal(self, head: Head, exchange: ResponseReader) -> AIError:
-        said = await exchange.read_words(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
-        return http_error(head, said, self._transport.place)
+    async def _refusal(self, head: Head, reader: ResponseReader) -> AIError:
+        body = await reader.read_error_body(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
+        return http_error(head, body, self._transport.endpoint)
 
     async def _read(self) -> list[ProviderEvent]:
-        if self._exchange is None:
+        if self._reader is None:
             return self._decoder.finish()
-        before = self._decoder.life
-        chunk = await self._exchange.read()
+        before = self._decoder.activity
+        chunk = await self._reader.read()
         events = self._decoder.feed(chunk) if chunk else self._decoder.finish()
-        if self._decoder.life != before:
-            self._alive = time.monotonic()
+        if self._decoder.activity != before:
+            self._alive_at = time.monotonic()
         return events
 
-    def _note(self, events: list[ProviderEvent]) -> None:
-        if said := self._question.said:
-            self._events += said
-            said.clear()
+    def _collect(self, events: list[ProviderEvent]) -> None:
+        self._events += self._plan.left_out
+        self._plan.left_out.clear()
         was_silent = self._pace.first_at is None
         self._pace.note(events, time.monotonic())
         if was_silent and self._pace.first_at is not None:
-            self._alive = self._pace.first_at
-            if self._exchange is not None:
-                self._exchange.gathers = True
+            self._alive_at = self._pace.first_at
+            if self._reader is not None:
+                self._reader.batches = True
         self._events += events
 
-    def _timed(self, event: Finish) -> Finish:
-        """Add what only the receiving end can measure; the server's own figures stay."""
+    def _with_timings(self, event: Finish) -> Finish:
+        """Add what only the client can measure; the server's own figures stay."""
         known, first = event.timings or Timings(), self._pace.first_at
         timings = replace(
             known,
-            first_token_s=None if first is None else first - self._began,
-            total_s=time.monotonic() - self._began,
+            first_token_s=None if first is None else first - self._started_at,
+            total_s=time.monotonic() - self._started_at,
             tokens_per_s=known.tokens_per_s or self._pace.speed(event.usage),
         )
         return replace(event, timings=timings)
 
 
 class Pace:
-    """How fast an answer is written, as seen from here, where the server does not tell.
+    """How fast an answer is generated, measured by the client where the server does not say.
 
-    Its first piece was written before it came and does not count. An answer that came at once, or
-    nearly so, tells nothing.
+    The first piece was generated before it arrived and does not count. An answer that arrived all
+    at once, or nearly so, cannot be measured.
     """
 
     def __init__(self) -> None:
         self.first_at: float | None = None
-        """When the first text, thinking or call came."""
+        """When the first text, thinking or tool call arrived."""
         self._last_at = 0.0
         self._pieces = 0
         self._first_chars = 0
@@ -303,7 +275,7 @@ class Pace:
         self._has_thinking = False
 
     def note(self, events: Iterable[ProviderEvent], now: float) -> None:
-        """Take what came together."""
+        """Count the events that arrived together."""
         output = [event for event in events if isinstance(event, _OUTPUT)]
         if not output:
             return
@@ -316,27 +288,22 @@ class Pace:
         self._has_thinking |= any(isinstance(event, ThinkingDelta) for event in output)
 
     def speed(self, usage: Usage | None) -> float | None:
-        """Give tokens per second; None where they were not measured over a real stream."""
+        """Return tokens per second, or None if the answer did not arrive as a stream."""
         tokens = usage.completion_tokens if usage is not None else None
         if usage is None or not tokens or self.first_at is None or not self._chars:
             return None
         seconds = self._last_at - self.first_at
-        if self._pieces < FEWEST_PIECES or seconds < SHORTEST_S:
+        if self._pieces < MIN_PIECES or seconds < MIN_DURATION_S:
             return None
-        shown = tokens if self._has_thinking else tokens - _reasoned(usage)
+        shown = tokens if self._has_thinking else tokens - _reasoning_tokens(usage)
         return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
-
-
-_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
-FEWEST_PIECES = 4
-SHORTEST_S = 0.2
 
 
 def _length(event: TextDelta | ThinkingDelta | ToolCallEvent) -> int:
     return len(event.call.raw_args) if isinstance(event, ToolCallEvent) else len(event.delta)
 
 
-def _reasoned(usage: Usage) -> int:
-    """Count the tokens of reasoning that the server keeps to itself."""
+def _reasoning_tokens(usage: Usage) -> int:
+    """Return the number of reasoning tokens that the server did not send."""
     details = as_object(usage.extra.get("completion_tokens_details"))
     return integer(details, "reasoning_tokens") or 0

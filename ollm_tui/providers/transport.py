@@ -1,19 +1,21 @@
-"""The HTTP client of one adapter, and its two ways to ask: a stream, or a small JSON reply.
+"""The HTTP client of one adapter, for streams and for small JSON replies.
 
-The client is made on first use. Nothing is sent but to the server's own scheme, host and port, and
-no redirect is followed, so a key stays with its origin.
+The client is made on first use. Requests go only to the server's own scheme, host and port, and
+redirects are not followed, so that a key stays with its origin.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import anyio
+import anyio.lowlevel
 import httpx
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
-from ollm_tui.decode.json_guard import BadJson, parse_json
+from ollm_tui.decode.json_guard import SLICE, BadJson, json_slices, parse_json
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
@@ -21,9 +23,14 @@ from ollm_tui.providers.base_url import join, shown_address, url_secrets
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Endpoint, fault, slow_reply, too_long, web_page
+from ollm_tui.providers.http_faults import (
+    Endpoint,
+    limit_exceeded,
+    slow_reply,
+    unsendable_request,
+    web_page,
+)
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.request_body import encoded_body
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -32,20 +39,20 @@ MAX_REPLY_BYTES = 16 * 1024 * 1024
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 COUNT_S = 1.0
-"""How long a server may count tokens: a prompt waits for it, and an estimate stands in."""
+"""How long a server may count tokens: a prompt waits for it, and an estimate can replace it."""
 
 
 class Transport:
-    """Talk to one server.
+    """The connections to one server.
 
-    `place` is how messages name it, without its address; `keys` are the headers that identify
-    the caller.
+    `endpoint` is how error messages name it, without its address; `keys` are the headers with
+    credentials.
     """
 
     def __init__(
-        self, spec: ProviderSpec, url: str, place: Endpoint, keys: Mapping[str, str]
+        self, spec: ProviderSpec, url: str, endpoint: Endpoint, keys: Mapping[str, str]
     ) -> None:
-        self.url = _plain(url)
+        self.url = _without_secrets(url)
         self._address = urlsplit(url)
         self.spec = spec
         self._problem = spec.problem
@@ -54,42 +61,40 @@ class Transport:
             self._proxy = proxy_for(url, spec.proxy, spec.name)
         except AIError as error:
             self._problem = self._problem or error
-        self.place = replace(
-            place,
+        self.endpoint = replace(
+            endpoint,
             address=shown_address(url),
             proxy=shown_address(self._proxy) if self._proxy else "",
             has_key=bool(spec.api_key or spec.headers),
             secrets=_secrets(spec, url, self._proxy or ""),
         )
         self._user = _user(url)
-        self._headers = _checked({**keys, **spec.headers}, self.place)
+        self._headers = _checked({**keys, **spec.headers}, self.endpoint)
         self._client: httpx.AsyncClient | None = None
         self._opening = anyio.Lock(fast_acquire=True)
 
     async def start(
         self, group: TaskGroup, method: str, path: str, body: JsonMapping | None = None
     ) -> ResponseReader:
-        """Send a request from a child task of `group`, which also reads and closes it.
-
-        It is on its way when this returns; making a large one takes a moment.
+        """Send a request in a child task of `group`, which also reads and closes the response.
 
         Raises:
-            AIError: BAD_REQUEST when the request cannot be made.
+            AIError: BAD_REQUEST if the request cannot be made.
         """
-        content = None if body is None else await encoded_body(body, self.place)
-        client = await self._opened()
+        content = None if body is None else await encoded_body(body, self.endpoint)
+        client = await self._open_client()
         url = path if path.startswith(("http://", "https://")) else join(self.url, path)
         headers = None if body is None else {"content-type": "application/json"}
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
-            raise fault(httpx.InvalidURL(str(error)), self.place, answered=False) from error
+            raise unsendable_request(self.endpoint) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
-            # The client adds the keys to whatever it sends.
-            raise fault(httpx.InvalidURL("another server"), self.place, answered=False)
-        exchange = ResponseReader(client, request, self.place)
-        group.start_soon(exchange.run)
-        return exchange
+            # The client adds the credentials to whatever it sends.
+            raise unsendable_request(self.endpoint)
+        reader = ResponseReader(client, request, self.endpoint)
+        group.start_soon(reader.run)
+        return reader
 
     async def json(
         self,
@@ -100,23 +105,23 @@ class Transport:
         within_s: float | None = None,
         most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
-        """Ask for a small reply and parse it; an empty one is None.
+        """Send a request and parse its small reply; an empty one is None.
 
         Raises:
-            AIError: any failure, in time too.
+            AIError: any failure, including the time limit `within_s`.
         """
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
         try:
             with anyio.fail_after(limit), single_error():
                 async with anyio.create_task_group() as group:
-                    exchange = await self.start(group, method, path, body)
+                    reader = await self.start(group, method, path, body)
                     try:
-                        reply = await self._reply(exchange, most_bytes)
+                        reply = await self._reply(reader, most_bytes)
                     finally:
-                        exchange.dispose()
+                        reader.dispose()
         except TimeoutError:
-            raise slow_reply(self.place, limit) from None
+            raise slow_reply(self.endpoint, limit) from None
         return reply
 
     async def aclose(self) -> None:
@@ -126,33 +131,33 @@ class Transport:
             with anyio.move_on_after(CLOSE_S, shield=True):
                 await client.aclose()
 
-    async def _reply(self, exchange: ResponseReader, most_bytes: int) -> JsonValue:
-        head = await exchange.head()
+    async def _reply(self, reader: ResponseReader, most_bytes: int) -> JsonValue:
+        head = await reader.read_head()
         if not 200 <= head.status < 300:
-            said = await exchange.read_words(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
-            raise http_error(head, said, self.place)
-        body = await exchange.read_all(most_bytes + 1)
+            error = await reader.read_error_body(MAX_ERROR_BYTES, self.spec.list_timeout_s / 2)
+            raise http_error(head, error, self.endpoint)
+        body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
-            raise too_long(self.place, f"a reply of more than {most_bytes} bytes")
+            raise limit_exceeded(self.endpoint, f"a reply of more than {most_bytes} bytes")
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
-            raise web_page(self.place)
+            raise web_page(self.endpoint)
         try:
             return parse_json(text) if text else None
         except LimitPassed as error:
-            raise too_long(self.place, str(error)) from error
+            raise limit_exceeded(self.endpoint, str(error)) from error
         except BadJson as error:
-            raise self.place.error(
+            raise self.endpoint.error(
                 ErrorCode.ENGINE_ERROR,
-                f"{self.place.label} sent a reply that is no JSON ({error}).",
+                f"{self.endpoint.label} sent a reply that is no JSON ({error}).",
                 "Check the address: it may belong to another program.",
                 fault="no_json",
             ) from error
 
-    async def _opened(self) -> httpx.AsyncClient:
+    async def _open_client(self) -> httpx.AsyncClient:
         if self._problem is not None:
             raise self._problem.with_traceback(None)
-        async with self._opening:  # certificates are read once, however many ask at once
+        async with self._opening:  # concurrent requests read the certificates once
             if self._client is None:
                 self._client = await make_client(
                     self.spec,
@@ -164,12 +169,37 @@ class Transport:
             return self._client
 
 
-def _checked(headers: Mapping[str, str], place: Endpoint) -> dict[str, str]:
+async def encoded_body(body: JsonMapping, endpoint: Endpoint) -> bytes:
+    """Encode a request in slices, so that a long chat does not hold up the event loop.
+
+    Half a surrogate pair, as a careless model leaves it, becomes U+FFFD.
+
+    Raises:
+        AIError: BAD_REQUEST for what JSON cannot hold.
+    """
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+    slices: list[bytes] = []
+    try:
+        for part in json_slices(dict(body), encoder):
+            slices.append(part)
+            if len(part) >= SLICE:
+                await anyio.lowlevel.checkpoint()
+    except (RecursionError, ValueError) as error:
+        raise endpoint.error(
+            ErrorCode.BAD_REQUEST,
+            f"The request cannot be written as JSON: {error}.",
+            None,
+            fault="request",
+        ) from error
+    return b"".join(slices)
+
+
+def _checked(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
     for name, value in headers.items():
         if not (name + value).isascii() or any(ord(c) < 0x20 or c == "\x7f" for c in name + value):
-            raise place.error(
+            raise endpoint.error(
                 ErrorCode.BAD_REQUEST,
-                f"The header {name!r} of provider {place.provider} cannot be sent.",
+                f"The header {name!r} of provider {endpoint.provider} cannot be sent.",
                 "An API key or header may hold only ASCII letters, digits and signs.",
                 fault="header",
             )
@@ -183,18 +213,18 @@ def _user(url: str) -> httpx.BasicAuth | None:
     return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
-def _plain(url: str) -> str:
-    """Give a URL without name, password and query: the client knows these and adds them."""
+def _without_secrets(url: str) -> str:
+    """Return a URL without user info and query, which the client adds."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query=""))
 
 
 def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port  # httpx leaves out the usual port of a scheme
+    return url.scheme, url.host, url.port  # httpx leaves out the default port of a scheme
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Give what no message may hold: keys, headers, passwords and the values of a query."""
+    """Return what no message may show: keys, headers, passwords and values in queries."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
-    found = (spec.api_key or "", *of_urls, *spec.headers.values())
-    return tuple(secret for secret in found if len(secret) >= SHORTEST)
+    secrets = (spec.api_key or "", *of_urls, *spec.headers.values())
+    return tuple(secret for secret in secrets if len(secret) >= SHORTEST)

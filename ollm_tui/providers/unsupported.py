@@ -1,17 +1,19 @@
-"""What a request may ask for that no adapter does yet: refused before anything is sent; pure.
+"""What of a request an adapter refuses before anything is sent, and what it leaves out; pure.
 
-Whatever is added to the vocabulary is refused here until an adapter does it: the fields that are
-acted on are listed, and every other one must be left at its default.
+A field that is added to requests is refused here until an adapter supports it: the supported fields
+are listed, and every other one must have its default.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
+from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import (
     ShouldThink,
@@ -20,7 +22,6 @@ from ollm_tui.protocol.thinking import (
     ThinkingMode,
 )
 from ollm_tui.protocol.tools import ToolChoice, ToolName
-from ollm_tui.providers.thinking_tags import check_tags
 
 _REQUEST = frozenset(
     {
@@ -37,11 +38,11 @@ _REQUEST = frozenset(
     }
 )
 _MESSAGE = frozenset(
-    {"role", "content", "name", "tool_calls", "tool_call_id", "metadata"}  # the last is kept here
+    {"role", "content", "name", "tool_calls", "tool_call_id", "metadata"}  # the last is not sent
 )
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
 _EMBEDDING = frozenset({"extra_body"})
-"""The options that a request for embeddings has a place for."""
+"""The options of a request for embeddings."""
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
 _OTHER_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -52,18 +53,28 @@ _OTHER_KINDS: Mapping[str, str] = MappingProxyType(
         "input_suffix": "Filling in the middle of a text",
     }
 )
-"""Keys of a body that ask for an answer which nothing here reads."""
+"""Keys of a body that request an answer which no adapter can read."""
 REFUSED_KEYS = _SEVERAL | frozenset(_OTHER_KINDS)
-"""What `extra_body` may not ask for."""
+"""Keys that `extra_body` must not have."""
+OnLeftOut: TypeAlias = Callable[[LeftOut], object]
+"""Called, for every request, with each field that is set and not sent."""
+UNSENT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
+        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
+        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
+    }
+)
+"""By kind of provider, the options that its protocol does not have."""
 
 
 def check_request(request: Request) -> None:
-    """Do nothing for a conversation that an adapter can hold.
+    """Check a chat request.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE or UNSUPPORTED_MODALITY for what is not implemented;
-            BAD_REQUEST for a choice among tools that are not on offer, unusable tags, or a word
-            that the vocabulary does not have.
+            BAD_REQUEST for a choice of a tool that is not offered, unusable tags, or an unknown
+            word.
     """
     if request.input is not None:
         raise _no_conversation(request)
@@ -76,10 +87,10 @@ def check_request(request: Request) -> None:
 
 
 def check_thinking(wish: ShouldThink | None) -> None:
-    """Do nothing for a wish that can be passed on.
+    """Check what a request wants of thinking.
 
-    A config's mode `last` is how thinking is switched on; as a word of its own it asks for the
-    reasons to come after the answer.
+    The mode `last` of a `ThinkingConfig` switches thinking on; as a word of its own it requests
+    the reasons after the answer.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE for what is not implemented, BAD_REQUEST for unusable tags
@@ -98,11 +109,11 @@ def check_thinking(wish: ShouldThink | None) -> None:
         if wish.effort is not None:
             _check_word(wish.effort, get_args(ThinkingEffort), "effort of thinking")
         _check_fields(wish, _THINKING, "settings of thinking")
-    check_tags(wish)
+        find_tags(wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open)
 
 
 def check_embedding(request: Request) -> None:
-    """Do nothing for a request that asks for embeddings and nothing beside them.
+    """Check a request for embeddings.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE.
@@ -116,12 +127,12 @@ def check_embedding(request: Request) -> None:
 
 
 def unsent_options(options: GenerationOptions, unsent: Collection[str]) -> list[str]:
-    """Give those of some options that are set."""
+    """Return the names of the set options that are in `unsent`."""
     return [f.name for f in fields(options) if f.name in unsent and _is_set(options, f)]
 
 
 def _no_conversation(request: Request) -> AIError:
-    """Tell that a single input has no place at a chat endpoint."""
+    """Return the error of a single input, which a chat request cannot have."""
     blocks = normalize_content(request.input or "")
     other = next((block.type for block in blocks if not isinstance(block, TextContent)), None)
     if other is not None:
@@ -157,7 +168,7 @@ def _unsupported(name: str, what: str) -> AIError:
 
 
 def _check_word(word: str, known: Collection[str], what: str) -> None:
-    """Refuse a word that adapters would pass on, or take for another."""
+    """Refuse a word that adapters would pass on, or mistake for another."""
     if word not in known:
         raise AIError(
             ErrorCode.BAD_REQUEST,
@@ -197,3 +208,27 @@ def _check_body(body: JsonMapping) -> None:
 
 def _is_plain(value: JsonValue) -> bool:
     return value in (None, "") or value == ["text"]
+
+
+def ignore_left_out(event: LeftOut) -> None:
+    """Report nothing: for requests that only count tokens."""
+
+
+def report_unsent_options(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
+    """Report the set options that the provider's protocol does not have."""
+    for name in unsent_options(request.options, UNSENT_OPTIONS[kind]):
+        report_left_out(name, on_left_out)
+
+
+def report_unsent_names(request: Request, on_left_out: OnLeftOut) -> None:
+    """Report that the names of messages are not sent."""
+    if any(message.name for message in request.conversation if message.role != "tool"):
+        report_left_out("messages.name", on_left_out)
+
+
+def report_left_out(name: str, on_left_out: OnLeftOut) -> None:
+    """Report that the server's protocol does not have a field."""
+    reason = AIError(
+        ErrorCode.UNSUPPORTED_FEATURE, f"The protocol of this server has no place for `{name}`."
+    )
+    on_left_out(LeftOut(name, reason))

@@ -9,7 +9,7 @@ from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
-from ollm_tui.providers.left_out import UNSENT
+from ollm_tui.providers.unsupported import UNSENT_OPTIONS
 from ollm_tui.runtime.details import (
     OLLAMA_NAMES,
     ContextFacts,
@@ -160,7 +160,7 @@ class SettingSources:
 
     def values(self) -> Iterator[EffectiveValue]:
         """Yield every configured or reported value; a name may come more than once."""
-        unsent = UNSENT.get(self._kind or "", frozenset())
+        unsent = UNSENT_OPTIONS.get(self._kind or "", frozenset())
         for value in self._of_settings():
             is_lost = value.name in unsent
             yield (

@@ -21,22 +21,22 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Endpoint, cut, idle, nothing_sent
+from ollm_tui.providers.http_faults import Endpoint, connection_lost, empty_answer, stalled
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from tests.support.providers import ScriptedProvider
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 
 
 def busy(**headers: str) -> AIError:
     return http_error(
-        Head(503, "", {k.replace("_", "-"): v for k, v in headers.items()}), b"", PLACE
+        Head(503, "", {k.replace("_", "-"): v for k, v in headers.items()}), b"", ENDPOINT
     )
 
 
 def refused() -> AIError:
-    return PLACE.error(
+    return ENDPOINT.error(
         ErrorCode.SERVICE_UNAVAILABLE, "Nobody.", None, fault="refused", retryable=True
     )
 
@@ -115,19 +115,22 @@ async def test_stopping_while_it_waits_ends_with_abort() -> None:
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 504, 529])
 def test_a_status_that_may_go_by_is_worth_another_try(status: int) -> None:
-    assert wait_before(1, http_error(Head(status), b"", PLACE)) is not None
+    assert wait_before(1, http_error(Head(status), b"", ENDPOINT)) is not None
 
 
 @pytest.mark.parametrize(
     "error",
     [
-        *(http_error(Head(status), b"", PLACE) for status in (400, 401, 402, 403, 404, 422, 501)),
-        http_error(Head(429), b'{"error": {"code": "insufficient_quota"}}', PLACE),
+        *(
+            http_error(Head(status), b"", ENDPOINT)
+            for status in (400, 401, 402, 403, 404, 422, 501)
+        ),
+        http_error(Head(429), b'{"error": {"code": "insufficient_quota"}}', ENDPOINT),
         busy(x_should_retry="false"),
         busy(retry_after=str(LONGEST_WAIT_S + 1)),
-        cut(PLACE),
-        idle(PLACE, 60),
-        nothing_sent(PLACE),
+        connection_lost(ENDPOINT),
+        stalled(ENDPOINT, 60),
+        empty_answer(ENDPOINT),
     ],
     ids=str,
 )

@@ -55,7 +55,7 @@ def known_to_vllm(body: JsonObject) -> None:
     """Fields of OpenAI's are checked by its client; the others must be vLLM's own."""
     own = set(VllmOptions.model_fields) - set(OPENAI_FIELDS)
     known_to_openai({key: value for key, value in body.items() if key not in own})
-    VllmOptions.checked({key: body[key] for key in own & set(body)})
+    VllmOptions.validated({key: body[key] for key in own & set(body)})
 
 
 def known_with(*own: str) -> "Check":
@@ -182,7 +182,7 @@ UNKNOWN_TO_ALL = {"something_new"}
 @pytest.mark.parametrize("name", as_vllm.OPTIONS)
 def test_vllms_options_are_sent_by_the_names_of_its_version(name: str, structured: bool) -> None:
     written, newer, older = as_vllm.OPTIONS[name]
-    extra, _ = VllmOptions.checked(written).for_server(structured=structured)
+    extra, _ = VllmOptions.validated(written).for_server(structured=structured)
     question = CONVERSATIONS["a question"]
     request = replace(question, options=GenerationOptions(extra_body=extra))
     made = openai.chat_body(request, "vllm")

@@ -7,12 +7,11 @@ import pytest
 from ollm_tui.decode.json_guard import MAX_CONTAINERS, MAX_VALUES
 from ollm_tui.decode.lines import MAX_LINE_BYTES
 from ollm_tui.decode.tool_calls import MAX_CALL_BYTES, MAX_CALLS
+from ollm_tui.providers.answer_decoder import MAX_WHOLE_BYTES
 from ollm_tui.providers.anthropic.from_wire import MAX_COUNTS_CHARS
-from ollm_tui.providers.anthropic.schema_answer import MAX_ASIDE_CHARS
-from ollm_tui.providers.content_encoding import FREE_BYTES, MAX_RATIO
-from ollm_tui.providers.response_reader import AT_ONCE_BYTES, PIECE_BYTES
+from ollm_tui.providers.anthropic.llamacpp import MAX_TEXT_CHARS
+from ollm_tui.providers.response_reader import AT_ONCE_BYTES, FREE_BYTES, MAX_RATIO, PIECE_BYTES
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.sse_answer import MAX_WHOLE_BYTES
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, MAX_REPLY_BYTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "answers.md").read_text("utf-8")
@@ -39,7 +38,7 @@ def kib(size: int) -> str:
         ("memory for the tool calls of one answer", mib(MAX_CALL_BYTES)),
         (
             "text beside an answer that a tool constrains to a schema",
-            f"{MAX_ASIDE_CHARS} characters",
+            f"{MAX_TEXT_CHARS} characters",
         ),
         (
             f"size of a decompressed answer, beyond {mib(FREE_BYTES)}",

@@ -47,7 +47,7 @@ NOT_TO_THE_OUTSIDE = {
     # For others, which are named by it.
     "config/private_file.py",
     # Into a text in memory.
-    "providers/anthropic/schema_answer.py",
+    "providers/anthropic/llamacpp.py",
 }
 
 

@@ -19,13 +19,13 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.anthropic.history import wire_messages
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
+from ollm_tui.providers.anthropic.to_wire import wire_messages
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.corpus import load_streams, needs_corpus
 from tests.support.cuts import cuts
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 SIGNER = "p://m"
 
 
@@ -57,7 +57,7 @@ def ended(reason: str = "end_turn", **usage: int) -> tuple[dict[str, object], ..
 
 
 def read(body: bytes) -> list[ProviderEvent]:
-    decoder = AnthropicStream(PLACE, SIGNER)
+    decoder = AnthropicDecoder(ENDPOINT, SIGNER)
     return [*decoder.feed(body), *decoder.finish()]
 
 
@@ -107,7 +107,7 @@ MESSAGE = Message(
 
 @given(st.data())
 def test_thoughts_keep_their_signatures_however_the_bytes_are_cut(data: st.DataObject) -> None:
-    decoder = AnthropicStream(PLACE, SIGNER)
+    decoder = AnthropicDecoder(ENDPOINT, SIGNER)
     events = [event for chunk in data.draw(cuts(THOUGHTS)) for event in decoder.feed(chunk)]
     assert message_of([*events, *decoder.finish()]) == MESSAGE
     assert finish_of(events).usage == Usage(prompt_tokens=3, completion_tokens=9)
@@ -134,7 +134,7 @@ def test_what_a_model_said_goes_back_to_it_unchanged(
         assert isinstance(block, dict)
         events += [started(index, **block), stopped(index)]
     body = sse(*events, *ended())
-    decoder = AnthropicStream(PLACE, SIGNER)
+    decoder = AnthropicDecoder(ENDPOINT, SIGNER)
     got = [event for chunk in data.draw(cuts(body)) for event in decoder.feed(chunk)]
     again = wire_messages([message_of(got)], SIGNER)
     assert joined(again) == joined([told])

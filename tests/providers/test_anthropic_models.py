@@ -19,7 +19,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, to_wire
-from ollm_tui.providers.anthropic.adapt import KnownModels, Limits
+from ollm_tui.providers.anthropic.models import Limits, ModelLimits
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.test_anthropic import finish_of, message_of
 from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
@@ -83,7 +83,7 @@ async def test_a_listed_model_is_asked_in_its_way_at_once() -> None:
     assert "thinking" in capability.features
     assert "json_mode" not in capability.features
     (body,) = bodies(server)
-    assert body["max_tokens"] == to_wire.MOST_TOKENS_UNASKED
+    assert body["max_tokens"] == to_wire.MAX_DEFAULT_TOKENS
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_budget_leaves_room_for_the_answer(
     body: JsonObject = {"max_tokens": answer, "thinking": {"type": "adaptive"}}
     if effort:
         body["output_config"] = {"effort": effort}
-    fitted = Limits(most_tokens=most, thinks_by="enabled").fit(body)
+    fitted = Limits(max_tokens=most, thinking_type="enabled").fit(body)
     thinking, longest = fitted["thinking"], fitted["max_tokens"]
     assert isinstance(thinking, dict)
     assert isinstance(longest, int)
@@ -158,11 +158,11 @@ def test_a_budget_leaves_room_for_the_answer(
 
 
 def test_what_was_learned_from_a_refusal_outlives_the_next_listing() -> None:
-    known = KnownModels()
+    known = ModelLimits()
     error = AIError(ErrorCode.BAD_REQUEST, "top_k: Extra inputs are not permitted", status=400)
     assert known.adapt({"model": "m", "top_k": 5}, error) == {"model": "m"}
-    known.list({"m": Limits(most_tokens=10)})
-    assert known.of("m") == Limits(most_tokens=10, untaken=frozenset({"top_k"}))
+    known.list({"m": Limits(max_tokens=10)})
+    assert known.of("m") == Limits(max_tokens=10, refused=frozenset({"top_k"}))
 
 
 async def test_all_pages_of_the_listing_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,4 +259,4 @@ async def test_without_an_address_the_service_itself_is_asked(httpx_mock: HTTPXM
     await provider.dispose()
     (asked,) = httpx_mock.get_requests()
     assert asked.headers["x-api-key"] == "sk-1"
-    assert json.loads(asked.content)["max_tokens"] == to_wire.MOST_TOKENS_UNASKED
+    assert json.loads(asked.content)["max_tokens"] == to_wire.MAX_DEFAULT_TOKENS

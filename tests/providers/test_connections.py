@@ -26,7 +26,7 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 KINDS = ("ollama", "openai-compatible", "openai", "anthropic")
 
 
@@ -205,7 +205,7 @@ async def test_what_comes_while_a_connection_waits_closes_it(kind: str) -> None:
 @pytest.mark.parametrize("left_over", [*_over("json")])
 async def test_a_small_reply_is_never_what_was_left_over(left_over: str) -> None:
     async with serving(Pushy(_over("json")[left_over])) as server:
-        transport = Transport(ProviderSpec(name="p", kind="x"), server.url, PLACE, {})
+        transport = Transport(ProviderSpec(name="p", kind="x"), server.url, ENDPOINT, {})
         replies = [await transport.json("GET", "/models") for _ in range(3)]
         await transport.aclose()
     assert replies == [{"text": f"answer {n}"} for n in (1, 2, 3)]

@@ -13,17 +13,17 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus, stream_id
 from tests.support.cuts import cut_at, cuts, one_by_one
 
 pytestmark = needs_corpus
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 STREAMS = load_streams("openai", "ollama", "anthropic")
 SMALL = [stream for stream in STREAMS if len(stream.decoded_body) < 20_000]
 EITHER_IS_RIGHT = {
@@ -35,14 +35,14 @@ EITHER_IS_RIGHT = {
 }
 
 
-def decoder_for(stream: RecordedStream) -> StreamDecoder:
+def decoder_for(stream: RecordedStream) -> AnswerDecoder:
     match stream.api:
         case "ollama":
-            return OllamaStream(PLACE)
+            return OllamaDecoder(ENDPOINT)
         case "anthropic":
-            return AnthropicStream(PLACE, "p://m")
+            return AnthropicDecoder(ENDPOINT, "p://m")
         case _:
-            return OpenAIStream(PLACE)
+            return OpenAIDecoder(ENDPOINT)
 
 
 def decode(stream: RecordedStream, chunks: list[bytes]) -> list[ProviderEvent]:

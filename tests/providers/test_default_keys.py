@@ -10,7 +10,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Request
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.default_keys import with_default_keys
+from ollm_tui.providers.http_provider import with_default_keys
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_openai import fake_openai

@@ -12,7 +12,7 @@ from ollm_tui.providers.openai_compatible import (
     LlamaCppRouterProvider,
     LMStudioProvider,
     LocalAIProvider,
-    paced,
+    operations,
 )
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_llamacpp import FakeLlamaCpp
@@ -36,7 +36,7 @@ CUT = 0
 
 @pytest.fixture(autouse=True)
 def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paced, "FIRST_WAIT_S", 0.0)
+    monkeypatch.setattr(operations, "FIRST_WAIT_S", 0.0)
 
 
 @asynccontextmanager
@@ -76,7 +76,7 @@ async def test_a_server_that_stays_away_is_given_up(kind: str) -> None:
         with pytest.raises(AIError) as caught:
             _ = [status async for status in steps]
     assert caught.value.status == 503
-    assert len(failures) == 50 - paced.MOST_FAILURES - 1
+    assert len(failures) == 50 - operations.MAX_FAILURES - 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ async def test_what_does_not_pass_ends_it_at_once(kind: str, status: int) -> Non
 
 
 async def test_only_failures_in_a_row_count() -> None:
-    turns = iter([*[False] * paced.MOST_FAILURES, True] * 3 + [False] * 9)
+    turns = iter([*[False] * operations.MAX_FAILURES, True] * 3 + [False] * 9)
 
     async def ask() -> str:
         if next(turns):
@@ -100,7 +100,7 @@ async def test_only_failures_in_a_row_count() -> None:
 
     told = []
     with pytest.raises(AIError, match="slow"):
-        async for reply in paced.followed(ask):
+        async for reply in operations.poll(ask):
             told.append(reply)
     assert told == ["told"] * 3
-    assert len([*turns]) == 9 - paced.MOST_FAILURES - 1
+    assert len([*turns]) == 9 - operations.MAX_FAILURES - 1

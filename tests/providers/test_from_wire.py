@@ -18,13 +18,13 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
+from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from tests.support.cuts import cuts, ways_to_cut
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 
 
 def event(delta: object = None, reason: object = None, **more: object) -> str:
@@ -278,10 +278,10 @@ OLLAMA = [
     Case("plain words", b"internal error\n", ErrorCode.INTERNAL_ERROR, message="internal error"),
     Case("a bad line among good ones", HELLO + b"oops\n" + OVER, "stop", "Hi"),
 ]
-ALL = [(OpenAIStream, case) for case in OPENAI] + [(OllamaStream, case) for case in OLLAMA]
+ALL = [(OpenAIDecoder, case) for case in OPENAI] + [(OllamaDecoder, case) for case in OLLAMA]
 
 
-def decode(decoder: StreamDecoder, chunks: list[bytes]) -> list[ProviderEvent]:
+def decode(decoder: AnswerDecoder, chunks: list[bytes]) -> list[ProviderEvent]:
     events = [found for chunk in chunks for found in decoder.feed(chunk)]
     return events + decoder.finish() + decoder.finish()
 
@@ -302,28 +302,28 @@ def check(events: list[ProviderEvent], case: Case) -> None:
 
 @pytest.mark.parametrize(("make", "case"), ALL, ids=lambda value: getattr(value, "id", ""))
 def test_what_a_server_says_is_understood_however_it_is_cut(
-    make: type[OpenAIStream] | type[OllamaStream], case: Case
+    make: type[OpenAIDecoder] | type[OllamaDecoder], case: Case
 ) -> None:
     for chunks in ways_to_cut(case.body):
-        check(decode(make(PLACE), chunks), case)
+        check(decode(make(ENDPOINT), chunks), case)
 
 
 @given(st.data())
 def test_no_cutting_changes_what_a_server_said(data: st.DataObject) -> None:
     make, case = data.draw(st.sampled_from(ALL))
-    check(decode(make(PLACE), data.draw(cuts(case.body))), case)
+    check(decode(make(ENDPOINT), data.draw(cuts(case.body))), case)
 
 
 @given(st.binary(max_size=400))
 def test_any_bytes_give_one_end_and_no_exception(body: bytes) -> None:
-    for make in (OpenAIStream, OllamaStream):
-        events = decode(make(PLACE), [body])
+    for make in (OpenAIDecoder, OllamaDecoder):
+        events = decode(make(ENDPOINT), [body])
         assert isinstance(events[-1], Finish | ErrorEvent)
         assert not any(isinstance(found, Finish | ErrorEvent) for found in events[:-1])
 
 
 def test_pieces_that_come_together_are_joined() -> None:
-    events = OpenAIStream(PLACE).feed(stream(HI, HI, event({"reasoning": "a"}), HI, HI))
+    events = OpenAIDecoder(ENDPOINT).feed(stream(HI, HI, event({"reasoning": "a"}), HI, HI))
     assert events == [TextDelta("HiHi"), ThinkingDelta("a"), TextDelta("HiHi")]
 
 
@@ -332,7 +332,7 @@ def test_counts_and_times_are_the_servers_and_zeros_are_unknown() -> None:
     counts = {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 9, "extra": 1}
     timings = {"predicted_per_second": 50.0, "prompt_ms": 200}
     body = stream(event({"content": "Hi"}, "stop", usage=counts, timings=timings))
-    end = decode(OpenAIStream(PLACE), [body + stream(event({}, usage=zeros), DONE)])[-1]
+    end = decode(OpenAIDecoder(ENDPOINT), [body + stream(event({}, usage=zeros), DONE)])[-1]
     assert isinstance(end, Finish)
     assert end.usage is not None
     assert (end.usage.total_tokens, end.usage.extra) == (9, {"extra": 1})
@@ -355,20 +355,22 @@ def test_counts_and_times_are_the_servers_and_zeros_are_unknown() -> None:
 )
 def test_reasons_are_known_in_every_spelling(raw: str, reason: str) -> None:
     call = {"index": 0, "id": "c", "function": {"name": "look", "arguments": "{}"}}
-    end = decode(OpenAIStream(PLACE), [stream(event({"tool_calls": [call]}, raw), DONE)])[-1]
+    end = decode(OpenAIDecoder(ENDPOINT), [stream(event({"tool_calls": [call]}, raw), DONE)])[-1]
     assert isinstance(end, Finish)
     assert (end.reason, end.raw_reason) == (reason, raw)
 
 
 def test_the_speed_of_a_single_token_is_none() -> None:
     timings = {"predicted_n": 1, "predicted_ms": 0.001, "predicted_per_second": 1_000_000.0}
-    end = decode(OpenAIStream(PLACE), [stream(event({"content": "Hi"}, "stop", timings=timings))])
+    end = decode(
+        OpenAIDecoder(ENDPOINT), [stream(event({"content": "Hi"}, "stop", timings=timings))]
+    )
     last = end[-1]
     assert isinstance(last, Finish)
     assert last.timings is not None
     assert last.timings.tokens_per_s is None
     closing = line(done=True, eval_count=1, eval_duration=1_000_000_000)
-    last = decode(OllamaStream(PLACE), [closing])[-1]
+    last = decode(OllamaDecoder(ENDPOINT), [closing])[-1]
     assert isinstance(last, Finish)
     assert last.timings is not None
     assert last.timings.tokens_per_s is None
@@ -376,7 +378,7 @@ def test_the_speed_of_a_single_token_is_none() -> None:
 
 def test_ollamas_durations_are_nanoseconds_and_a_missing_count_is_unknown() -> None:
     last = line(done=True, eval_count=20, eval_duration=2_000_000_000, load_duration=500_000_000)
-    end = decode(OllamaStream(PLACE), [last])[-1]
+    end = decode(OllamaDecoder(ENDPOINT), [last])[-1]
     assert isinstance(end, Finish)
     assert end.usage is not None
     assert (end.usage.prompt_tokens, end.usage.total_tokens) == (None, None)
@@ -395,9 +397,9 @@ def test_figures_beyond_all_measure_are_unknown(figure: str) -> None:
     usage = f'{{"prompt_tokens": {figure}, "completion_tokens": 2, "total_tokens": {figure}}}'
     chunk = f'data: {{"choices": [], "usage": {usage}, "timings": {timings}}}'
     for decoder, whole in (
-        (OllamaStream(PLACE), body),
-        (OllamaStream(PLACE), body_5),
-        (OpenAIStream(PLACE), stream(HI, chunk, END, DONE)),
+        (OllamaDecoder(ENDPOINT), body),
+        (OllamaDecoder(ENDPOINT), body_5),
+        (OpenAIDecoder(ENDPOINT), stream(HI, chunk, END, DONE)),
     ):
         end = decode(decoder, [whole])[-1]
         assert isinstance(end, Finish)
@@ -417,7 +419,7 @@ def test_figures_beyond_all_measure_are_unknown(figure: str) -> None:
 )
 def test_a_byte_order_mark_is_no_part_of_the_answer_wherever_it_is_cut(whole: bytes) -> None:
     for at in range(len(whole)):
-        stream = OpenAIStream(PLACE)
+        stream = OpenAIDecoder(ENDPOINT)
         events = [*stream.feed(whole[:at]), *stream.feed(whole[at:]), *stream.finish()]
         (end,) = events
         assert isinstance(end, ErrorEvent)

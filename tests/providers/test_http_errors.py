@@ -18,7 +18,7 @@ from ollm_tui.providers.http_errors import Head, http_error, is_error, stream_er
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.corpus import CORPUS, needs_corpus
 
-PLACE = Endpoint("p", "Server", "example.com", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "example.com", "Start it.")
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TAG = re.compile(r"</?[a-zA-Z!]")
 
@@ -39,7 +39,7 @@ def test_a_recorded_error_answer_is_understood(
     name: str, meta: dict[str, Any], body: bytes
 ) -> None:
     expected = meta["expected"]
-    error = http_error(Head(meta["status"], "", meta.get("headers") or {}), body, PLACE)
+    error = http_error(Head(meta["status"], "", meta.get("headers") or {}), body, ENDPOINT)
     assert expected["message"] in error.message
     assert error.status == expected["status"]
     kinds = {expected["category"], *expected.get("category_alternatives", ())}
@@ -78,7 +78,7 @@ def test_sizes_of_a_full_window_are_read_from_any_phrase() -> None:
     }
     for message, sizes in phrases.items():
         body = json.dumps({"error": {"message": message}}).encode()
-        error = http_error(Head(400), body, PLACE)
+        error = http_error(Head(400), body, ENDPOINT)
         assert error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
         assert (error.details["prompt_tokens"], error.details["context_tokens"]) == sizes
 
@@ -107,8 +107,8 @@ def test_the_time_to_wait_is_read_in_all_its_forms(
 
 
 def test_the_server_may_forbid_or_ask_for_another_try() -> None:
-    assert not http_error(Head(500, "", {"x-should-retry": "false"}), b"", PLACE).retryable
-    assert http_error(Head(400, "", {"x-should-retry": "true"}), b"", PLACE).retryable
+    assert not http_error(Head(500, "", {"x-should-retry": "false"}), b"", ENDPOINT).retryable
+    assert http_error(Head(400, "", {"x-should-retry": "true"}), b"", ENDPOINT).retryable
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_the_server_may_forbid_or_ask_for_another_try() -> None:
     ],
 )
 def test_a_refusal_of_pictures_is_told_from_other_failures(status: int, message: str) -> None:
-    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), ENDPOINT)
     assert error.code == ErrorCode.UNSUPPORTED_MODALITY
     assert not error.retryable
 
@@ -136,22 +136,26 @@ def test_a_refusal_of_pictures_is_told_from_other_failures(status: int, message:
     ],
 )
 def test_what_fails_again_in_the_same_way_is_not_tried_again(message: str, code: ErrorCode) -> None:
-    error = http_error(Head(500), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    error = http_error(Head(500), json.dumps({"error": {"message": message}}).encode(), ENDPOINT)
     assert (error.code, error.retryable, error.message) == (code, False, message)
 
 
 @pytest.mark.parametrize("said", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
 def test_a_path_that_is_missing_is_not_a_model_that_is(said: str) -> None:
-    error = http_error(Head(404), json.dumps({"detail": said}).encode(), PLACE)
+    error = http_error(Head(404), json.dumps({"detail": said}).encode(), ENDPOINT)
     assert error.message == f"Server at example.com does not know this path: {said}"
     assert error.hint == "Check the server's address: it may lack a path, or have one too many."
-    model = http_error(Head(404), b'{"error": "model \'m\' not found"}', PLACE)
-    assert (model.code, model.hint) == (ErrorCode.MODEL_NOT_FOUND, PLACE.model_hint)
+    model = http_error(Head(404), b'{"error": "model \'m\' not found"}', ENDPOINT)
+    assert (model.code, model.hint) == (ErrorCode.MODEL_NOT_FOUND, ENDPOINT.model_hint)
 
 
 def test_a_refused_key_is_told_with_the_provider() -> None:
     for place, message, hint in (
-        (PLACE, "Server requires an API key: Unauthorized", "Set api_key_env below [providers.p]."),
+        (
+            ENDPOINT,
+            "Server requires an API key: Unauthorized",
+            "Set api_key_env below [providers.p].",
+        ),
         (
             Endpoint("p", "Server", "example.com", "", has_key=True),
             "Server rejected the API key: Unauthorized",
@@ -163,7 +167,7 @@ def test_a_refused_key_is_told_with_the_provider() -> None:
 
 
 def test_a_failure_without_words_names_who_failed() -> None:
-    error = http_error(Head(500), b"Internal Server Error", PLACE)
+    error = http_error(Head(500), b"Internal Server Error", ENDPOINT)
     assert error.message == "Server failed: Internal Server Error"
 
 
@@ -198,7 +202,7 @@ def test_a_key_that_the_server_echoes_is_shown_in_no_other_place_either(
 
 
 def test_a_redirect_is_named_and_not_followed() -> None:
-    error = http_error(Head(301, "", {"location": "https://evil.example/v1"}), b"", PLACE)
+    error = http_error(Head(301, "", {"location": "https://evil.example/v1"}), b"", ENDPOINT)
     assert "https://evil.example/v1" in error.message
     assert not error.retryable
 
@@ -211,9 +215,9 @@ def test_an_error_of_null_on_a_chunk_is_no_error() -> None:
 
 
 def test_an_error_inside_a_stream_keeps_the_number_it_carries() -> None:
-    error = stream_error({"error": {"message": "slow down", "code": 429}}, PLACE)
+    error = stream_error({"error": {"message": "slow down", "code": 429}}, ENDPOINT)
     assert (error.code, error.status, error.retryable) == (ErrorCode.RATE_LIMITED, 429, True)
-    assert stream_error({"error": "engine died"}, PLACE).status is None
+    assert stream_error({"error": "engine died"}, ENDPOINT).status is None
 
 
 @given(st.binary(max_size=300))
@@ -235,7 +239,7 @@ def test_any_body_is_read_without_an_exception(body: bytes) -> None:
     )
 )
 def test_any_json_body_gives_one_error_in_plain_words(value: object) -> None:
-    error = http_error(Head(500), json.dumps(value).encode(), PLACE)
+    error = http_error(Head(500), json.dumps(value).encode(), ENDPOINT)
     assert error.message.strip()
 
 
@@ -247,7 +251,7 @@ def test_a_sentence_hidden_however_deep_costs_no_exception(
     before: str, after: str, depth: int
 ) -> None:
     body = (before * depth + '{"message": "found"}' + after * depth).encode()
-    error = http_error(Head(500, "Oops"), body, PLACE)
+    error = http_error(Head(500, "Oops"), body, ENDPOINT)
     assert error.code == ErrorCode.INTERNAL_ERROR
     if depth == 3 and "error" in before:
         assert error.message == "found"
@@ -346,7 +350,7 @@ OVERFLOWS: dict[str, tuple[str, int | None, int | None]] = {
 @pytest.mark.parametrize("server", [*OVERFLOWS])
 def test_a_full_window_is_told_by_many_sentences(server: str, status: int) -> None:
     message, used, limit = OVERFLOWS[server]
-    error = http_error(Head(status), json.dumps({"message": message}).encode(), PLACE)
+    error = http_error(Head(status), json.dumps({"message": message}).encode(), ENDPOINT)
     assert error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
     assert not error.retryable
     assert error.details.get("prompt_tokens") == used
@@ -364,7 +368,7 @@ def test_a_full_window_is_told_by_many_sentences(server: str, status: int) -> No
     ],
 )
 def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
-    error = http_error(Head(400), json.dumps(body).encode(), PLACE)
+    error = http_error(Head(400), json.dumps(body).encode(), ENDPOINT)
     assert (error.code, error.message) == (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "no")
 
 
@@ -389,7 +393,7 @@ def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
 def test_what_is_no_full_window_is_not_told_as_one(
     status: int, message: str, category: str
 ) -> None:
-    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), PLACE)
+    error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), ENDPOINT)
     assert error.details["category"] == category
 
 
@@ -410,7 +414,7 @@ TRACE = (
     "body", [json.dumps({"error": {"message": TRACE, "code": 500}}), TRACE], ids=["json", "plain"]
 )
 def test_of_a_stack_trace_the_exception_is_told_and_who_it_is_of(body: str) -> None:
-    error = http_error(Head(500), body.encode(), PLACE)
+    error = http_error(Head(500), body.encode(), ENDPOINT)
     assert error.message == (
         "Server failed: aiohttp.ClientConnectorError: Cannot connect to host 127.0.0.1:49029\n"
         "Connect call failed"
@@ -419,9 +423,11 @@ def test_of_a_stack_trace_the_exception_is_told_and_who_it_is_of(body: str) -> N
 
 def test_a_stack_trace_that_breaks_off_is_told_as_it_is() -> None:
     words = TRACE[: TRACE.index("    raise client_error")]
-    assert http_error(Head(500), words.encode(), PLACE).message == f"Server failed: {words.strip()}"
+    assert (
+        http_error(Head(500), words.encode(), ENDPOINT).message == f"Server failed: {words.strip()}"
+    )
 
 
 def test_what_an_exception_says_counts_for_the_kind_of_failure() -> None:
     words = TRACE.replace("Cannot connect", "CUDA out of memory: cannot")
-    assert http_error(Head(500), words.encode(), PLACE).code == ErrorCode.OUT_OF_MEMORY
+    assert http_error(Head(500), words.encode(), ENDPOINT).code == ErrorCode.OUT_OF_MEMORY

@@ -20,7 +20,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.error_body import read_error_body
 from ollm_tui.providers.response_reader import AT_ONCE_BYTES, PIECE_BYTES, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.damage import PLACE
+from tests.support.damage import ENDPOINT
 from tests.support.fakes import FAKES
 from tests.support.floods import call_frame, frame, text_frame
 from tests.support.guarded.fair_clock import sleep
@@ -159,9 +159,9 @@ async def test_what_is_given_at_once_to_be_decoded_is_bounded() -> None:
     answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=Body()))
     sizes = []
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
-        exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), ENDPOINT)
         group.start_soon(exchange.run)
-        await exchange.head()
+        await exchange.read_head()
         while piece := await exchange.read():
             sizes.append(len(piece))
     exchange.dispose()

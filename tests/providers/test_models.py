@@ -8,22 +8,22 @@ import pytest
 from ollm_tui.providers.anthropic import models as anthropic
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.http_provider import count_tokens_in, read_token_count
 from ollm_tui.providers.ollama import models as ollama
 from ollm_tui.providers.openai_compatible import models as openai
-from ollm_tui.providers.openai_compatible.kobold import read_senses, read_window
+from ollm_tui.providers.openai_compatible.kobold import read_capability, read_window
+from ollm_tui.providers.openai_compatible.llamacpp import is_loading
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     read_router,
     read_statuses,
     with_props,
 )
-from ollm_tui.providers.openai_compatible.lmstudio_models import read_instances, read_lmstudio
-from ollm_tui.providers.openai_compatible.loading import is_loading
-from ollm_tui.providers.openai_compatible.localai_models import (
-    failure_of,
-    read_described,
+from ollm_tui.providers.openai_compatible.lmstudio import read_instances, read_lmstudio
+from ollm_tui.providers.openai_compatible.localai import (
+    job_failure,
+    read_capabilities,
     read_gallery,
 )
-from ollm_tui.providers.openai_compatible.token_reply import tokens_listed, tokens_told
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def test_koboldcpp_tells_its_window(case: Case) -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", of("koboldcpp", "koboldcpp-version"), ids=case_id)
 def test_koboldcpp_tells_its_senses_and_nothing_of_tools(case: Case) -> None:
-    senses = read_senses(case["reply"])
+    senses = read_capability(case["reply"])
     assert senses is not None
     assert (senses.input, senses.features) == (frozenset({"text"}), frozenset())
 
@@ -146,13 +146,13 @@ def test_koboldcpp_tells_its_senses_and_nothing_of_tools(case: Case) -> None:
 @needs_corpus
 @pytest.mark.parametrize("case", of("llama.cpp server", "llamacpp-tokenize"), ids=case_id)
 def test_llamacpps_tokens_are_counted_with_and_without_pieces(case: Case) -> None:
-    assert tokens_listed(case["reply"], "tokens") == case["expected"]["count"]
+    assert count_tokens_in(case["reply"], "tokens") == case["expected"]["count"]
 
 
 @needs_corpus
 @pytest.mark.parametrize("case", of("vllm", "vllm-tokenize"), ids=case_id)
 def test_vllms_tokens_are_counted_by_the_server(case: Case) -> None:
-    assert tokens_told(case["reply"], "count") == case["expected"]["count"]
+    assert read_token_count(case["reply"], "count") == case["expected"]["count"]
 
 
 @needs_corpus
@@ -241,10 +241,10 @@ def test_nonsense_in_place_of_a_list_is_an_empty_list(reply: object) -> None:
     assert ollama.read_tags(reply) == openai.read_models(reply) == read_lmstudio(reply) == []  # type: ignore[arg-type]
     assert ollama.read_running(reply) == {}  # type: ignore[arg-type]
     assert ollama.read_show("m", reply).capability is None  # type: ignore[arg-type]
-    assert not read_described(reply)  # type: ignore[arg-type]
+    assert not read_capabilities(reply)  # type: ignore[arg-type]
     assert (read_statuses(reply), read_router(reply, {})) == ({}, [])  # type: ignore[arg-type]
     assert read_gallery(reply) == set()  # type: ignore[arg-type]
-    assert failure_of(reply) is None  # type: ignore[arg-type]
+    assert job_failure(reply) is None  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", ["²", "9" * 5000, "-1", "many"])

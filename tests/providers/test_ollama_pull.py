@@ -17,7 +17,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.ollama.pull_lines import PullLines
+from ollm_tui.providers.ollama.pull import PullLines
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.corpus import CORPUS, needs_corpus
@@ -25,7 +25,7 @@ from tests.support.fake_ollama import LARGE, SMALL, OllamaServer
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
-PLACE = Endpoint("p", "Ollama", "localhost:11434", "Start it.")
+ENDPOINT = Endpoint("p", "Ollama", "localhost:11434", "Start it.")
 LAYER = {"status": "pulling a", "digest": "sha256:a", "total": 10, "completed": 4}
 
 
@@ -68,7 +68,7 @@ async def pulled(provider: OllamaProvider, name: str) -> tuple[list[PullProgress
 
 
 def read(pieces: list[bytes]) -> tuple[list[PullProgress], PullLines]:
-    lines = PullLines(PLACE)
+    lines = PullLines(ENDPOINT)
     steps = [step for piece in pieces for step in lines.feed(piece)]
     return steps + lines.finish(), lines
 

@@ -20,7 +20,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.ollama import OllamaProvider
-from ollm_tui.providers.ollama.from_wire import OllamaStream
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.providers.test_ollama_operations import ollama
@@ -28,7 +28,7 @@ from tests.support.cuts import cut_at, one_by_one
 from tests.support.http_server import Handler, Received, Reply
 from tests.support.real_ollama import EXCHANGES, Exchange, exchange
 
-PLACE = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
+ENDPOINT = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
 STREAMED = [one for one in EXCHANGES.values() if one.expected is not None]
 REASONS = {"stop": "stop", "length": "length"}
 
@@ -44,7 +44,7 @@ async def asked(provider: OllamaProvider) -> list[ProviderEvent]:
 
 
 def decoded(one: Exchange, chunks: list[bytes]) -> list[ProviderEvent]:
-    decoder = OllamaStream(PLACE)
+    decoder = OllamaDecoder(ENDPOINT)
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 

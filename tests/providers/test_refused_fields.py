@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.refused_fields import refused_fields, without
+from ollm_tui.providers.refusals import refused_fields, without_field
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
-PLACE = Endpoint("p", "P", "http://x", "")
+ENDPOINT = Endpoint("p", "P", "http://x", "")
 BODY: "JsonObject" = {
     "model": "m",
     "messages": [{"role": "user", "content": "hi", "name": "ann"}],
@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_field_is_found(case: str) -> None:
     status, body, found = REFUSED[case]
-    error = http_error(Head(status), json.dumps(body).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(body).encode(), ENDPOINT)
     assert refused_fields(BODY, error) == found
 
 
@@ -197,17 +197,19 @@ NO_REFUSALS: dict[str, tuple[int, object]] = {
 @pytest.mark.parametrize("case", NO_REFUSALS)
 def test_other_complaints_refuse_no_field(case: str) -> None:
     status, body = NO_REFUSALS[case]
-    error = http_error(Head(status), json.dumps(body).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(body).encode(), ENDPOINT)
     assert refused_fields(BODY, error) == []
 
 
 def test_an_object_that_is_empty_without_the_field_goes_with_it() -> None:
     inside = ("stream_options", "include_usage")
-    assert "stream_options" not in without(BODY, inside)
-    kept = without(BODY, ("chat_template_kwargs", "effort"))
+    assert "stream_options" not in without_field(BODY, inside)
+    kept = without_field(BODY, ("chat_template_kwargs", "effort"))
     assert kept["chat_template_kwargs"] == {"enable_thinking": False}
-    assert without(BODY, ("messages", "name"))["messages"] == [{"role": "user", "content": "hi"}]
-    assert without(BODY, ("nothing",)) == BODY
+    assert without_field(BODY, ("messages", "name"))["messages"] == [
+        {"role": "user", "content": "hi"}
+    ]
+    assert without_field(BODY, ("nothing",)) == BODY
 
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,15}", fullmatch=True)
@@ -229,20 +231,22 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
     name: str, others: dict[str, int], sentence: str
 ) -> None:
     body: JsonObject = {**others, name: 1}
-    error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), PLACE)
+    error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), ENDPOINT)
     assert refused_fields(body, error) == [(name,)]
-    assert without(body, (name,)) == {key: value for key, value in others.items() if key != name}
+    assert without_field(body, (name,)) == {
+        key: value for key, value in others.items() if key != name
+    }
 
 
 @given(st.text(max_size=200), st.integers(400, 499))
 def test_whatever_a_server_says_only_what_was_sent_is_found(words: str, status: int) -> None:
-    error = http_error(Head(status), json.dumps(said(words)).encode(), PLACE)
+    error = http_error(Head(status), json.dumps(said(words)).encode(), ENDPOINT)
     assert {path[0] for path in refused_fields(BODY, error)} <= set(BODY)
 
 
 @pytest.mark.parametrize("piece", ["x", "unknown field ", "a.", "'", "unsupported field 'x', "])
 def test_long_complaints_are_read_at_once(piece: str) -> None:
-    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), PLACE)
+    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), ENDPOINT)
     before = time.process_time()
     refused_fields(BODY, error)
     assert time.process_time() - before < 1

@@ -20,13 +20,12 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.tools import ToolSchema
-from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
-from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
+from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerDecoder, as_llamacpp
 from ollm_tui.providers.anthropic.to_wire import chat_body
 from ollm_tui.providers.http_faults import Endpoint
 from tests.support.cuts import cuts
 
-PLACE = Endpoint("box", "llama.cpp", "localhost:8080", "Start it.")
+ENDPOINT = Endpoint("box", "llama.cpp", "localhost:8080", "Start it.")
 SCHEMA: JsonObject = {"type": "object", "properties": {"n": {"type": "integer"}}}
 JSON_TEXT = '{"n": 1, "ü": "é"}'
 
@@ -67,7 +66,7 @@ def wire(*blocks: list[Event], reason: str = "tool_use") -> bytes:
 
 
 def read(*pieces: bytes) -> list[ProviderEvent]:
-    stream = SchemaAnswerStream(PLACE, "box://m")
+    stream = SchemaAnswerDecoder(ENDPOINT, "box://m")
     return [event for piece in pieces for event in stream.feed(piece)] + stream.finish()
 
 
@@ -134,7 +133,7 @@ def test_a_schema_that_no_tool_can_take_is_refused(request_: Request, what: str)
 
 
 def test_text_without_end_beside_the_answer_is_not_kept_without_end() -> None:
-    stream = SchemaAnswerStream(PLACE, "p://m")
+    stream = SchemaAnswerDecoder(ENDPOINT, "p://m")
     piece = {"type": "text_delta", "text": "x" * 1_000_000}
     events: list[ProviderEvent] = []
     for event in block(0, {"type": "text", "text": ""}, *[piece] * 6):

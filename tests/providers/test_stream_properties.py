@@ -16,21 +16,21 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from tests.support.cuts import cuts
 from tests.support.strategies import JSON_OBJECTS
 
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 WORDS = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="<"), min_size=1)
 SPOKEN = WORDS.filter(str.strip)  # leading blanks may belong to reasoning tags that follow
 PIECES = st.lists(st.tuples(st.sampled_from(["text", "thinking"]), SPOKEN), max_size=8)
 CALLS = st.lists(JSON_OBJECTS.filter(lambda v: "Infinity" not in json.dumps(v)), max_size=3)
-KINDS = st.sampled_from([OllamaStream, OpenAIStream, AnthropicStream])
-Kind = type[OllamaStream] | type[OpenAIStream] | type[AnthropicStream]
+KINDS = st.sampled_from([OllamaDecoder, OpenAIDecoder, AnthropicDecoder])
+Kind = type[OllamaDecoder] | type[OpenAIDecoder] | type[AnthropicDecoder]
 Pieces = Sequence[tuple[str, str]]
 
 
@@ -62,14 +62,14 @@ def written(kind: Kind, pieces: Pieces) -> list[bytes]:
 
 
 WRITERS: dict[Kind, Callable[[tuple[str, str]], bytes]] = {
-    OllamaStream: ollama_line,
-    OpenAIStream: openai_event,
-    AnthropicStream: anthropic_events,
+    OllamaDecoder: ollama_line,
+    OpenAIDecoder: openai_event,
+    AnthropicDecoder: anthropic_events,
 }
 
 
-def decoder_of(kind: Kind) -> StreamDecoder:
-    return AnthropicStream(PLACE, "p://m") if kind is AnthropicStream else kind(PLACE)  # type: ignore[call-arg]
+def decoder_of(kind: Kind) -> AnswerDecoder:
+    return AnthropicDecoder(ENDPOINT, "p://m") if kind is AnthropicDecoder else kind(ENDPOINT)  # type: ignore[call-arg]
 
 
 OLLAMA_END = b'{"message": {"content": ""}, "done": true, "done_reason": "stop"}\n'
@@ -78,10 +78,10 @@ DONE = sse("[DONE]")
 
 
 def proper_end(kind: Kind) -> bytes:
-    return OLLAMA_END if kind is OllamaStream else STOP + DONE
+    return OLLAMA_END if kind is OllamaDecoder else STOP + DONE
 
 
-def fed(decoder: StreamDecoder, chunks: Sequence[bytes]) -> list[ProviderEvent]:
+def fed(decoder: AnswerDecoder, chunks: Sequence[bytes]) -> list[ProviderEvent]:
     return [event for chunk in chunks for event in decoder.feed(chunk)]
 
 
@@ -113,13 +113,13 @@ def meant(pieces: Pieces) -> list[tuple[str, str]]:
 def test_each_chunk_of_ollama_with_content_is_an_event(
     pieces: Pieces, calls: Sequence[dict[str, object]], data: st.DataObject
 ) -> None:
-    decoder = OllamaStream(PLACE)
+    decoder = OllamaDecoder(ENDPOINT)
     one_by_one = [decoder.feed(line) for line in map(ollama_line, pieces)]
     assert [len(events) for events in one_by_one] == [1] * len(pieces)
     functions = [{"function": {"name": "f", "arguments": args}} for args in calls]
     called = json.dumps({"message": {"content": "", "tool_calls": functions}}).encode() + b"\n"
     body = b"".join(map(ollama_line, pieces)) + called + OLLAMA_END
-    events = fed(OllamaStream(PLACE), data.draw(cuts(body)))
+    events = fed(OllamaDecoder(ENDPOINT), data.draw(cuts(body)))
     assert joined(events) == joined([e for es in one_by_one for e in es]) == meant(pieces)
     assert [e.call.args for e in events if isinstance(e, ToolCallEvent)] == list(calls)
     assert isinstance(events[-1], Finish)
@@ -130,9 +130,9 @@ def test_each_chunk_of_ollama_with_content_is_an_event(
 def test_nothing_is_read_after_done(
     before: Pieces, after: Pieces, data: st.DataObject, at_end: bool
 ) -> None:
-    body = b"".join(written(OpenAIStream, before)) + STOP + DONE
-    rest = b"".join(written(OpenAIStream, after)) + b"data: {oops\n\n" + STOP
-    decoder = OpenAIStream(PLACE)
+    body = b"".join(written(OpenAIDecoder, before)) + STOP + DONE
+    rest = b"".join(written(OpenAIDecoder, after)) + b"data: {oops\n\n" + STOP
+    decoder = OpenAIDecoder(ENDPOINT)
     if at_end:  # the end and what follows in one piece, or cut anywhere
         events = decoder.feed(body + rest)
     else:
@@ -165,10 +165,10 @@ MALFORMED = st.one_of(
 def test_malformed_lines_are_passed_over(
     pieces: Pieces, bad: Sequence[str], data: st.DataObject
 ) -> None:
-    lines = written(OpenAIStream, pieces)
+    lines = written(OpenAIDecoder, pieces)
     for text in bad:
         lines.insert(data.draw(st.integers(0, len(lines))), sse(text))
-    events = fed(OpenAIStream(PLACE), data.draw(cuts(b"".join([*lines, STOP, DONE]))))
+    events = fed(OpenAIDecoder(ENDPOINT), data.draw(cuts(b"".join([*lines, STOP, DONE]))))
     assert joined(events) == meant(pieces)
     assert isinstance(events[-1], Finish)
     assert events[-1].reason == "stop"
@@ -185,10 +185,10 @@ def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
     assume(said.isprintable())
     decoder, body = decoder_of(kind), b"".join(written(kind, pieces))
     report = json.dumps({"error": {"message": said}})
-    failure = report.encode() + b"\n" if kind is OllamaStream else sse(report)
+    failure = report.encode() + b"\n" if kind is OllamaDecoder else sse(report)
     events = fed(decoder, data.draw(cuts(body + (failure if fault == "reported" else b""))))
     if fault == "broken off":
-        events += decoder.break_off(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))
+        events += decoder.fail(AIError(ErrorCode.STREAM_INCOMPLETE, "Cut."))
     events += decoder.finish()
     assert joined(events) == meant(pieces)
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]

@@ -19,19 +19,19 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.catalog import ModelCatalog
-from ollm_tui.providers.error_body import failure_in
+from ollm_tui.providers.error_body import find_failure
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.http_server import Received, Reply, serve
 
-PLACE = Endpoint("p", "Server", "example.com", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "example.com", "Start it.")
 TEXT: JsonObject = {"choices": [{"delta": {"content": "Hello"}}]}
 FAILURES: dict[str, tuple[JsonObject, str]] = {
     "OpenAI": ({"error": {"message": "it broke"}}, "it broke"),
@@ -86,7 +86,7 @@ REMARKS: list[JsonObject] = [
 
 
 def openai_events(*objects: JsonObject, done: bool = True) -> list[ProviderEvent]:
-    stream = OpenAIStream(PLACE)
+    stream = OpenAIDecoder(ENDPOINT)
     body = "".join(f"data: {json.dumps(value)}\n\n" for value in objects)
     return [*stream.feed((body + "data: [DONE]\n\n" * done).encode()), *stream.finish()]
 
@@ -108,7 +108,7 @@ def test_a_failure_is_an_error_in_every_spelling(spelling: str, *, has_text: boo
 
 @pytest.mark.parametrize("value", REMARKS, ids=str)
 def test_what_is_no_failure_is_none(value: JsonObject) -> None:
-    assert failure_in(value) is None
+    assert find_failure(value) is None
 
 
 def test_text_beside_a_failure_is_kept() -> None:
@@ -125,7 +125,7 @@ def test_a_code_inside_a_failure_tells_its_kind() -> None:
 
 @pytest.mark.parametrize("name", ["error", "exception"])
 def test_the_name_of_an_event_tells_a_failure(name: str) -> None:
-    stream = OpenAIStream(PLACE)
+    stream = OpenAIDecoder(ENDPOINT)
     events = stream.feed(f'event: {name}\ndata: {{"info": 1}}\n\n'.encode())
     assert not error_in(events).retryable
 
@@ -134,19 +134,19 @@ def test_the_name_of_an_event_tells_a_failure(name: str) -> None:
     "body", [b'{"error":"it broke"}\n', b'{"message":"it broke"}\n', b'{"detail":"it broke"}\n']
 )
 def test_ollama_s_first_line_may_be_a_failure(body: bytes) -> None:
-    error = error_in(OllamaStream(PLACE).feed(body))
+    error = error_in(OllamaDecoder(ENDPOINT).feed(body))
     assert (error.message, error.retryable) == ("it broke", False)
 
 
 def test_anthropic_s_first_event_may_be_a_failure() -> None:
     said = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
     body = b"event: error\ndata: " + said + b"\n\n"
-    error = error_in(AnthropicStream(PLACE, "p://m").feed(body))
+    error = error_in(AnthropicDecoder(ENDPOINT, "p://m").feed(body))
     assert (error.message, error.status, error.retryable) == ("Overloaded", 529, False)
 
 
 def test_plain_words_in_place_of_an_answer_are_not_asked_for_again() -> None:
-    stream = OpenAIStream(PLACE)
+    stream = OpenAIDecoder(ENDPOINT)
     events = [*stream.feed(b"data: upstream is busy\n\n"), *stream.finish()]
     assert error_in(events).message == "upstream is busy"
     assert not error_in(events).retryable
@@ -203,7 +203,7 @@ def test_a_reason_that_means_a_failure_is_an_error(raw: str) -> None:
     assert "gave up in the middle of the answer" in error_in(events).message
     assert raw.lower() == "error" or raw in error_in(events).message
     line = json.dumps({"message": {"content": "x"}, "done": True, "done_reason": raw}).encode()
-    assert not error_in(OllamaStream(PLACE).feed(line + b"\n")).retryable
+    assert not error_in(OllamaDecoder(ENDPOINT).feed(line + b"\n")).retryable
 
 
 @pytest.mark.parametrize("raw", ["null", "", "FINISH_REASON_UNSPECIFIED", "not_finished"])

@@ -7,9 +7,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.thinking import ShouldThink, TagPattern, ThinkingConfig
+from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body as openai_body
-from ollm_tui.providers.thinking_tags import tags_for
 
 ENDLESS = ThinkingConfig(mode="last", think_tag=TagPattern("<t+>", "</t>"))
 

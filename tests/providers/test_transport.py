@@ -41,18 +41,17 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers import stream as stream_module
-from ollm_tui.providers.content_encoding import BadEncoding, Inflater
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.request_body import encoded_body
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.response_reader import BadEncoding, Inflater, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.transport import encoded_body
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, serve
 
 CANARY = "sk-canary-0123456789"
-PLACE = Endpoint("p", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("p", "Server", "localhost:1", "Start it.")
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
     "openai-compatible": fake_openai(),
@@ -521,7 +520,7 @@ async def test_other_tasks_run_while_a_large_request_is_made() -> None:
         group.start_soon(count_turns)
         await anyio.lowlevel.checkpoint()
         before = turns
-        made = await encoded_body({"messages": ["x" * 100_000] * 100}, PLACE)
+        made = await encoded_body({"messages": ["x" * 100_000] * 100}, ENDPOINT)
         during, done = turns - before, True
     assert json.loads(made) == {"messages": ["x" * 100_000] * 100}
     assert during >= len(made) / 1_000_000
@@ -719,9 +718,9 @@ async def test_a_body_that_takes_its_time_to_close_is_closed_although_all_is_can
     body = Body()
     answer = httpx.MockTransport(lambda _request: httpx.Response(200, stream=body))
     async with httpx.AsyncClient(transport=answer) as client, anyio.create_task_group() as group:
-        exchange = ResponseReader(client, client.build_request("GET", "http://x"), PLACE)
+        exchange = ResponseReader(client, client.build_request("GET", "http://x"), ENDPOINT)
         group.start_soon(exchange.run)
-        await exchange.head()
+        await exchange.read_head()
         group.cancel_scope.cancel()
     exchange.dispose()
     assert body.is_closed

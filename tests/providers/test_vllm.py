@@ -252,7 +252,7 @@ OWN = st.dictionaries(
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
 @given(extra=OWN, structured=st.booleans())
 def test_keys_that_are_not_known_pass_as_they_are(extra: dict[str, Any], structured: bool) -> None:
-    assert VllmOptions.checked(extra).for_server(structured=structured) == (extra, ())
+    assert VllmOptions.validated(extra).for_server(structured=structured) == (extra, ())
 
 
 CONSTRAINTS = st.fixed_dictionaries(
@@ -275,7 +275,7 @@ def test_either_way_of_writing_constraints_becomes_the_one_the_server_knows(
     old = {f"guided_{name}": value for name, value in constraints.items()}
     new = {"structured_outputs": constraints}
     for written in (old, new):
-        options = VllmOptions.checked(written)
+        options = VllmOptions.validated(written)
         assert options.for_server(structured=True) == (new, ())
         assert options.for_server(structured=False) == (old, ())
 

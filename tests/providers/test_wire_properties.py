@@ -15,7 +15,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Request
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
-from ollm_tui.providers.anthropic import history as anthropic
+from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai

@@ -21,7 +21,7 @@ from ollm_tui.providers.openai_compatible import (
     OpenAICompatibleProvider,
     VllmProvider,
 )
-from ollm_tui.providers.openai_compatible.llamacpp_router import LlamaCppRouterProvider
+from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppRouterProvider
 from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.providers.engines import SHAPES

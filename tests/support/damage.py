@@ -14,13 +14,13 @@ from functools import partial
 from itertools import accumulate, pairwise
 
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 
-PLACE = Endpoint("scripted", "Server", "localhost:1", "Start it.")
+ENDPOINT = Endpoint("scripted", "Server", "localhost:1", "Start it.")
 WEATHER: JsonObject = {"city": "Oslo", "days": [1, 2]}
 CLOCK: JsonObject = {"zone": "UTC+1", "exact": True}
 INTACT: dict[str, JsonObject] = {"weather": WEATHER, "clock": CLOCK}
@@ -58,7 +58,7 @@ class Dialect:
     name: str
     steps: tuple[JsonObject, ...]
     frame: Callable[[bytes], bytes]
-    decoder: Callable[[], StreamDecoder]
+    decoder: Callable[[], AnswerDecoder]
     tail: bytes = b""
     mode: str = "native"
     expected: tuple[str, ...] = ("weather", "clock")
@@ -107,7 +107,7 @@ def _openai(pieces: Pieces) -> Dialect:
     begin = _chunk({"role": "assistant", "content": "Looking."})
     heads = (_piece(0, "", id="call_a", name="weather"), _piece(1, "", id="call_b", name="clock"))
     steps = (begin, *heads, *_in_turn(pieces), _chunk({}, "tool_calls"))
-    return Dialect("openai", steps, _sse, lambda: OpenAIStream(PLACE), DONE)
+    return Dialect("openai", steps, _sse, lambda: OpenAIDecoder(ENDPOINT), DONE)
 
 
 def _ollama() -> Dialect:
@@ -117,7 +117,7 @@ def _ollama() -> Dialect:
         _message(tool_calls=_whole("clock", "call_b")),
         _message(done=True),
     )
-    return Dialect("ollama", steps, _line, lambda: OllamaStream(PLACE))
+    return Dialect("ollama", steps, _line, lambda: OllamaDecoder(ENDPOINT))
 
 
 def _block(index: int, kind: str, **more: JsonValue) -> JsonObject:
@@ -144,7 +144,7 @@ def _anthropic(pieces: Pieces) -> Dialect:
         {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage},
         {"type": "message_stop"},
     )
-    return Dialect("anthropic", steps, _sse, lambda: AnthropicStream(PLACE, "scripted://m"))
+    return Dialect("anthropic", steps, _sse, lambda: AnthropicDecoder(ENDPOINT, "scripted://m"))
 
 
 def _react(pieces: Pieces) -> Dialect:
@@ -152,7 +152,13 @@ def _react(pieces: Pieces) -> Dialect:
     text = (_chunk({"content": part}) for part in (*lead, *pieces["weather"]))
     steps = (*text, _chunk({}, "stop"))
     return Dialect(
-        "react", steps, _sse, lambda: OpenAIStream(PLACE), DONE, mode="react", expected=WEATHER_ONLY
+        "react",
+        steps,
+        _sse,
+        lambda: OpenAIDecoder(ENDPOINT),
+        DONE,
+        mode="react",
+        expected=WEATHER_ONLY,
     )
 
 
@@ -160,7 +166,7 @@ def _leaked(pieces: Pieces) -> Dialect:
     lead = ("<tool_call>", '{"name": "weather", "arguments":')
     text = (_message(content=part) for part in (*lead, *pieces["weather"], "}", "</tool_call>"))
     steps = (*text, _message(done=True))
-    return Dialect("leaked", steps, _line, lambda: OllamaStream(PLACE), expected=WEATHER_ONLY)
+    return Dialect("leaked", steps, _line, lambda: OllamaDecoder(ENDPOINT), expected=WEATHER_ONLY)
 
 
 DONE = b"data: [DONE]\n\n"

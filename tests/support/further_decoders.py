@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.providers.anthropic.schema_answer import SchemaAnswerStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
-from ollm_tui.providers.stream import StreamDecoder
-from tests.support.damage import PLACE
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
+from ollm_tui.providers.openai_compatible.kobold import KoboldStream
+from tests.support.damage import ENDPOINT
 from tests.support.recordings import recording
 
 SCHEMA, KOBOLD = "an answer by a schema", "kobold"
@@ -18,11 +18,11 @@ ENDED = GenerationOptions(stop=("END",), max_tokens=1000)
 """Options with which `length` is what a stop sequence looks like."""
 
 
-class KoboldDecoder(OpenAIStream):
+class KoboldDecoder(OpenAIDecoder):
     """The events of chat completions, each as `KoboldStream` passes it on."""
 
     def __init__(self) -> None:
-        super().__init__(PLACE)
+        super().__init__(ENDPOINT)
         self._waiting = deque[ProviderEvent]()
         self._stream = KoboldStream(self, ENDED)
 
@@ -41,7 +41,7 @@ class KoboldDecoder(OpenAIStream):
     def _passed_on(self, events: list[ProviderEvent]) -> list[ProviderEvent]:
         self._waiting += events
         passed = [self._next() for _ in events]
-        assert not (self.ended and self._stream.may_be_writing), "it would be told to stop"
+        assert not (self.ended and self._stream.may_be_generating), "it would be told to stop"
         return passed
 
     def _next(self) -> ProviderEvent:
@@ -54,8 +54,8 @@ class KoboldDecoder(OpenAIStream):
         raise AssertionError("nothing here waits")
 
 
-FURTHER: Mapping[str, tuple[str, Callable[[], StreamDecoder]]] = {
-    SCHEMA: ("anthropic", lambda: SchemaAnswerStream(PLACE, "scripted://m")),
+FURTHER: Mapping[str, tuple[str, Callable[[], AnswerDecoder]]] = {
+    SCHEMA: ("anthropic", lambda: SchemaAnswerDecoder(ENDPOINT, "scripted://m")),
     KOBOLD: ("openai-compatible", KoboldDecoder),
 }
 """Each with the wire format that it reads."""

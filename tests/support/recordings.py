@@ -10,11 +10,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
-from ollm_tui.providers.stream import StreamDecoder
-from tests.support.damage import JUNK, PLACE, retype
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
+from tests.support.damage import ENDPOINT, JUNK, retype
 from tests.support.fakes import REMOTES
 from tests.support.http_server import Left, Received, Reply
 
@@ -24,10 +24,10 @@ PATHS: Mapping[str, str] = {
     "anthropic": "/v1/messages",
 }
 """One kind for each wire format."""
-DECODERS: Mapping[str, Callable[[], StreamDecoder]] = {
-    "ollama": lambda: OllamaStream(PLACE),
-    "openai-compatible": lambda: OpenAIStream(PLACE),
-    "anthropic": lambda: AnthropicStream(PLACE, "scripted://m"),
+DECODERS: Mapping[str, Callable[[], AnswerDecoder]] = {
+    "ollama": lambda: OllamaDecoder(ENDPOINT),
+    "openai-compatible": lambda: OpenAIDecoder(ENDPOINT),
+    "anthropic": lambda: AnthropicDecoder(ENDPOINT, "scripted://m"),
 }
 
 

@@ -1,50 +1,64 @@
-"""What llama.cpp's Messages endpoint wants otherwise: it passes over what it does not know."""
+"""llama.cpp's Messages endpoint, which ignores what it does not know.
 
+An answer by a schema is requested as a tool call, whose arguments become the text of the answer.
+"""
+
+import io
+
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, objects, string
+from ollm_tui.decode.json_guard import dump_json
+from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.anthropic.adapt import Limits
+from ollm_tui.providers.answer_builder import tags_for
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
+from ollm_tui.providers.anthropic.models import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
-from ollm_tui.providers.anthropic.schema_answer import ANSWER, SchemaAnswerStream
-from ollm_tui.providers.left_out import Say, unsaid
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.embeddings import embed
-from ollm_tui.providers.openai_compatible.loading import has_loaded_after
-from ollm_tui.providers.stream import StreamDecoder
-from ollm_tui.providers.thinking_tags import tags_for
+from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
+
+LLAMACPP = "llamacpp"
+ANSWER = "answer"
+MAX_TEXT_CHARS = 4 * 1024 * 1024
+"""Limit of the text that is kept until it is clear whether it is the answer."""
 
 
 class LlamaCppMessagesProvider(AnthropicProvider):
-    """A llama.cpp server, asked at `/v1/messages`."""
+    """A llama.cpp server at `/v1/messages`."""
 
     async def embed(self, request: Request) -> Response:
-        """Ask the server's `/v1/embeddings`: Anthropic's protocol has no such thing.
+        """Return embeddings by the server's `/v1/embeddings`, which Anthropic's protocol lacks.
 
         Raises:
             AIError: any failure.
         """
         return await embed(self._transport, request)
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(as_llamacpp(self._written(request, say)), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._limits.fit(as_llamacpp(self._unfitted_body(request, on_left_out)), on_left_out)
 
-    async def _is_ready_after(self, error: AIError) -> bool:
-        return await has_loaded_after(error, self._transport)
+    async def _wait_until_ready(self, error: AIError) -> bool:
+        return await wait_until_loaded(error, self._transport)
 
-    def _decoder(self, request: Request) -> StreamDecoder:
+    def _decoder(self, request: Request) -> AnswerDecoder:
         if not isinstance(request.options.response_format, dict):
             return super()._decoder(request)
-        place, tags = self._transport.place, tags_for(request.should_think)
-        return SchemaAnswerStream(place, self._signer(request), tags)
+        endpoint, tags = self._transport.endpoint, tags_for(request.should_think)
+        return SchemaAnswerDecoder(endpoint, self._signer(request), tags)
 
 
 def as_llamacpp(body: JsonObject) -> JsonObject:
-    """Switch thinking by the chat template, grade it by a budget, hold to a schema by a tool.
+    """Express thinking by the chat template and a budget, and a schema by a tool.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for a schema that no tool can take.
+        AIError: UNSUPPORTED_FEATURE for a schema that is not one of a tool's arguments.
     """
-    body = _with_the_tool_alone(body)
+    body = _with_only_the_chosen_tool(body)
     config = as_object(body.get("output_config"))
     schema = as_object(as_object(config.get("format")).get("schema"))
     if "format" in config:
@@ -52,20 +66,20 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
         body = _with_answer_tool(body, schema) | {"output_config": config}
         if not config:
             del body["output_config"]
-    wish = string(as_object(body.get("thinking")), "type")
-    if wish is None:
+    thinking = string(as_object(body.get("thinking")), "type")
+    if thinking is None:
         return body
-    switch: JsonObject = {"enable_thinking": wish != "disabled"}
+    switch: JsonObject = {"enable_thinking": thinking != "disabled"}
     if "effort" in config:
-        told = Limits(thinks_by="enabled").fit(body)
+        fitted = Limits(thinking_type="enabled").fit(body)
     else:
-        told = {key: value for key, value in body.items() if key != "thinking"}
+        fitted = {key: value for key, value in body.items() if key != "thinking"}
     given = as_object(body.get("chat_template_kwargs"))
-    return told | {"chat_template_kwargs": switch | given}
+    return fitted | {"chat_template_kwargs": switch | given}
 
 
-def _with_the_tool_alone(body: JsonObject) -> JsonObject:
-    """Offer a tool that must be called alone: the endpoint takes its name for "any"."""
+def _with_only_the_chosen_tool(body: JsonObject) -> JsonObject:
+    """Offer only the tool that must be called: the endpoint reads its name as "any"."""
     choice = as_object(body.get("tool_choice"))
     if choice.get("type") != "tool":
         return body
@@ -74,7 +88,7 @@ def _with_the_tool_alone(body: JsonObject) -> JsonObject:
 
 
 def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
-    """Have the model call a tool whose arguments are the answer: the endpoint ignores schemas."""
+    """Offer a tool whose arguments are the answer: the endpoint ignores schemas."""
     if "tools" in body or schema.get("type") != "object":
         what = "beside tools" if "tools" in body else "that is no object's"
         raise AIError(
@@ -84,3 +98,50 @@ def _with_answer_tool(body: JsonObject, schema: JsonObject) -> JsonObject:
         )
     tool: JsonObject = {"name": ANSWER, "description": "Give the answer.", "input_schema": schema}
     return body | {"tools": [tool], "tool_choice": {"type": "any"}}
+
+
+class SchemaAnswerDecoder(AnthropicDecoder):
+    """Turns an answer by a schema into events: the arguments of a tool call become its text.
+
+    Text beside the call is not part of the answer, unless there is no call.
+    """
+
+    def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
+        super().__init__(endpoint, signer, tags)
+        self._answer_index: int | None = None
+        self._text = io.StringIO()
+
+    def _begin_block(self, index: int, block: JsonObject) -> None:
+        match string(block, "type"), string(block, "name"):
+            case "text", _:
+                self._saw_answer = True
+                self._last_index = index
+                self._keep_text(string(block, "text") or "")
+            case "tool_use", name if name == ANSWER:
+                self._saw_answer = True
+                self._last_index = self._answer_index = index
+                if whole := as_object(block.get("input")):
+                    self._builder.add_text(dump_json(whole))
+            case _:
+                super()._begin_block(index, block)
+
+    def _continue_block(self, index: int, delta: JsonObject) -> None:
+        match string(delta, "type"):
+            case "text_delta":
+                self._keep_text(string(delta, "text") or "")
+            case "input_json_delta" if index == self._answer_index:
+                self._builder.add_text(string(delta, "partial_json") or "")
+            case _:
+                super()._continue_block(index, delta)
+
+    def _keep_text(self, text: str) -> None:
+        self._text.write(text)
+        if self._text.tell() > MAX_TEXT_CHARS:
+            raise LimitPassed(f"the server sent text longer than {MAX_TEXT_CHARS} characters")
+
+    def _complete(self) -> None:
+        if self._answer_index is None:
+            self._builder.add_text(self._text.getvalue())
+        elif self._reason == "tool_use":
+            self._reason = "end_turn"
+        super()._complete()

@@ -1,40 +1,37 @@
-"""Anthropic's Messages API as a provider: input and output only."""
+"""Anthropic's Messages API as a provider."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from ollm_tui.config.backends import SERVICES
 from ollm_tui.config.urls import url_origin
-from ollm_tui.decode.json_fields import as_object, positive
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
-from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.anthropic.adapt import KnownModels
-from ollm_tui.providers.anthropic.from_wire import AnthropicStream
-from ollm_tui.providers.anthropic.models import CHAT_FEATURES, read_limits, read_models, read_page
-from ollm_tui.providers.anthropic.to_wire import MOST_TOKENS_UNASKED, chat_body
-from ollm_tui.providers.base import gather
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.answer_builder import tags_for
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
+from ollm_tui.providers.anthropic.models import (
+    ModelLimits,
+    read_limits,
+    read_models,
+    read_page,
+)
+from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body
 from ollm_tui.providers.base_url import openai_url
-from ollm_tui.providers.default_keys import with_default_keys
-from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say, unsaid
+from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import RequestPlan, StreamDecoder, answer_stream
-from ollm_tui.providers.thinking_tags import tags_for
-from ollm_tui.providers.transport import COUNT_S, Transport
+from ollm_tui.providers.stream import RequestPlan, answer_stream
+from ollm_tui.providers.transport import COUNT_S
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 API_VERSION = "2023-06-01"
 PAGE = 1000
-MOST_PAGES = 20
-_CAPABILITY = ModelCapability(
-    frozenset({"text", "image"}),
-    frozenset({"text"}),
-    CHAT_FEATURES | {"thinking", "json_mode"},
-)
+MAX_PAGES = 20
 _START_HINT = "Check the network and the server's address."
-_OF_THE_PROMPT = frozenset(
+_PROMPT_KEYS = frozenset(
     {
         "model",
         "messages",
@@ -48,95 +45,75 @@ _OF_THE_PROMPT = frozenset(
 )
 
 
-class AnthropicProvider:
+class AnthropicProvider(HttpProvider):
     """One server that answers at `/v1/messages`."""
 
     streaming_format: StreamingFormat = "sse"
 
     def __init__(self, spec: ProviderSpec) -> None:
-        self.name = spec.name
-        self.label = spec.label or spec.name
-        keys = {"anthropic-version": API_VERSION}
-        if spec.api_key:
-            keys["x-api-key"] = spec.api_key
-        place = Endpoint(self.name, self.label, "", _START_HINT)
-        self._transport = Transport(
-            spec, openai_url(spec.base_url or SERVICES["anthropic"]), place, keys
-        )
-        # The service says so when a model cannot write as much; other servers have small windows.
+        super().__init__(spec, openai_url(spec.base_url or SERVICES["anthropic"]), _START_HINT)
+        # The service refuses more than a model can generate; other servers have small windows.
         is_service = url_origin(self._transport.url) == url_origin(SERVICES["anthropic"])
-        self._usual_tokens = MOST_TOKENS_UNASKED if is_service else None
-        self._known = KnownModels()
+        self._max_default_tokens = MAX_DEFAULT_TOKENS if is_service else None
+        self._limits = ModelLimits()
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask `/messages`."""
-        question = RequestPlan(
+        """Chat at `/messages`."""
+        plan = RequestPlan(
             path="/messages",
-            body=lambda: self._body(request, question.said.append),
+            body=lambda: self._body(request, plan.left_out.append),
             decoder=lambda: self._decoder(request),
-            adapt=lambda body, error: self._known.adapt(body, error, question.said.append),
-            ready=self._is_ready_after,
+            adapt=lambda body, error: self._limits.adapt(body, error, plan.left_out.append),
+            wait_until_ready=self._wait_until_ready,
         )
-        return answer_stream(self._transport, question, request.signal)
-
-    async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Give the whole answer, or with `request.stream` the stream."""
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
-
-    def capabilities(self) -> Sequence[ModelCapability]:
-        """What such servers can do with a model that is made for it."""
-        return (_CAPABILITY,)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def count_tokens(self, request: Request) -> int:
-        """Count at `/messages/count_tokens`.
+        """Count a prompt's tokens at `/messages/count_tokens`.
 
         Raises:
             AIError: any failure.
         """
         body = self._body(request)
-        asked = {key: value for key, value in body.items() if key in _OF_THE_PROMPT}
-        told = await self._transport.json("POST", "/messages/count_tokens", asked, within_s=COUNT_S)
-        reply = as_object(told)
-        tokens = positive(reply, "input_tokens")
-        if tokens is None:
-            raise AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")
-        return tokens
+        prompt = {key: value for key, value in body.items() if key in _PROMPT_KEYS}
+        path = "/messages/count_tokens"
+        reply = await self._transport.json("POST", path, prompt, within_s=COUNT_S)
+        return read_token_count(reply, "input_tokens")
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Give the models, page by page."""
+        """Return the models of all pages."""
         entries: list[JsonObject] = []
         after: str | None = None
-        for _ in range(MOST_PAGES):
+        for _ in range(MAX_PAGES):
             cursor = f"&after_id={quote(after, safe='')}" if after else ""
             reply = await self._transport.json("GET", f"/models?limit={PAGE}{cursor}")
-            page, following = read_page(reply)
+            page, last = read_page(reply)
             entries += page
-            if following is None or following == after:
+            if last is None or last == after:
                 break
-            after = following
-        self._known.list(read_limits(entries))
+            after = last
+        self._limits.list(read_limits(entries))
         return read_models(entries)
 
-    async def dispose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
+    def _auth_headers(self, spec: ProviderSpec) -> Mapping[str, str]:
+        key = {"x-api-key": spec.api_key} if spec.api_key else {}
+        return {"anthropic-version": API_VERSION, **key}
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._known.fit(self._written(request, say), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._limits.fit(self._unfitted_body(request, on_left_out), on_left_out)
 
-    def _written(self, request: Request, say: Say) -> JsonObject:
-        """Give the body as the protocol has it, for the newest models."""
-        request = with_default_keys(request, self._transport.spec.extra_body)
-        longest = self._known.of(request.model).most_tokens or self._usual_tokens
-        return chat_body(request, self._signer(request), longest, say)
+    def _unfitted_body(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
+        """Return the body as the newest models take it."""
+        request = self._with_defaults(request)
+        longest = self._limits.of(request.model).max_tokens or self._max_default_tokens
+        return chat_body(request, self._signer(request), longest, on_left_out)
 
-    def _decoder(self, request: Request) -> StreamDecoder:
+    def _decoder(self, request: Request) -> AnswerDecoder:
         tags = tags_for(request.should_think)
-        return AnthropicStream(self._transport.place, self._signer(request), tags)
+        return AnthropicDecoder(self._transport.endpoint, self._signer(request), tags)
 
-    async def _is_ready_after(self, _error: AIError) -> bool:
-        """Wait while an error means that the server is still starting; tell whether it did so."""
+    async def _wait_until_ready(self, _error: AIError) -> bool:
+        """Wait if the error means that the server is starting; return whether it is ready now."""
         return False
 
     def _signer(self, request: Request) -> str:

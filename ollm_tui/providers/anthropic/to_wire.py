@@ -1,42 +1,64 @@
-"""A `Request` as the body of `/messages`; pure."""
+"""A `Request` as the body of `/messages`; pure.
 
-from collections.abc import Mapping
+There are two roles that take turns. Results of tools are sent by the user, first in the message
+after the calls; the system prompt is a field of its own; adjacent messages of one role are joined.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import present
+from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
-from ollm_tui.protocol.tools import ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.anthropic.history import used_tools, wire_messages, wire_system
-from ollm_tui.providers.left_out import Say, say_nameless, say_unsent, unsaid
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
+from ollm_tui.providers.unsupported import (
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_unsent_names,
+    report_unsent_options,
+)
 
-USUAL_TOKENS = 8192
-"""Longest answer where neither the request nor the listing says one: the API wants a number."""
-MOST_TOKENS_UNASKED = 32_000
-"""Longest answer that is asked for where the model could write more."""
+DEFAULT_TOKENS = 8192
+"""`max_tokens` where neither the request nor the list of models has one: the API requires it."""
+MAX_DEFAULT_TOKENS = 32_000
+"""The largest `max_tokens` without a request for more."""
 _NO_PARAMETERS: Mapping[str, JsonValue] = MappingProxyType({"type": "object", "properties": {}})
+_SYSTEM = frozenset({"system", "developer"})
+_ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+_NAMELESS = "unnamed"
+_OWN_CALL_KEYS = frozenset({"caller"})
 
 
 def chat_body(
-    request: Request, signer: str, most_tokens: int | None = None, say: Say = unsaid
+    request: Request,
+    signer: str,
+    max_tokens: int | None = None,
+    on_left_out: OnLeftOut = ignore_left_out,
 ) -> JsonObject:
-    """Give the body of a streamed request.
+    """Return the body of a streamed request.
 
-    Signatures of `signer` go back to it, those of others do not. `most_tokens` is the longest
-    answer that the model can write, where it is known. `say` is given what it goes without.
+    Thinking is sent if it is signed by `signer`. `max_tokens` is the length of the longest answer
+    that the model can generate, if known. `on_left_out` is called for fields that are not sent.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
+        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
     check_request(request)
-    say_unsent(request, "anthropic", say)
-    say_nameless(request, say)
-    usual = min(most_tokens, MOST_TOKENS_UNASKED) if most_tokens else USUAL_TOKENS
+    report_unsent_options(request, "anthropic", on_left_out)
+    report_unsent_names(request, on_left_out)
+    default = min(max_tokens, MAX_DEFAULT_TOKENS) if max_tokens else DEFAULT_TOKENS
     body: JsonObject = {
         "model": request.model,
-        "max_tokens": request.options.max_tokens or usual,
+        "max_tokens": request.options.max_tokens or default,
         "messages": wire_messages(request.conversation, signer),
         "stream": True,
     }
@@ -51,7 +73,7 @@ def chat_body(
 
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
-    """Give a tool on offer."""
+    """Return a tool that may be called."""
     wire: JsonObject = {"name": tool.name}
     if tool.description is not None:
         wire["description"] = tool.description
@@ -62,17 +84,17 @@ def wire_tool(tool: ToolSchema) -> JsonObject:
 
 
 def wire_choice(choice: ToolChoice) -> JsonObject:
-    """Give the `tool_choice` field."""
+    """Return the `tool_choice` field."""
     if isinstance(choice, ToolName):
         return {"type": "tool", "name": choice.name}
     return {"type": "any" if choice == "required" else choice}
 
 
 def wire_think(wish: ShouldThink | None) -> JsonObject:
-    """Give what switches and grades reasoning; models of another generation get it adapted.
+    """Return the fields that switch thinking, and its effort, as the newest models take them.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for a mode that the API does not tell apart.
+        AIError: UNSUPPORTED_FEATURE for a mode that the API does not have.
     """
     mode = thinking_mode(wish)
     match mode:
@@ -94,7 +116,7 @@ def wire_think(wish: ShouldThink | None) -> JsonObject:
 
 
 def _tools(request: Request) -> JsonObject:
-    """Give the tools; calls of the history need theirs told even when none may be called now."""
+    """Return the tools; calls in the history need theirs even if none may be called now."""
     if request.offered_tools:
         fields: JsonObject = {"tools": [wire_tool(tool) for tool in request.offered_tools]}
         if request.tool_choice is not None:
@@ -102,8 +124,8 @@ def _tools(request: Request) -> JsonObject:
         return fields
     names = used_tools(request.conversation)
     known = {tool.name: tool for tool in request.tools}
-    told = [wire_tool(known.get(name) or ToolSchema(name=name)) for name in names]
-    return {"tools": [*told], "tool_choice": {"type": "none"}} if told else {}
+    used = [wire_tool(known.get(name) or ToolSchema(name=name)) for name in names]
+    return {"tools": [*used], "tool_choice": {"type": "none"}} if used else {}
 
 
 def _options(options: GenerationOptions) -> JsonObject:
@@ -113,8 +135,7 @@ def _options(options: GenerationOptions) -> JsonObject:
         "top_k": options.top_k,
         "stop_sequences": [*options.stop] if options.stop else None,
     }
-    present = {key: value for key, value in named.items() if value is not None}
-    return present | dict(options.extra_body or {})
+    return present(named) | dict(options.extra_body or {})
 
 
 def _schema(options: GenerationOptions) -> JsonObject | None:
@@ -129,3 +150,128 @@ def _schema(options: GenerationOptions) -> JsonObject | None:
             )
         case schema:
             return {"format": {"type": "json_schema", "schema": schema}}
+
+
+def wire_system(request: Request) -> str:
+    """Return the system prompt: the request's, and system messages of the conversation."""
+    messages = [_words(m) for m in request.conversation if m.role in _SYSTEM]
+    return "\n\n".join(text for text in (request.system_prompt, *messages) if text and text.strip())
+
+
+def wire_messages(messages: Sequence[Message], signer: str) -> list[JsonValue]:
+    """Return the messages, with user and assistant in turns.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE for another role, UNSUPPORTED_MODALITY for content that the
+            format cannot hold.
+    """
+    turns: list[tuple[str, list[JsonObject]]] = []
+    for message in messages:
+        if message.role in _SYSTEM:
+            continue
+        role, blocks = _role(message), _blocks(message, signer)
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(blocks)
+        elif blocks:
+            turns.append((role, blocks))
+    return [{"role": role, "content": _content(blocks)} for role, blocks in turns]
+
+
+def used_tools(messages: Iterable[Message]) -> list[str]:
+    """Return the names of the tools that were called, each once."""
+    names = [_name(call) for message in messages for call in message.tool_calls]
+    return [*dict.fromkeys(names)]
+
+
+def _words(message: Message) -> str:
+    """Return the text of a system message, which can hold nothing else."""
+    for block in message.content:
+        if not isinstance(block, TextContent | ThinkingContent):
+            raise unsendable(block)
+    return message.text
+
+
+def _role(message: Message) -> str:
+    role = _ROLES.get(message.role)
+    if role is None:
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"Anthropic does not know the role {message.role!r}.",
+            hint="Use system, user, assistant or tool.",
+        )
+    return role
+
+
+def _content(blocks: list[JsonObject]) -> JsonValue:
+    """Put tool results first, as the API requires; plain text stays a string."""
+    if len(blocks) == 1 and blocks[0]["type"] == "text":
+        return blocks[0]["text"]
+    return [*sorted(blocks, key=lambda block: block["type"] != "tool_result")]
+
+
+def _blocks(message: Message, signer: str) -> list[JsonObject]:
+    blocks = [wire for block in message.content if (wire := _block(block, signer)) is not None]
+    if message.role == "tool":
+        return [_result(message, blocks)]
+    return [*blocks, *(wire_call(call) for call in message.tool_calls)]
+
+
+def _block(block: Block, signer: str) -> JsonObject | None:
+    """Return one block, or None for one that the API refuses or should not see."""
+    match block:
+        case TextContent():
+            return {"type": "text", "text": block.text} if block.text.strip() else None
+        case ImageContent():
+            return {"type": "image", "source": _source(block)}
+        case ThinkingContent():
+            return _thinking(block) if block.signer == signer else None
+        case _:
+            raise unsendable(block)
+
+
+def _thinking(block: ThinkingContent) -> JsonObject | None:
+    if block.signature is None:
+        return None  # cut short, and therefore without a proof
+    if block.sealed:
+        return {"type": "redacted_thinking", "data": block.signature}
+    return {"type": "thinking", "thinking": block.text, "signature": block.signature}
+
+
+def _source(picture: ImageContent) -> JsonObject:
+    if picture.data is None and picture.url and not picture.url.startswith("data:"):
+        return {"type": "url", "url": picture.url}
+    data = picture_base64(picture)
+    return {"type": "base64", "media_type": picture_type(picture), "data": data}
+
+
+def _result(message: Message, content: list[JsonObject]) -> JsonObject:
+    wire: JsonObject = {"type": "tool_result", "tool_use_id": _id(message.tool_call_id or "")}
+    if content:
+        wire["content"] = _content(content)
+    if message.metadata.get("is_error") is True:
+        wire["is_error"] = True
+    return wire
+
+
+def wire_call(call: ToolCall) -> JsonObject:
+    """Return a call of the history; malformed arguments are sent as an empty object."""
+    own = {key: value for key, value in call.extra.items() if key in _OWN_CALL_KEYS}
+    return {
+        **own,
+        "type": "tool_use",
+        "id": _id(call.id),
+        "name": _name(call),
+        "input": call.args or {},
+    }
+
+
+def _name(call: ToolCall) -> str:
+    return call.name or _NAMELESS
+
+
+def _id(id_: str) -> str:
+    """Return an id of allowed characters; other servers' ids may have any."""
+    if _ID.fullmatch(id_):
+        return id_
+    mark = hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return f"call_{mark}"

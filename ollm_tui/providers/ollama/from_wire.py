@@ -1,7 +1,7 @@
 """Ollama's NDJSON answers to events; pure (Ollama API docs, "Generate a chat message").
 
-The only end of an answer is a line with `done: true`; the message on that line counts too. An
-`error` line may follow any other at status 200.
+An answer ends with a line with `done: true`, whose message counts too. An `error` line may follow
+any other although the status is 200.
 """
 
 from ollm_tui.decode import LimitPassed
@@ -12,109 +12,79 @@ from ollm_tui.decode.tool_calls import read_tool_call_deltas
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Timings, Usage
-from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
-from ollm_tui.providers.error_body import failure_in
-from ollm_tui.providers.http_errors import stream_error
-from ollm_tui.providers.http_faults import Endpoint, too_long
-from ollm_tui.providers.unfinished import gave_up, unfinished
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.error_body import find_failure
+from ollm_tui.providers.http_errors import stream_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint
 
 _NANOSECONDS = 1e9
 _REPEATS = 30
-"""So many equal pieces after one another make Ollama end an answer without its closing line."""
+"""After so many equal pieces in a row Ollama ends an answer without its closing line."""
 
 
-class OllamaStream:
-    """Turn the bytes of one `/api/chat` answer into events, with exactly one end."""
+class OllamaDecoder(AnswerDecoder):
+    """Turns the bytes of one `/api/chat` answer into events, with exactly one end."""
 
-    def __init__(self, place: Endpoint, tags: ThinkTags | None = None) -> None:
-        self.life = 0
-        """Grows with every whole line: a sign that the server is at work."""
-        self._place = place
-        self._answer = AnswerBuilder(tags)
+    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
+        super().__init__(endpoint, tags)
         self._lines = NDJSONDecoder()
-        self._bad: str | None = None
-        self._is_empty = True
+        self._line_count = 0
         self._piece = ""
         self._repeats = 0
-        """How often the newest piece came again without another between."""
+        """How often the last piece was repeated without another between."""
 
     @property
-    def ended(self) -> bool:
-        """Whether the closing event was given."""
-        return self._answer.ended
+    def activity(self) -> int:
+        """A counter that grows with every whole line: the server is at work."""
+        return self._line_count
 
-    def feed(self, chunk: bytes) -> list[ProviderEvent]:
-        """Give the events that this chunk completes."""
-        if not self._answer.ended:
-            try:
-                self._take(self._lines.feed(chunk))
-            except LimitPassed as error:
-                self._answer.fail(too_long(self._place, str(error)))
-        return self._answer.take()
+    def _feed(self, chunk: bytes) -> None:
+        self._read_lines(self._lines.feed(chunk))
 
-    def finish(self) -> list[ProviderEvent]:
-        """End of the body: give what is left, and an error if the answer had not ended."""
-        if not self._answer.ended:
-            try:
-                self._take(self._lines.finish())
-            except LimitPassed as error:
-                self._answer.fail(too_long(self._place, str(error)))
-            self._answer.fail(self._unfinished())
-        return self._answer.take()
-
-    def break_off(self, error: AIError) -> list[ProviderEvent]:
-        """End the answer with a failure from outside the stream."""
-        self._answer.fail(error)
-        return self._answer.take()
+    def _finish(self) -> None:
+        self._read_lines(self._lines.finish())
+        self._builder.fail(self._unfinished())
 
     def _unfinished(self) -> AIError:
-        if self._bad is None and self._repeats >= _REPEATS:
-            return self._place.error(
+        if self._unreadable is None and self._repeats >= _REPEATS:
+            return self._endpoint.error(
                 ErrorCode.STREAM_INCOMPLETE,
-                f"{self._place.label} stopped the answer because the model repeated itself.",
+                f"{self._endpoint.label} stopped the answer because the model repeated itself.",
                 "Ask in other words, or raise repeat_penalty.",
                 fault="repeats",
             )
-        return unfinished(self._place, self._bad, is_empty=self._is_empty)
+        return unfinished(self._endpoint, self._unreadable, is_empty=not self._line_count)
 
-    def _take(self, items: list[NDJSONItem]) -> None:
+    def _read_lines(self, items: list[NDJSONItem]) -> None:
         for item in items:
-            if self._answer.ended:
+            if self._builder.ended:
                 return
             if isinstance(item, BadLine):
                 if item.over_limit:
                     raise LimitPassed(item.reason)
-                if self._bad is None and (item.complete or self._is_empty):
-                    self._bad = item.text
-                self._answer.lose_piece()
+                if self._unreadable is None and (item.complete or not self._line_count):
+                    self._unreadable = item.text
+                self._builder.mark_lost_piece()
                 continue
-            self.life += 1
-            self._is_empty = False
-            self._take_object(item)
+            self._line_count += 1
+            self._read_object(item)
 
-    def _take_object(self, line: JsonObject) -> None:
+    def _read_object(self, line: JsonObject) -> None:
         is_piece = "done" in line and "error" not in line and isinstance(line.get("message"), dict)
-        if not is_piece and (failure := failure_in(line)):
-            self._answer.report(stream_error(failure, self._place))
+        if not is_piece and (failure := find_failure(line)):
+            self._builder.fail_without_retry(stream_error(failure, self._endpoint))
             return
         message = as_object(line.get("message"))
-        self._answer.thinking(string(message, "thinking") or "")
+        self._builder.add_thinking(string(message, "thinking") or "")
         content = string(message, "content") or ""
         self._repeats = self._repeats + 1 if content.strip() == self._piece else 0
         self._piece = content.strip()
-        self._answer.text(content)
+        self._builder.add_text(content)
         if message.get("tool_calls"):
-            self._answer.calls(read_tool_call_deltas(message.get("tool_calls")))
+            self._builder.add_tool_calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:
-            self._answer.measured.update(read_usage(line), read_timings(line))
-            self._complete(string(line, "done_reason"))
-
-    def _complete(self, reason: str | None) -> None:
-        if known_reason(reason) == "error":
-            self._answer.report(gave_up(self._place, reason))
-        else:
-            self._answer.complete(reason)
+            self._builder.measured.update(read_usage(line), read_timings(line))
+            self._end(string(line, "done_reason"))
 
 
 def read_usage(line: JsonObject) -> Usage | None:
@@ -127,7 +97,7 @@ def read_usage(line: JsonObject) -> Usage | None:
 
 
 def read_timings(line: JsonObject) -> Timings:
-    """Read the durations of a closing line, which are nanoseconds."""
+    """Read the durations of a closing line, which are in nanoseconds."""
     tokens, generation = integer(line, "eval_count"), _seconds(line, "eval_duration")
     return Timings(
         load_s=_seconds(line, "load_duration"),
@@ -138,7 +108,7 @@ def read_timings(line: JsonObject) -> Timings:
 
 
 def _speed(tokens: int | None, seconds: float | None) -> float | None:
-    # of a single token it is no speed: there was no time between two
+    # a single token has no speed: there was no time between two
     if tokens is None or tokens < 2 or seconds is None or seconds * _NANOSECONDS < 1:
         return None
     return tokens / seconds

@@ -5,7 +5,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
+from ollm_tui.decode.json_fields import (
+    as_object,
+    integer,
+    objects,
+    positive,
+    present,
+    string,
+    strings,
+)
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
@@ -14,27 +22,27 @@ _FEATURES: Mapping[str, str] = MappingProxyType(
 )
 _INPUTS: Mapping[str, str] = MappingProxyType({"vision": "image", "audio": "audio"})
 _BY_TEMPLATE: Mapping[str, str] = MappingProxyType({"tools": "tool_use", "thinking": "thinking"})
-"""Abilities that a model has by its template."""
+"""Capabilities that depend on a model's template."""
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
 
 def read_tags(reply: JsonValue) -> list[ModelInfo]:
     """Read `/api/tags`, in the server's order.
 
-    The list names tools and thinking by the Modelfile alone, not by the template inside the GGUF
-    file, which `/api/show` reads too: what it does not name is unknown.
+    The list derives tools and thinking from the Modelfile alone, and not from the template inside
+    the GGUF file, as `/api/show` does: what it does not name is unknown.
     """
-    found = []
+    models = []
     for entry in objects(as_object(reply).get("models")):
-        info = _listed(entry)
+        info = _entry(entry)
         trained = positive(as_object(entry.get("details")), "context_length")
         details = info.details if trained is None else {**info.details, "context_trained": trained}
-        found.append(replace(info, details=details, told=_named_in_list(info.capability)))
-    return [info for info in found if info.name]
+        models.append(replace(info, details=details, told=_declared_in_list(info.capability)))
+    return [info for info in models if info.name]
 
 
-def _named_in_list(capability: ModelCapability | None) -> frozenset[str] | None:
-    """Give the abilities that a list with capabilities settles."""
+def _declared_in_list(capability: ModelCapability | None) -> frozenset[str] | None:
+    """Return the capabilities of which a list with capabilities says yes or no."""
     if capability is None:
         return None
     named = {ours for ours, theirs in _BY_TEMPLATE.items() if theirs in capability.features}
@@ -42,16 +50,16 @@ def _named_in_list(capability: ModelCapability | None) -> frozenset[str] | None:
 
 
 def read_running(reply: JsonValue) -> dict[str, ModelInfo]:
-    """Read `/api/ps`: the loaded models by name; the window is the one in use."""
+    """Read `/api/ps`: the loaded models by name, with the window in use."""
     running = {}
     for entry in objects(as_object(reply).get("models")):
-        info = _listed(entry, loaded=True, context=positive(entry, "context_length"))
+        info = _entry(entry, loaded=True, context=positive(entry, "context_length"))
         running[info.name] = info
     return running
 
 
 def read_show(name: str, reply: JsonValue) -> ModelInfo:
-    """Read `/api/show`; an absent list of capabilities is unknown, not empty."""
+    """Read `/api/show`; a missing list of capabilities is unknown, not empty."""
     data = as_object(reply)
     facts = as_object(data.get("model_info"))
     parameters = read_parameters(string(data, "parameters") or "")
@@ -87,31 +95,31 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
 
 
 def _shape(facts: JsonObject) -> JsonObject:
-    """Give what of a model the memory of its cache depends on."""
+    """Return the sizes that the memory of a model's cache depends on."""
     architecture = string(facts, "general.architecture")
     heads = positive(facts, f"{architecture}.attention.head_count")
     width = positive(facts, f"{architecture}.embedding_length")
     per_head = width // heads if width and heads else None
-    found = {
+    shape = {
         "layers": positive(facts, f"{architecture}.block_count"),
         "kv_heads": positive(facts, f"{architecture}.attention.head_count_kv") or heads,
         "key_length": positive(facts, f"{architecture}.attention.key_length") or per_head,
         "value_length": positive(facts, f"{architecture}.attention.value_length") or per_head,
         "window": positive(facts, f"{architecture}.attention.sliding_window"),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return present(shape)
 
 
 def _texts(data: JsonObject) -> JsonObject:
-    """Give what a model brings along as text; several licences come as one, or as a list."""
+    """Return a model's texts; several licences are sent as one text, or as a list."""
     licences = data.get("license")
-    told = {
+    texts = {
         "licence": "\n\n".join(strings(licences)) or string(data, "license"),
         "template": string(data, "template"),
         "system": string(data, "system"),
         "modelfile": string(data, "modelfile"),
     }
-    return {key: text for key, text in told.items() if text is not None}
+    return present(texts)
 
 
 def _by_name(parameters: list[tuple[str, str]]) -> JsonObject:
@@ -122,7 +130,7 @@ def _by_name(parameters: list[tuple[str, str]]) -> JsonObject:
 
 
 def read_capability(value: JsonValue) -> ModelCapability | None:
-    """Translate Ollama's capabilities."""
+    """Translate Ollama's capabilities, or return None if there are none."""
     if not isinstance(value, list):
         return None
     named = strings(value)
@@ -136,7 +144,7 @@ def read_capability(value: JsonValue) -> ModelCapability | None:
     return ModelCapability(frozenset(inputs), frozenset(outputs), frozenset(features))
 
 
-def _listed(
+def _entry(
     entry: JsonObject, *, loaded: bool | None = None, context: int | None = None
 ) -> ModelInfo:
     return ModelInfo(
@@ -152,7 +160,7 @@ def _listed(
 
 def _details(data: JsonObject) -> JsonObject:
     inner = as_object(data.get("details"))
-    found = {
+    details = {
         "family": string(inner, "family"),
         "format": string(inner, "format"),
         "parameter_size": string(inner, "parameter_size"),
@@ -160,6 +168,4 @@ def _details(data: JsonObject) -> JsonObject:
         "digest": string(data, "digest"),
         "expires_at": string(data, "expires_at"),
     }
-    details: JsonObject = {key: value for key, value in found.items() if value is not None}
-    memory = integer(data, "size_vram")
-    return details if memory is None else details | {"size_vram": memory}
+    return present({**details, "size_vram": integer(data, "size_vram")})

@@ -1,133 +1,126 @@
-"""Ollama as a provider: input and output only."""
+"""Ollama as a provider: chat, and the operations on its models."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 import anyio
 
-from ollm_tui.config.backends import BACKEND, OLLAMA
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
-from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import gather
+from ollm_tui.protocol.request import Request
+from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
-from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama import operations
-from ollm_tui.providers.ollama.from_wire import OllamaStream
-from ollm_tui.providers.ollama.models import read_show, read_tags
+from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_provider import HttpProvider
+from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull
-from ollm_tui.providers.ollama.refusals import adapted
+from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
-from ollm_tui.providers.thinking_tags import tags_for
-from ollm_tui.providers.transport import Transport
 from ollm_tui.providers.watched_pull import WatchedPull
 
-_CAPABILITY = ModelCapability(
-    frozenset({"text", "image"}),
-    frozenset({"text"}),
-    frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
-)
-_PLACE = ("expires_at", "size_vram")
-_START_HINT = (
-    f"Start it with `{BACKEND[OLLAMA].start_command}`, or choose another server with --host."
-)
+_MEMORY_DETAILS = ("expires_at", "size_vram")
+MAX_RUNNING_BYTES = 1024 * 1024
+"""Few models fit into memory, and the reply is read beside a list of all models."""
+_START_HINT = "Start it with `ollama serve`, or choose another server with --host."
 _MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
 
-class OllamaProvider:
+class OllamaProvider(HttpProvider):
     """One Ollama server."""
 
     streaming_format: StreamingFormat = "ndjson"
     loads_with_window = True
 
     def __init__(self, spec: ProviderSpec) -> None:
-        self.name = spec.name
-        self.label = spec.label or spec.name
-        keys = {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
-        url = ollama_url(spec.base_url)
-        place = Endpoint(self.name, self.label, "", _START_HINT, _MODEL_HINT)
-        self._transport = Transport(spec, url, place, keys)
+        super().__init__(spec, ollama_url(spec.base_url), _START_HINT, _MODEL_HINT)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask `/api/chat`."""
-        question = RequestPlan(
+        """Chat at `/api/chat`."""
+        plan = RequestPlan(
             path="/api/chat",
-            body=lambda: chat_body(request, question.said.append),
-            decoder=partial(OllamaStream, self._transport.place, tags_for(request.should_think)),
-            adapt=lambda body, error: adapted(body, error, question.said.append),
+            body=lambda: chat_body(request, plan.left_out.append),
+            decoder=partial(
+                OllamaDecoder, self._transport.endpoint, tags_for(request.should_think)
+            ),
+            adapt=lambda body, error: adapt(body, error, plan.left_out.append),
         )
-        return answer_stream(self._transport, question, request.signal)
-
-    async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Give the whole answer, or with `request.stream` the stream."""
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
-
-    def capabilities(self) -> Sequence[ModelCapability]:
-        """What Ollama can do with a model that is made for it."""
-        return (_CAPABILITY,)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Give the installed models; those in memory with their window."""
+        """Return the installed models; those in memory with their context window."""
         running: dict[str, ModelInfo] | None = None
 
         async def ask_running() -> None:
             nonlocal running
-            running = await self._running()
+            running = await self._running_if_known()
 
         with single_error():
             async with anyio.create_task_group() as group:
                 group.start_soon(ask_running)
-                models = read_tags(await operations.listed(self._transport))
+                models = read_tags(await self._json("GET", "/api/tags", "list models"))
         return [self._completed(info, running) for info in models]
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Give the models in memory; their size is what they take there.
+        """Return the models in memory; `size_bytes` is what they take there.
 
         Raises:
-            AIError: any failure; UNSUPPORTED_FEATURE when the server is too old to tell.
+            AIError: any failure; UNSUPPORTED_FEATURE when the server is too old.
         """
-        return [*(await operations.running(self._transport)).values()]
+        return [*(await self._running()).values()]
 
     async def show_model(self, name: str) -> ModelInfo:
-        """Give all that is known about one model; the next listing knows it too."""
-        info = read_show(name, await operations.shown(self._transport, name))
+        """Return all that is known about one model; the next listing includes it."""
+        info = read_show(name, await self._json("POST", "/api/show", "show models", model=name))
         if info.capability is not None:
             self._shown[name, info.modified_at] = info.capability
-        running = await self._running()
+        running = await self._running_if_known()
         if running is None:
             return info
-        found = running.get(name) or running.get(f"{name}:latest")
-        seen = _in_memory(info, found)
-        return replace(seen, loaded=found is not None, context=seen.context or info.context)
+        loaded = running.get(name) or running.get(f"{name}:latest")
+        shown = _in_memory(info, loaded)
+        return replace(shown, loaded=loaded is not None, context=shown.context or info.context)
 
     def pull_model(self, name: str) -> WatchedPull:
-        """Have the server fetch a model; a repeated call goes on where the last one stopped."""
+        """Have the server download a model; repeating the call resumes the download."""
         return WatchedPull(partial(pull, self._transport, name))
 
     async def delete_model(self, name: str) -> None:
-        """Remove a model for good.
+        """Delete a model, and its files where no other model uses them.
 
         Raises:
             AIError: any failure; MODEL_NOT_FOUND when there is none of this name.
         """
-        await operations.delete(self._transport, name)
-        for known in [key for key in self._shown if key[0] == name]:
-            del self._shown[known]
+        await self._json(
+            "DELETE", "/api/delete", "delete models", model=name, within_s=self._file_timeout_s
+        )
+        for key in [key for key in self._shown if key[0] == name]:
+            del self._shown[key]
 
     async def copy_model(self, source: str, destination: str) -> None:
         """Give a model a second name; nothing is stored twice.
 
         Raises:
-            AIError: any failure; MODEL_NOT_FOUND when there is no such source.
+            AIError: any failure; MODEL_NOT_FOUND when the source does not exist.
         """
-        await operations.copy(self._transport, source, destination)
+        body: JsonObject = {"source": source, "destination": destination}
+        await self._json(
+            "POST",
+            "/api/copy",
+            "copy models",
+            body,
+            model=destination,
+            within_s=self._file_timeout_s,
+        )
 
     async def load_model(self, name: str) -> None:
         """Load a model and wait until it is ready, at most `first_byte_timeout_s`.
@@ -135,59 +128,119 @@ class OllamaProvider:
         Raises:
             AIError: any failure.
         """
-        await operations.load(self._transport, name)
+        await self._chat_without_messages({"model": name}, "load")
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
-        """Load a model, or take a loaded one, and keep it for this long.
+        """Load a model unless it is loaded, and keep it in memory for `keep_alive`.
 
         Raises:
             AIError: any failure.
         """
-        await operations.load(self._transport, name, keep_alive)
+        await self._chat_without_messages({"model": name, "keep_alive": keep_alive}, "load")
 
     async def unload_model(self, name: str) -> None:
-        """Drop a model from memory.
+        """Unload a model from memory.
 
         Raises:
             AIError: any failure.
         """
-        await operations.unload(self._transport, name)
+        await self._chat_without_messages({"model": name, "keep_alive": 0}, "unload")
 
     async def server_version(self) -> str | None:
-        """Give the server's version.
+        """Return the server's version, or None if its reply has none.
 
         Raises:
-            AIError: any failure; UNSUPPORTED_FEATURE when this is no Ollama.
+            AIError: any failure; UNSUPPORTED_FEATURE when the server is not Ollama.
         """
-        return await operations.version(self._transport)
+        reply = await self._json("GET", "/api/version", "tell its version")
+        return string(as_object(reply), "version")
 
-    async def dispose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
+    @property
+    def _file_timeout_s(self) -> float:
+        """How long an operation on large files may take."""
+        return max(self._transport.spec.list_timeout_s, self._transport.spec.idle_timeout_s)
 
-    async def _running(self) -> dict[str, ModelInfo] | None:
-        """Give the models in memory; None when the server cannot tell, as old ones cannot."""
+    async def _running(self) -> dict[str, ModelInfo]:
+        """Return the models in memory by name."""
+        with self._explained("list the loaded models"):
+            reply = await self._transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
+            return read_running(reply)
+
+    async def _running_if_known(self) -> dict[str, ModelInfo] | None:
+        """Return the models in memory by name, or None if the server is too old to list them."""
         try:
-            return await operations.running(self._transport)
+            return await self._running()
         except AIError:
             return None
 
+    async def _chat_without_messages(self, body: JsonObject, action: str) -> None:
+        """Send a chat request without messages, which loads or unloads a model."""
+        reply = as_object(
+            await self._json(
+                "POST",
+                "/api/chat",
+                f"{action} models",
+                {**body, "messages": [], "stream": False},
+                model=str(body["model"]),
+                within_s=self._transport.spec.first_byte_timeout_s,
+            )
+        )
+        endpoint = self._transport.endpoint
+        if is_error(reply):
+            raise stream_error(reply, endpoint)
+        if reply.get("done") is not True:
+            raise endpoint.error(
+                ErrorCode.ENGINE_ERROR,
+                f"{endpoint.label} did not {action} the model, and did not say why.",
+                "Check the server's log.",
+                fault="unended",
+            )
+
+    async def _json(
+        self,
+        method: str,
+        path: str,
+        action: str,
+        body: JsonMapping | None = None,
+        *,
+        model: str | None = None,
+        within_s: float | None = None,
+    ) -> JsonValue:
+        """Send a small request; `model` is the name in it, and the body where there is no other."""
+        if body is None and model is not None:
+            body = {"model": model}
+        with self._explained(action, model):
+            return await self._transport.json(method, path, body, within_s=within_s)
+
+    @contextmanager
+    def _explained(self, action: str, model: str | None = None) -> Iterator[None]:
+        """Explain an unknown path or a malformed name, where that is why a request fails."""
+        try:
+            yield
+        except AIError as error:
+            unknown = unknown_path(
+                error, self._transport.endpoint, action, names_model=model is not None
+            )
+            if model is not None:
+                explain_bad_name(error, model)
+            raise unknown or error from None
+
     def _completed(self, info: ModelInfo, running: dict[str, ModelInfo] | None) -> ModelInfo:
-        found = running.get(info.name) if running else None
+        loaded = running.get(info.name) if running else None
         shown = self._shown.get((info.name, info.modified_at))
         return replace(
-            _in_memory(info, found),
+            _in_memory(info, loaded),
             capability=shown or info.capability,
             told=None if shown else info.told,
-            loaded=None if running is None else found is not None,
+            loaded=None if running is None else loaded is not None,
         )
 
 
-def _in_memory(info: ModelInfo, found: ModelInfo | None) -> ModelInfo:
-    """Add where a model is in memory, how much it takes there and until when."""
-    if found is None:
+def _in_memory(info: ModelInfo, loaded: ModelInfo | None) -> ModelInfo:
+    """Add a model's window, size and expiry in memory; without `loaded` it has no window."""
+    if loaded is None:
         return replace(info, context=None)
-    place = {key: found.details[key] for key in _PLACE if key in found.details}
-    if found.size_bytes is not None:
-        place["memory_bytes"] = found.size_bytes
-    return replace(info, context=found.context, details={**info.details, **place})
+    memory = {key: loaded.details[key] for key in _MEMORY_DETAILS if key in loaded.details}
+    if loaded.size_bytes is not None:
+        memory["memory_bytes"] = loaded.size_bytes
+    return replace(info, context=loaded.context, details={**info.details, **memory})

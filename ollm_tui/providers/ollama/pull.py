@@ -1,8 +1,11 @@
-"""One download by an Ollama server, as it is told line by line.
+"""One download by an Ollama server (Ollama API docs, "Pull a model").
 
-Leaving it closes the connection; the server stops too and keeps what it has.
+The server reports progress line by line. `{"status": "success"}` is the only good end; a line with
+`error` is a failure although the status of the response is 200. Closing the connection stops the
+server, which keeps what it has.
 """
 
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -10,26 +13,73 @@ from typing import TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
+from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_fields import integer, string
+from ollm_tui.decode.lines import BadLine, NDJSONDecoder, NDJSONItem
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.pull_lines import AGAIN, PullLines, broken_off, refused
-from ollm_tui.providers.ollama.refusals import unknown_here
-from ollm_tui.providers.response_reader import ResponseReader
+from ollm_tui.providers.error_body import ErrorBody, read_error_body
+from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
+from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
+from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
+from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
-from ollm_tui.providers.stream import LAST_LOOK_S
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
 T = TypeVar("T")
+AGAIN = "Repeat it to resume the download."
+_SPELLING = "Check the spelling: the library has no model of this name and tag."
+_KNOWN_FAILURES = (
+    (
+        r"manifest.*(does not exist|not found|unknown)|file does not exist",
+        ErrorCode.MODEL_NOT_FOUND,
+        _SPELLING,
+    ),
+    (
+        r"newer version of ollama|\b412\b",
+        ErrorCode.UNSUPPORTED_FEATURE,
+        "Update Ollama on that machine, then repeat it.",
+    ),
+    (
+        r"no space left|disk quota|not enough space",
+        ErrorCode.INTERNAL_ERROR,
+        "Free disk space on that machine, then repeat it.",
+    ),
+    (
+        r"unauthorized|access denied|\b40[13]\b",
+        ErrorCode.AUTH_FAILED,
+        "The model may be private: sign in on the machine that runs Ollama.",
+    ),
+    (
+        r"tls: |x509: |server gave HTTP response to HTTPS",
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Ollama downloads over https only; for a registry without it, run"
+        " `ollama pull --insecure NAME` on that machine.",
+    ),
+    (
+        r"digest mismatch",
+        ErrorCode.INTERNAL_ERROR,
+        "Repeat it to download that file again from the start.",
+    ),
+    (
+        r"no such host|max retries|dial tcp|i/o timeout|connection (refused|reset)|\bEOF\b",
+        ErrorCode.SERVICE_UNAVAILABLE,
+        "Check the network of the machine that runs Ollama. " + AGAIN,
+    ),
+)
+_FINAL = frozenset(
+    {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
+)
+"""Failures that a repetition would meet again."""
 
 
 async def pull(transport: Transport, name: str, give: Give) -> None:
-    """Have the server fetch a model, and give what it says of it.
+    """Have the server download a model, and pass its progress to `give`.
 
     Raises:
-        AIError: the model did not come whole; repeating the pull goes on with it.
+        AIError: the download failed; repeating the pull resumes it.
     """
     download = _Download(transport)
     with single_error():
@@ -41,97 +91,196 @@ async def pull(transport: Transport, name: str, give: Give) -> None:
 
 
 class _Download:
-    """The answer to one `/api/pull`, and the clock that watches it."""
+    """The response to one `/api/pull`, and its time limits."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._lines = PullLines(transport.place)
-        self._exchange: ResponseReader | None = None
-        self._alive = time.monotonic()
-        self._is_loading = False
-        """Whether bytes come: then silence is a fault sooner than while a sum is checked."""
+        self._lines = PullLines(transport.endpoint)
+        self._reader: ResponseReader | None = None
+        self._alive_at = time.monotonic()
+        self._is_downloading = False
+        """Whether bytes arrive: then silence is an error sooner than during a checksum."""
 
     async def run(self, group: TaskGroup, name: str, give: Give) -> None:
-        """Ask, and give what comes."""
-        exchange = await self._asked(group, name)
+        """Send the request and pass on what arrives."""
+        reader = await self._send(group, name)
         while not self._lines.ended:
-            await self._more(exchange, give)
+            await self._pass_on_lines(reader, give)
         if self._lines.failure is not None:
             raise self._lines.failure
 
-    async def _more(self, exchange: ResponseReader, give: Give) -> None:
-        before = self._lines.life
-        for progress in await self._in_time(lambda: self._read(exchange)):
+    async def _pass_on_lines(self, reader: ResponseReader, give: Give) -> None:
+        before = self._lines.activity
+        for progress in await self._in_time(lambda: self._read(reader)):
             await give(progress)
-        if self._lines.life != before:
-            self._alive = time.monotonic()  # the server is not late while nobody wants more
-        elif not (self._lines.ended or self._patience()):  # what came was no sign of life
-            raise self._stood_still()
+        if self._lines.activity != before:
+            self._alive_at = time.monotonic()  # the time that `give` took does not count
+        elif not (self._lines.ended or self._time_left()):  # what arrived was no sign of life
+            raise self._stalled()
 
     def close(self) -> None:
         """Close the connection, which stops the server."""
-        if self._exchange is not None:
-            self._exchange.dispose()
+        if self._reader is not None:
+            self._reader.dispose()
 
-    async def _in_time(self, look: Callable[[], Awaitable[T]]) -> T:
-        """Wait for what `look` gives; a clock that ran out is believed when nothing is there.
-
-        A program that was held up finds the end of its clock and what came meanwhile at once.
-        """
-        with anyio.move_on_after(self._patience()):
-            return await look()
+    async def _in_time(self, read: Callable[[], Awaitable[T]]) -> T:
         try:
-            with anyio.fail_after(LAST_LOOK_S):
-                return await look()
+            return await in_time(read, self._time_left())
         except TimeoutError:
-            raise self._stood_still() from None
+            raise self._stalled() from None
 
     def _limit(self) -> float:
         limits = self._transport.spec
-        return limits.idle_timeout_s if self._is_loading else limits.first_byte_timeout_s
+        return limits.idle_timeout_s if self._is_downloading else limits.first_byte_timeout_s
 
-    def _patience(self) -> float:
-        """Seconds until the clock that runs now has run out."""
-        return max(0.0, self._alive + self._limit() - time.monotonic())
+    def _time_left(self) -> float:
+        """Return the seconds until the time limit that applies now is reached."""
+        return max(0.0, self._alive_at + self._limit() - time.monotonic())
 
-    def _stood_still(self) -> AIError:
-        return _stood_still(self._transport.place, self._limit())
+    def _stalled(self) -> AIError:
+        endpoint = self._transport.endpoint
+        return endpoint.error(
+            ErrorCode.TIMEOUT,
+            f"The download stalled: {endpoint.label} sent nothing for {self._limit():g} s.",
+            AGAIN,
+            fault="idle",
+        )
 
-    async def _asked(self, group: TaskGroup, name: str) -> ResponseReader:
+    async def _send(self, group: TaskGroup, name: str) -> ResponseReader:
         try:
-            with anyio.fail_after(self._patience()):
-                exchange = await self._transport.start(
+            with anyio.fail_after(self._time_left()):
+                reader = await self._transport.start(
                     group, "POST", "/api/pull", {"model": name, "stream": True}
                 )
         except TimeoutError:
-            raise self._stood_still() from None
-        self._exchange = exchange
-        head = await self._in_time(exchange.head)
+            raise self._stalled() from None
+        self._reader = reader
+        head = await self._in_time(reader.read_head)
         if not 200 <= head.status < 300:
-            within_s = min(self._transport.spec.list_timeout_s, max(self._patience(), LAST_LOOK_S))
-            said = await exchange.read_words(MAX_ERROR_BYTES, within_s)
-            error = http_error(head, said, self._transport.place)
-            raise unknown_here(error, self._transport.place, "pull models") or refused(error, name)
-        return exchange
+            within_s = min(self._transport.spec.list_timeout_s, max(self._time_left(), LAST_LOOK_S))
+            body = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
+            error = http_error(head, body, self._transport.endpoint)
+            unknown = unknown_path(error, self._transport.endpoint, "pull models")
+            raise unknown or explain_refusal(error, name)
+        return reader
 
-    async def _read(self, exchange: ResponseReader) -> list[PullProgress]:
+    async def _read(self, reader: ResponseReader) -> list[PullProgress]:
         try:
-            chunk = await exchange.read()
+            chunk = await reader.read()
         except AIError as error:
-            found = self._lines.finish()
-            if not self._lines.succeeded:  # what was left of the body comes before the failure
-                self._lines.failure = broken_off(error, self._transport.place)
-            return found
-        found = self._lines.feed(chunk) if chunk else self._lines.finish()
-        if found:
-            self._is_loading = found[-1].digest is not None
-        return found
+            progress = self._lines.finish()
+            if not self._lines.succeeded:  # its last line may be the success
+                self._lines.failure = as_download_error(error, self._transport.endpoint)
+            return progress
+        progress = self._lines.feed(chunk) if chunk else self._lines.finish()
+        if progress:
+            self._is_downloading = progress[-1].digest is not None
+        return progress
 
 
-def _stood_still(place: Endpoint, seconds: float) -> AIError:
-    return place.error(
-        ErrorCode.TIMEOUT,
-        f"The download stalled: {place.label} sent nothing for {seconds:g} s.",
+class PullLines:
+    """Turns the bytes of one `/api/pull` response into progress, until `success` or a failure."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.succeeded = False
+        self.failure: AIError | None = None
+        """Why the download failed, or None."""
+        self.activity = 0
+        """A counter that grows with every whole line: the server is at work."""
+        self._endpoint = endpoint
+        self._lines = NDJSONDecoder()
+        self._unreadable: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the download has succeeded or failed."""
+        return self.succeeded or self.failure is not None
+
+    def feed(self, chunk: bytes) -> list[PullProgress]:
+        """Return the progress that this chunk completes."""
+        return self._limited(lambda: self._read(self._lines.feed(chunk)))
+
+    def finish(self) -> list[PullProgress]:
+        """Handle the end of the body: without `success` it is a failure."""
+        progress = self._limited(lambda: self._read(self._lines.finish()))
+        if not self.ended:
+            ended = unfinished(self._endpoint, self._unreadable, is_empty=not self.activity)
+            self.failure = as_download_error(ended, self._endpoint)
+        return progress
+
+    def _limited(self, read: Callable[[], list[PullProgress]]) -> list[PullProgress]:
+        try:
+            return read()
+        except LimitPassed as error:
+            self.failure = limit_exceeded(self._endpoint, str(error))
+            return []
+
+    def _read(self, items: list[NDJSONItem]) -> list[PullProgress]:
+        progress: list[PullProgress] = []
+        for item in items:
+            if self.ended:
+                break
+            if isinstance(item, BadLine):
+                if item.over_limit:
+                    self.failure = limit_exceeded(self._endpoint, item.reason)
+                elif self._unreadable is None and (item.complete or not self.activity):
+                    self._unreadable = item.text
+                continue
+            self.activity += 1
+            if is_error(item):
+                self.failure = explain_failure(stream_error(item, self._endpoint))
+            elif status := string(item, "status"):
+                progress.append(read_progress(status, item))
+                self.succeeded = status == "success"
+        return progress
+
+
+def read_progress(status: str, line: JsonObject) -> PullProgress:
+    """Read one line; sizes below zero are unknown."""
+    completed, total = integer(line, "completed"), integer(line, "total")
+    return PullProgress(
+        status=status,
+        digest=string(line, "digest"),
+        completed=completed if completed is not None and completed >= 0 else None,
+        total=total if total is not None and total >= 0 else None,
+    )
+
+
+def explain_failure(error: AIError) -> AIError:
+    """Set code and hint of a failed download by its message: the server has one status for all."""
+    error.message = _sentence(error.message)
+    for words, code, hint in _KNOWN_FAILURES:
+        if re.search(words, error.message, re.IGNORECASE):
+            error.code, error.hint = code, hint
+            error.retryable = error.retryable and code not in _FINAL
+            return error
+    error.hint = AGAIN
+    return error
+
+
+def _sentence(message: str) -> str:
+    """Replace the JSON of a registry's error by the message in it."""
+    head, brace, rest = message.partition("{")
+    body = read_error_body((brace + rest).encode()) if brace else ErrorBody()
+    return head + " ".join(body.message.split()) if body.is_json and body.message else message
+
+
+def explain_refusal(error: AIError, name: str) -> AIError:
+    """Set the hint of an error that refuses this model."""
+    if error.code == ErrorCode.MODEL_NOT_FOUND:
+        error.hint = _SPELLING
+    if explain_bad_name(error, name):
+        return error
+    return explain_failure(error) if error.code == ErrorCode.INTERNAL_ERROR else error
+
+
+def as_download_error(error: AIError, endpoint: Endpoint) -> AIError:
+    """Replace the error of a lost connection, which speaks of an answer, by one of a download."""
+    if error.details.get("fault") != "cut":
+        return error
+    return endpoint.error(
+        ErrorCode.STREAM_INCOMPLETE,
+        "The download was cut off before it was complete.",
         AGAIN,
-        fault="idle",
+        fault="cut",
     )

@@ -7,8 +7,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say
-from ollm_tui.providers.statuses import NO_SUCH_PATH
+from ollm_tui.providers.refusals import NO_SUCH_PATH
+from ollm_tui.providers.unsupported import OnLeftOut
 
 _DAMAGED = re.compile(r"exceeds file size")
 """A model file that is shorter than its header says."""
@@ -19,17 +19,17 @@ _NAME_FORM = (
     "A name looks like NAME, USER/NAME or HOST/USER/NAME; a tag may follow after ':'. Start each"
     " part with a letter or a digit, then use letters, digits, '-', '_' and, except in USER, '.'."
 )
-_MOST_IN_PART = 80
+_MAX_PART_CHARS = 80
 """Characters of a user, a name or a tag; a host may have more."""
 
 
-def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
-    """Give the request without what the server refuses, where the answer stays the one meant.
+def adapt(body: JsonObject, error: AIError, on_left_out: OnLeftOut) -> JsonObject | None:
+    """Return the body without what the server refuses, where the answer stays the same.
 
-    None is no way out; then the error is given the one that a person has.
+    Returns None if there is no such body, and then sets the hint of the error.
     """
     name = str(body.get("model"))
-    if error.code == ErrorCode.MODEL_NOT_FOUND:  # whose name may be about thinking too
+    if error.code == ErrorCode.MODEL_NOT_FOUND:  # its name may have "think" in it
         error.hint = f"Download it with `ollm models pull {name}`, or choose another model."
     elif explain_bad_name(error, name):
         return None
@@ -41,25 +41,25 @@ def adapted(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
             "The model's file is damaged on that machine: delete the model and download it again."
         )
     elif body.get("think") is not None and "think" in error.message.lower():
-        return _otherwise_thinking(body, error, say)
+        return _with_other_thinking(body, error, on_left_out)
     return None
 
 
-def explain_bad_name(error: AIError, asked: str) -> bool:
-    """Say of a name that no model can have what a name looks like; tell whether it is that.
+def explain_bad_name(error: AIError, model: str) -> bool:
+    """If the error is about a malformed name, explain what names look like and return True.
 
-    `asked` is the name in question where the server does not repeat it.
+    `model` is the name in question if the server does not repeat it.
     """
     refusal = _BAD_NAME.match(error.message)
     if refusal is None:
         return False
-    name = refusal[1] or asked
+    name = refusal[1] or model
     error.message = f"The server does not accept the model name '{name}'."
     error.hint = _NAME_FORM
     if _is_too_long(name):
         error.message = f"The model name '{name}' is too long."
         error.hint = (
-            f"Use at most {_MOST_IN_PART} characters each for the name, for its tag and for the"
+            f"Use at most {_MAX_PART_CHARS} characters each for the name, for its tag and for the"
             " user before '/'."
         )
     return True
@@ -68,29 +68,31 @@ def explain_bad_name(error: AIError, asked: str) -> bool:
 def _is_too_long(name: str) -> bool:
     head, _, last = name.rpartition("/")
     user = head.rpartition("/")[2]
-    return any(len(part.encode()) > _MOST_IN_PART for part in (user, *last.split(":", 1)))
+    return any(len(part.encode()) > _MAX_PART_CHARS for part in (user, *last.split(":", 1)))
 
 
-def _otherwise_thinking(body: JsonObject, error: AIError, say: Say) -> JsonObject | None:
-    """Leave out a `think: false`, and say of a level that it is; a wish to think is not dropped."""
+def _with_other_thinking(
+    body: JsonObject, error: AIError, on_left_out: OnLeftOut
+) -> JsonObject | None:
+    """Leave out `think: false`, or a level and report it; but not a request to think."""
     if body["think"] is False:
         return {key: value for key, value in body.items() if key != "think"}
     if error.status != HTTPStatus.BAD_REQUEST:
         return None
     if isinstance(body["think"], str) and "support" not in error.message:
-        say(LeftOut("think.level", error))  # older servers know on and off
+        on_left_out(LeftOut("think.level", error))  # older servers know only on and off
         return body | {"think": True}
     error.code = ErrorCode.UNSUPPORTED_FEATURE
     error.hint = "Switch thinking off, or choose a model that thinks."
     return None
 
 
-def unknown_here(
-    error: AIError, place: Endpoint, deed: str, *, names_model: bool = True
+def unknown_path(
+    error: AIError, endpoint: Endpoint, action: str, *, names_model: bool = True
 ) -> AIError | None:
-    """Give the error of a server that lacks an endpoint; None where `error` says something else.
+    """Return the error of a server that lacks a path, or None if `error` means something else.
 
-    A model that is missing is told by JSON, a path by plain text; where the request names no
+    A missing model is reported in JSON, a missing path in plain text. If the request names no
     model, only the path can be missing.
     """
     if error.status not in NO_SUCH_PATH:
@@ -99,9 +101,9 @@ def unknown_here(
         return None
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
-        f"{place.label} at {place.address} cannot {deed}: it does not know the request.",
+        f"{endpoint.label} at {endpoint.address} cannot {action}: it does not know the request.",
         hint="It may be an old version, or another program: update it, or look at its address.",
         status=error.status,
-        provider=place.provider,
+        provider=endpoint.provider,
         details=error.details,
     )

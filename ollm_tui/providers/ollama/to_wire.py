@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -9,37 +10,42 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
-from ollm_tui.providers.left_out import Say, say_left_out, say_nameless, unsaid
 from ollm_tui.providers.pictures import picture_base64, unsendable
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.providers.unsupported import (
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_left_out,
+    report_unsent_names,
+)
 
 
-def chat_body(request: Request, say: Say = unsaid) -> JsonObject:
-    """Give the body of a streamed chat request; `say` is given what it goes without.
+def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+    """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama has no place for.
+        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
     check_request(request)
     _check_choice(request)
-    say_nameless(request, say)
+    report_unsent_names(request, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
     messages += [wire_message(message) for message in request.conversation]
     body: JsonObject = {"model": request.model, "messages": messages, "stream": True}
-    body["truncate"] = False  # else the server drops the oldest messages and does not say so
+    body["truncate"] = False  # else the server drops the oldest messages silently
     if request.offered_tools:
         body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
         if any(tool.strict for tool in request.offered_tools):
-            say_left_out("tools.strict", say)
+            report_left_out("tools.strict", on_left_out)
     if request.should_think is not None:
         body["think"] = wire_think(request.should_think)
     return body | _options(request.options)
 
 
 def wire_message(message: Message) -> JsonObject:
-    """Give one message; pictures beside the text, calls with their arguments as objects."""
+    """Return one message: pictures beside the text, tool calls with their arguments as objects."""
     texts: list[str] = []
     pictures: list[JsonValue] = []
     for block in message.content:
@@ -63,13 +69,13 @@ def wire_message(message: Message) -> JsonObject:
 
 
 def wire_call(call: ToolCall) -> JsonObject:
-    """Give a call of the history; a string as arguments would be refused."""
+    """Return a call of the history; a string as arguments would be refused."""
     function: JsonObject = {"name": call.name, "arguments": call.args or {}}
     return {"id": call.id, **call.extra, "function": function}
 
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
-    """Give a tool on offer."""
+    """Return a tool that may be called."""
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
@@ -78,10 +84,10 @@ def wire_tool(tool: ToolSchema) -> JsonObject:
 
 
 def wire_think(wish: ShouldThink) -> bool | str:
-    """Give the `think` field: a level where one is wished for, else on or off.
+    """Return the `think` field: a level if an effort is requested, else on or off.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not tell apart.
+        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not have.
     """
     mode = thinking_mode(wish)
     match mode:
@@ -101,7 +107,7 @@ def wire_think(wish: ShouldThink) -> bool | str:
 
 
 def _check_choice(request: Request) -> None:
-    """Refuse to force a call: no field of the API can."""
+    """Refuse to force a tool call, which the API cannot express."""
     choice = request.tool_choice
     if choice == "required" or isinstance(choice, ToolName):
         raise AIError(
@@ -112,12 +118,12 @@ def _check_choice(request: Request) -> None:
 
 
 def _names(message: Message) -> JsonObject:
-    found: JsonObject = {}
+    names: JsonObject = {}
     if message.name:
-        found["tool_name"] = message.name
+        names["tool_name"] = message.name
     if message.tool_call_id:
-        found["tool_call_id"] = message.tool_call_id
-    return found
+        names["tool_call_id"] = message.tool_call_id
+    return names
 
 
 def _options(options: GenerationOptions) -> JsonObject:
@@ -132,16 +138,16 @@ def _options(options: GenerationOptions) -> JsonObject:
         "stop": list(options.stop) if options.stop is not None else None,
         "num_ctx": options.num_ctx,
     }
-    inner = {key: value for key, value in inner.items() if value is not None}
+    inner = present(inner)
     extra = dict(options.extra_body or {})
     more = extra.pop("options", None)
     if isinstance(more, dict):
         inner |= more
     elif more is not None:
-        extra["options"] = more  # the server says what is wrong with it
+        extra["options"] = more  # the server reports what is wrong with it
     outer: dict[str, JsonValue] = {
         "options": inner or None,
         "format": options.response_format,
         "keep_alive": options.keep_alive,
     }
-    return {key: value for key, value in outer.items() if value is not None} | extra
+    return present(outer) | extra

@@ -1,7 +1,7 @@
-"""Ask again without the field that a server refuses, where the answer stays the one meant.
+"""Repeat a request without a field that the server refuses, where the answer stays the same.
 
-What a model refused once is left out for it from then on. A field that somebody set is left out
-too, and that is said; what gives the answer its form is not, and the refusal stands.
+What a model has refused is left out for it from then on. A field that the user set is left out too,
+and reported; one that gives the answer its form is not, and the refusal becomes the error.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -10,16 +10,15 @@ from ollm_tui.decode.json_fields import objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.providers.left_out import Say, unsaid
-from ollm_tui.providers.refused_fields import Path, refused_fields, without
-from ollm_tui.providers.statuses import INVALID
+from ollm_tui.providers.refusals import INVALID, FieldPath, refused_fields, without_field
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
-_UNTAKEN = frozenset({"unsupported_value", "unsupported_parameter"})
-_COUNTS = ("stream_options", "include_usage")
+_UNSUPPORTED_CODES = frozenset({"unsupported_value", "unsupported_parameter"})
+_USAGE_FIELDS = ("stream_options", "include_usage")
 _RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-_SHOWN = dict.fromkeys(_RENAMED, "max_tokens")
-"""Either name is the same thing to a person."""
-_NEVER = frozenset({"model", "tools", "stream"})
+_DISPLAY_NAMES = dict.fromkeys(_RENAMED, "max_tokens")
+"""Both names are the same option to a user."""
+_REQUIRED = frozenset({"model", "tools", "stream"})
 _FORM = frozenset(
     {
         "tool_choice",
@@ -34,95 +33,100 @@ _FORM = frozenset(
         "json_schema",
     }
 )
-"""Without these the answer would be another one than was asked for."""
-_OF_A_MESSAGE = frozenset({"name"})
+"""Without these the answer would not have the form that was requested."""
+_MESSAGE_KEYS = frozenset({"name"})
 _ROLES = {"system": "developer", "developer": "user"}
-"""What older reasoning models take in place of a role that they refuse."""
+"""Roles that older reasoning models refuse, and what they accept instead."""
 
 
 class Refusals:
-    """What each model of one server does not take, in the order it was found out."""
+    """What each model of one server has refused, in the order of the refusals."""
 
     def __init__(self) -> None:
-        self._refused: dict[object, dict[Path, AIError]] = {}
+        self._refused: dict[object, dict[FieldPath, AIError]] = {}
 
-    def apply(self, body: JsonObject, say: Say = unsaid) -> JsonObject:
-        """Give the request without what its model has refused before.
+    def apply(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        """Return the body without what its model has refused before.
 
-        `say` is given every field that somebody set and that is not sent under any name.
+        `on_left_out` is called for every field that is not sent under any name.
         """
         refused = self._refused.get(body.get("model"), {})
-        return _without_all(body, refused, refused, say)
+        return _without_all(body, refused, refused, on_left_out)
 
-    def adapt(self, body: JsonObject, error: AIError, say: Say = unsaid) -> JsonObject | None:
-        """Give the request in the form that the error asks for, None if there is none."""
+    def adapt(
+        self, body: JsonObject, error: AIError, on_left_out: OnLeftOut = ignore_left_out
+    ) -> JsonObject | None:
+        """Return the body in the form that the error asks for, or None if there is none."""
         if error.status not in INVALID or error.known_code is ErrorCode.CONTEXT_LENGTH_EXCEEDED:
             return None
-        found = _found(body, error)
-        if not found:
+        paths = _refused_paths(body, error)
+        if not paths:
             return None
         refused = self._refused.setdefault(body.get("model"), {})
-        refused.update(dict.fromkeys(found, error))
-        return _without_all(body, found, refused, say)
+        refused.update(dict.fromkeys(paths, error))
+        return _without_all(body, paths, refused, on_left_out)
 
 
 def _without_all(
-    body: JsonObject, paths: Iterable[Path], refused: Mapping[Path, AIError], say: Say
+    body: JsonObject,
+    paths: Iterable[FieldPath],
+    refused: Mapping[FieldPath, AIError],
+    on_left_out: OnLeftOut,
 ) -> JsonObject:
     for path in paths:
         changed = _changed(body, path, refused)
         if changed != body and _is_lost(changed, path):
-            say(LeftOut(_SHOWN.get(path[0]) or ".".join(path), refused[path]))
+            on_left_out(LeftOut(_DISPLAY_NAMES.get(path[0]) or ".".join(path), refused[path]))
         body = changed
     return body
 
 
-def _found(body: JsonObject, error: AIError) -> list[Path]:
+def _refused_paths(body: JsonObject, error: AIError) -> list[FieldPath]:
     words = f"{error.details.get('param')} {error.message}"
-    named: dict[Path, None] = {}
-    if "stream_options" in body and any(name in words for name in _COUNTS):
+    named: dict[FieldPath, None] = {}
+    if "stream_options" in body and any(name in words for name in _USAGE_FIELDS):
         named["stream_options",] = None
     if "max_tokens" in body and _RENAMED["max_tokens"] in words:
         named["max_tokens",] = None
     for path in refused_fields(body, error):
-        if _may_go(path) and path[:1] not in named:
+        if _may_be_left_out(path) and path[:1] not in named:
             named[path] = None
-    if named or error.details.get("server_code") not in _UNTAKEN:
+    if named or error.details.get("server_code") not in _UNSUPPORTED_CODES:
         return list(named)
     role = next((role for role in _roles(body) if role in _ROLES and f"'{role}'" in words), None)
     return [(role,)] if role else []
 
 
-def _may_go(path: Path) -> bool:
+def _may_be_left_out(path: FieldPath) -> bool:
     if path[0] == "messages":
-        return path[1:] != () and path[-1] in _OF_A_MESSAGE
-    return path[0] not in _NEVER and path[0] not in _FORM
+        return path[1:] != () and path[-1] in _MESSAGE_KEYS
+    return path[0] not in _REQUIRED and path[0] not in _FORM
 
 
 def _roles(body: JsonObject) -> list[str]:
-    """Give the roles of the messages that a model may refuse, in their order."""
-    found = (string(message, "role") for message in objects(body.get("messages")))
-    return [role for role in found if role]
+    """Return the roles of the messages, in their order."""
+    roles = (string(message, "role") for message in objects(body.get("messages")))
+    return [role for role in roles if role]
 
 
-def _is_lost(body: JsonObject, path: Path) -> bool:
+def _is_lost(body: JsonObject, path: FieldPath) -> bool:
     name = path[0]
     if name in _ROLES or name == "stream_options":
         return False
     return _RENAMED.get(name) not in body
 
 
-def _changed(body: JsonObject, path: Path, refused: Collection[Path]) -> JsonObject:
+def _changed(body: JsonObject, path: FieldPath, refused: Collection[FieldPath]) -> JsonObject:
     name = path[0]
     if name in _ROLES:
         messages = objects(body.get("messages"))
-        return body | {"messages": [_recast(message, name) for message in messages]}
+        return body | {"messages": [_with_other_role(message, name) for message in messages]}
     other = _RENAMED.get(name)
     if other is not None and name in body and (other,) not in refused:
         renamed = {other: body[name]}
-        return renamed | without(body, path)  # one that was sent under its name counts more
-    return without(body, path)
+        return renamed | without_field(body, path)  # a value under the other name counts more
+    return without_field(body, path)
 
 
-def _recast(message: JsonObject, role: str) -> JsonObject:
+def _with_other_role(message: JsonObject, role: str) -> JsonObject:
     return message | {"role": _ROLES[role]} if message.get("role") == role else message

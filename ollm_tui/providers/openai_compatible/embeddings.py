@@ -16,13 +16,13 @@ from ollm_tui.providers.transport import Transport
 from ollm_tui.providers.unsupported import check_embedding
 
 TEXTS_AT_ONCE = 32
-"""So many vectors make a reply that is read without holding up the keys."""
+"""So many vectors make a reply that can be parsed without blocking the keyboard."""
 
 
 async def embed(transport: Transport, request: Request) -> Response:
-    """Give an `EmbeddingContent` for each text of the request's input, in their order.
+    """Return an `EmbeddingContent` for each text of the request's input, in their order.
 
-    A model that must be loaded first may take as long as one that is asked to write.
+    The time limit is that of a first answer, since the model may have to be loaded first.
 
     Raises:
         AIError: any failure; ABORTED by the request's signal; UNSUPPORTED_FEATURE for fields that
@@ -50,7 +50,7 @@ async def embed(transport: Transport, request: Request) -> Response:
 
 
 def texts_of(request: Request) -> list[str]:
-    """Give the texts of a request's input, one for each block.
+    """Return the texts of a request's input, one for each block.
 
     Raises:
         AIError: BAD_REQUEST for a conversation or nothing, UNSUPPORTED_MODALITY for other blocks.
@@ -69,13 +69,13 @@ def texts_of(request: Request) -> list[str]:
 
 
 def embeddings_body(request: Request, texts: Sequence[str]) -> JsonObject:
-    """Give the body that asks for the vectors of some texts."""
+    """Return the body of a request for the vectors of some texts."""
     body: JsonObject = {"model": request.model, "input": [*texts], "encoding_format": "float"}
     return body | dict(request.options.extra_body or {})
 
 
 def read_vectors(reply: JsonValue, count: int) -> list[EmbeddingContent]:
-    """Give the vectors in the order of their texts.
+    """Return the vectors in the order of their texts.
 
     Raises:
         AIError: ENGINE_ERROR when there are not as many as texts, or one is not made of numbers.
@@ -98,7 +98,7 @@ def _usage(counts: Sequence[int | None]) -> Usage | None:
 
 
 def _vector(value: JsonValue) -> EmbeddingContent | None:
-    """Read one vector; None when anything in it is no number."""
+    """Read one vector; None if anything in it is not a number."""
     if not isinstance(value, list) or not value:
         return None
     numbers = [

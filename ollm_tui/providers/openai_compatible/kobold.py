@@ -1,28 +1,28 @@
-"""KoboldCpp: one model, a window of its own to ask for, and generations that must be stopped."""
+"""KoboldCpp: one model, its window under its own path, and generations that must be aborted."""
 
 import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Self
 
 import anyio
 
 from ollm_tui.decode.json_fields import as_object, positive
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.protocol.request import Request
-from ollm_tui.providers.left_out import Say, unsaid
-from ollm_tui.providers.openai_compatible.described import TEXT
-from ollm_tui.providers.openai_compatible.kobold_stream import KoboldStream
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.providers.http_provider import read_token_count
+from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.openai_compatible.token_reply import tokens_told
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import COUNT_S
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 ABORT_S = 0.25
-"""How long an abort may hold up the end of an answer that nobody wants any more."""
+"""How long an abort may delay the end of an answer."""
 
 
 class KoboldProvider(OpenAICompatibleProvider):
@@ -32,58 +32,63 @@ class KoboldProvider(OpenAICompatibleProvider):
 
     @asynccontextmanager
     async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-        """Ask `/chat/completions`; an answer that is left early is stopped on the server too.
+        """Chat at `/chat/completions`; leaving the answer early aborts it on the server.
 
-        With tools the server writes the whole answer before it sends any of it, and would not
-        notice that the connection has closed.
+        With tools the server generates the whole answer before it sends any of it, and would not
+        notice that the connection has been closed.
         """
         key = f"KCPP{secrets.token_hex(4)}"
         options = request.options
         keyed = {"genkey": key, **(options.extra_body or {})}
-        asked = replace(request, options=replace(options, extra_body=keyed))
+        keyed_request = replace(request, options=replace(options, extra_body=keyed))
         with single_error():
-            async with anyio.create_task_group() as group, super().chat_stream(asked) as events:
+            async with (
+                anyio.create_task_group() as group,
+                super().chat_stream(keyed_request) as events,
+            ):
                 stream = KoboldStream(events, options)
                 try:
                     yield stream
                 finally:
-                    if stream.may_be_writing:
+                    if stream.may_be_generating:
                         group.start_soon(self._abort, str(keyed["genkey"]))
 
     async def count_text_tokens(self, _model: str, text: str) -> int:
-        """Count at `/api/extra/tokencount`.
+        """Count a text's tokens at `/api/extra/tokencount`.
 
         Raises:
             AIError: any failure.
         """
         if not text:
             return 0
-        asked = {"prompt": text}
-        reply = await self._at_root("POST", "/api/extra/tokencount", asked, within_s=COUNT_S)
-        return tokens_told(reply, "value")
+        body = {"prompt": text}
+        reply = await self._root_json("POST", "/api/extra/tokencount", body, within_s=COUNT_S)
+        return read_token_count(reply, "value")
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        """Keep an answer within half of a known window: the server cuts the prompt to make room."""
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        """Keep an answer within half of a known window: the server would cut the prompt for it."""
         longest, window = request.options.max_tokens, self._window
         if longest is not None and window is not None and longest > window // 2:
             options = replace(request.options, max_tokens=max(1, window // 2))
             request = replace(request, options=options)
-        return super()._body(request, say)
+        return super()._body(request, on_left_out)
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        models = await super()._listed()
-        window = read_window(await self._aside("/api/extra/true_max_context_length"))
-        seen = read_senses(await self._aside("/api/extra/version"))
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        models = await super()._fetch_models()
+        window = read_window(await self._optional_json("/api/extra/true_max_context_length"))
+        capability = read_capability(await self._optional_json("/api/extra/version"))
         self._window = window or self._window
-        return [replace(info, context=window, capability=seen, loaded=True) for info in models]
+        return [
+            replace(info, context=window, capability=capability, loaded=True) for info in models
+        ]
 
     async def _abort(self, key: str) -> None:
-        """Stop the generation of this request; another user's goes on."""
+        """Abort the generation of this request, but of no other user."""
         with anyio.move_on_after(ABORT_S, shield=True):
             try:
-                await self._at_root("POST", "/api/extra/abort", {"genkey": key})
+                await self._root_json("POST", "/api/extra/abort", {"genkey": key})
             except AIError:
-                return  # it ends by itself
+                return  # the generation ends by itself
 
 
 def read_window(reply: JsonValue) -> int | None:
@@ -91,10 +96,55 @@ def read_window(reply: JsonValue) -> int | None:
     return positive(as_object(reply), "value")
 
 
-def read_senses(reply: JsonValue) -> ModelCapability | None:
-    """Read what goes in from `/api/extra/version`; what else a model can do is not told there."""
-    told = as_object(reply)
-    if "vision" not in told:
+def read_capability(reply: JsonValue) -> ModelCapability | None:
+    """Read the input types from `/api/extra/version`; features are not in it."""
+    version = as_object(reply)
+    if "vision" not in version:
         return None
-    inputs = {kind for name, kind in (("vision", "image"), ("audio", "audio")) if told.get(name)}
+    inputs = {kind for name, kind in (("vision", "image"), ("audio", "audio")) if version.get(name)}
     return ModelCapability(TEXT | inputs, TEXT)
+
+
+class KoboldStream:
+    """The events of one answer, with its finish reason corrected."""
+
+    def __init__(self, events: AsyncIterator[ProviderEvent], options: GenerationOptions) -> None:
+        self._events = events
+        self._options = options
+        self._ended = False
+        self.may_be_generating = False
+        """Whether the request was sent and the server has not reported its end."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        """Return the next event."""
+        if not self._ended:
+            self.may_be_generating = True
+        event = await anext(self._events)
+        match event:
+            case Finish():
+                self._ended = True
+                self.may_be_generating = event.reason == "abort"
+                return self._corrected(event)
+            case ErrorEvent():
+                self._ended = True
+                # An error of the server is its end; after a timeout it may go on for long.
+                self.may_be_generating = event.error.code == ErrorCode.TIMEOUT
+            case _:
+                pass
+        return event
+
+    def _corrected(self, end: Finish) -> Finish:
+        """Replace the reason `length` by `stop` where a stop sequence may have ended the answer.
+
+        The server reports both as `length`; it is one only if all allowed tokens were generated.
+        """
+        if end.reason != "length" or not self._options.stop:
+            return end
+        written = end.usage.completion_tokens if end.usage else None
+        allowed = self._options.max_tokens
+        if written is not None and allowed is not None and written >= allowed:
+            return end
+        return replace(end, reason="stop")

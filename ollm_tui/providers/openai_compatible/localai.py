@@ -1,34 +1,38 @@
-"""LocalAI: models of many kinds, which it installs from galleries."""
+"""LocalAI: models of many kinds, which the server installs from galleries."""
 
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
+from types import MappingProxyType
 from urllib.parse import quote
 
-from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.decode.json_fields import as_object, number, objects, positive, string, strings
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.model import ModelInfo, PullProgress
-from ollm_tui.providers.openai_compatible.localai_models import (
-    failure_of,
-    read_described,
-    read_gallery,
-    read_job,
-    with_loaded,
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
+from ollm_tui.providers.http_provider import count_tokens_in
+from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT
+from ollm_tui.providers.openai_compatible.operations import (
+    no_such_model,
+    not_pulled,
+    poll,
+    poll_ticks,
+    shown_status,
 )
-from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_pulled
-from ollm_tui.providers.openai_compatible.paced import followed, paced
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.openai_compatible.token_reply import tokens_listed
 from ollm_tui.providers.transport import COUNT_S
 
-LONGEST_STATUS = 200
+_CHATS = frozenset({"chat", "completion", "edit"})
+_SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
+_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
 
 
 class LocalAIProvider(OpenAICompatibleProvider):
-    """A LocalAI server; a model that is not in memory is loaded by its first request."""
+    """A LocalAI server; a request to a model that is not loaded loads it."""
 
     async def count_text_tokens(self, model: str, text: str) -> int:
-        """Count at `/tokenize`.
+        """Count a text's tokens at `/tokenize`.
 
         Raises:
             AIError: any failure.
@@ -37,15 +41,15 @@ class LocalAIProvider(OpenAICompatibleProvider):
             return 0
         body = {"model": model, "content": text}
         reply = await self._transport.json("POST", "/tokenize", body, within_s=COUNT_S)
-        return tokens_listed(reply, "tokens")
+        return count_tokens_in(reply, "tokens")
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Give the models in memory.
+        """Return the models in memory.
 
         Raises:
-            AIError: any failure; PERMISSION_DENIED where the key is not an administrator's.
+            AIError: any failure; PERMISSION_DENIED when the key is not an administrator's.
         """
-        loaded = await self._at_root("GET", "/system")
+        loaded = await self._root_json("GET", "/system")
         return [info for info in with_loaded(await self._models(), loaded) if info.loaded]
 
     async def unload_model(self, name: str) -> None:
@@ -54,79 +58,164 @@ class LocalAIProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
-        await self._at_root("POST", "/backend/shutdown", {"model": name})
+        await self._root_json("POST", "/backend/shutdown", {"model": name})
 
     async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
-        """Have the server install a model of its galleries, or of the address of a configuration.
+        """Have the server install a model of its galleries, or by the URL of a configuration.
 
-        The job is the server's: it goes on when nobody looks any more.
+        The job is the server's: it continues when the iterator is closed.
 
         Raises:
-            AIError: any failure, also of the job; MODEL_NOT_FOUND when no gallery has the model.
+            AIError: any failure, including that of the job; MODEL_NOT_FOUND when no gallery has
+                the model.
         """
-        place = self._transport.place
+        endpoint = self._transport.endpoint
         job = await self._install(name)
         shown = None
         path = f"/models/jobs/{quote(job, safe='')}"
-        async for reply in followed(lambda: self._at_root("GET", path)):
-            told = read_job(reply, job)
-            progress = replace(told, status=place.redacted(told.status)[:LONGEST_STATUS])
+        async for reply in poll(lambda: self._root_json("GET", path)):
+            progress = read_job(reply, job)
+            progress = replace(progress, status=shown_status(endpoint, progress.status))
             if progress != shown:
                 yield progress
                 shown = progress
-            if failed := failure_of(reply):
-                raise not_pulled(place, name, failed)
+            if failure := job_failure(reply):
+                raise not_pulled(endpoint, name, failure)
             if as_object(reply).get("processed") is True:
                 yield PullProgress(status="success")
                 return
 
     async def delete_model(self, name: str) -> None:
-        """Remove a model and its files.
+        """Delete a model and its files.
 
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
         models = {info.name for info in await self._models()}
         if name not in models:
-            raise no_such_model(self._transport.place, name, models)
-        await self._at_root("POST", f"/models/delete/{quote(name, safe='')}")
+            raise no_such_model(self._transport.endpoint, name, models)
+        await self._root_json("POST", f"/models/delete/{quote(name, safe='')}")
 
     async def _install(self, name: str) -> str:
-        """Start a job, and give its id."""
+        """Start an install job and return its id."""
         body = {"url": name} if "://" in name else {"id": await self._in_gallery(name)}
-        job = string(as_object(await self._at_root("POST", "/models/apply", body)), "uuid")
+        job = string(as_object(await self._root_json("POST", "/models/apply", body)), "uuid")
         if job is None:
-            raise not_pulled(self._transport.place, name, "it gave the job no name")
+            raise not_pulled(self._transport.endpoint, name, "it gave the job no name")
         return job
 
     async def _in_gallery(self, name: str) -> str:
-        within_s = self._transport.spec.first_byte_timeout_s  # galleries are fetched first
-        there = read_gallery(await self._at_root("GET", "/models/available", within_s=within_s))
-        if there and name not in there:
-            raise no_such_model(self._transport.place, name, there)
+        within_s = self._transport.spec.first_byte_timeout_s  # it downloads its galleries first
+        available = read_gallery(
+            await self._root_json("GET", "/models/available", within_s=within_s)
+        )
+        if available and name not in available:
+            raise no_such_model(self._transport.endpoint, name, available)
         return name
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        return with_loaded(await self._models(), await self._aside("/system"))
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        return with_loaded(await self._models(), await self._optional_json("/system"))
 
     async def _models(self) -> Sequence[ModelInfo]:
-        """Give the models, with what they can do where the version tells."""
-        described = read_described(await self._aside("/v1/models/capabilities"))
-        return await super()._listed() if described is None else described
+        """Return the models, with their capabilities if the server's version has them."""
+        models = read_capabilities(await self._optional_json("/v1/models/capabilities"))
+        return await super()._fetch_models() if models is None else models
 
-    async def _is_ready_after(self, error: AIError) -> bool:
-        """Wait until the server has started, if that is what the error is about."""
+    async def _wait_until_ready(self, error: AIError) -> bool:
+        """Wait until the server has started, if that is what the error means."""
         if error.status != HTTPStatus.SERVICE_UNAVAILABLE or await self._is_ready():
             return False
-        async for _ in paced():
+        async for _ in poll_ticks():
             if await self._is_ready():
                 return True
         return False
 
     async def _is_ready(self) -> bool:
-        """Whether the server has started; one that cannot be asked counts as started."""
+        """Whether the server has started; one that cannot be reached counts as started."""
         try:
-            await self._at_root("GET", "/readyz")
+            await self._root_json("GET", "/readyz")
         except AIError as error:
             return error.status != HTTPStatus.SERVICE_UNAVAILABLE
         return True
+
+
+def read_capabilities(reply: JsonValue) -> list[ModelInfo] | None:
+    """Read `/v1/models/capabilities`, without the models that cannot chat.
+
+    Returns None if the server is too old to have such a list.
+    """
+    entries = as_object(reply).get("data")
+    if not isinstance(entries, list):
+        return None
+    models = []
+    for entry in objects(entries):
+        name, uses = string(entry, "id"), strings(entry.get("capabilities"))
+        if name is None or (uses and not _CHATS.intersection(uses)):
+            continue
+        models.append(
+            ModelInfo(
+                name=name,
+                capability=_capability(entry, uses) if uses else None,
+                context=positive(entry, "context_size"),
+            )
+        )
+    return models
+
+
+def with_loaded(models: Sequence[ModelInfo], reply: JsonValue) -> list[ModelInfo]:
+    """Add which models are in memory, by the reply of `/system`; unknown without one."""
+    loaded = as_object(reply).get("loaded_models")
+    if not isinstance(loaded, list):
+        return [*models]
+    names = {string(entry, "id") for entry in objects(loaded)}
+    return [replace(info, loaded=info.name in names) for info in models]
+
+
+def read_gallery(reply: JsonValue) -> set[str]:
+    """Return the names in `/models/available`, with and without the gallery's name."""
+    names = set()
+    for entry in objects(reply):
+        if name := string(entry, "name"):
+            names.add(name)
+            if gallery := string(as_object(entry.get("gallery")), "name"):
+                names.add(f"{gallery}@{name}")
+    return names
+
+
+def read_job(reply: JsonValue, name: str) -> PullProgress:
+    """Return the progress of a job of `/models/jobs`; sizes are text there, and rounded."""
+    job = as_object(reply)
+    total, part = _size(job, "file_size"), number(job, "progress")
+    completed = _size(job, "downloaded_size")
+    if completed is None and total is not None and part is not None:
+        completed = round(total * min(100.0, max(0.0, part)) / 100)
+    status = string(job, "message") or "waiting"
+    if job.get("processed") is True and total is not None:
+        completed = total
+    if total is None:
+        return PullProgress(status=status)
+    return PullProgress(status=status, digest=name, completed=completed, total=total)
+
+
+def job_failure(reply: JsonValue) -> str | None:
+    """Return why a job failed, or None if it has not. Older versions send an empty error."""
+    job = as_object(reply)
+    if job.get("cancelled") is True:
+        return "it was cancelled"
+    error = job.get("error")
+    if error is None or error == "":
+        return None
+    return error if isinstance(error, str) else string(job, "message") or "no reason was given"
+
+
+def _capability(entry: JsonObject, uses: Sequence[str]) -> ModelCapability:
+    inputs = {"image", "audio", "video"}.intersection(strings(entry.get("input_modalities")))
+    inputs |= {"image"} if "vision" in uses else set()
+    # The server parses tool calls from the text of any model, and says nothing about one.
+    features = CHAT_FEATURES | {"tool_use", "json_mode", "thinking"}
+    return ModelCapability(TEXT | inputs, TEXT, features)
+
+
+def _size(job: JsonObject, key: str) -> int | None:
+    size = _SIZE.fullmatch((string(job, key) or "").strip())
+    return round(float(size[1]) * 1024 ** _POWERS[size[2]]) if size else None

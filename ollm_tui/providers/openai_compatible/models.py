@@ -1,30 +1,39 @@
 """`/v1/models` of any server as `ModelInfo`; pure.
 
-It tells names; the window stands beside them as `max_model_len` (vLLM), `context_length`
-(OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
-`max_input_tokens` (LiteLLM), if anywhere.
+It lists names. The context window is beside them, if anywhere, as `max_model_len` (vLLM),
+`context_length` (OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
+`max_input_tokens` (LiteLLM).
+Capabilities are declared as modalities by OpenRouter and llama.cpp, as switches by Mistral and as a
+type by Together; a service that declares none leaves them unknown.
 """
 
-from ollm_tui.decode.json_fields import as_object, objects, positive, string
+from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.providers.openai_compatible.described import can_chat, described
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
+
+CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
+TEXT = frozenset({"text"})
+_MODALITIES = frozenset({"text", "image", "audio", "video"})
+_OTHER_TYPES = frozenset(
+    {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
+)
+"""Together's types of models that do not chat."""
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
-    """Read `/v1/models`; some services answer with a bare list. What cannot chat is left out."""
+    """Read `/v1/models`, or the bare list of some services, without models that cannot chat."""
     entries = objects(reply) or objects(as_object(reply).get("data"))
     windows = {string(entry, "id"): _window(entry) for entry in entries}
-    found = []
+    models = []
     for entry in entries:
         name = string(entry, "id")
-        capability = described(entry)
+        capability = declared_capability(entry)
         if name is None or not can_chat(capability):
             continue
         window = _window(entry)
         if window is None:
             window = windows.get(string(entry, "parent"))  # a LoRA has its parent's window
-        found.append(
+        models.append(
             ModelInfo(
                 name=name,
                 label=_label(entry),
@@ -34,7 +43,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
                 details=_meta(entry),
             )
         )
-    return found
+    return models
 
 
 def _window(entry: JsonObject) -> int | None:
@@ -54,11 +63,51 @@ def _label(entry: JsonObject) -> str | None:
 
 def _meta(entry: JsonObject) -> JsonObject:
     meta = as_object(entry.get("meta"))
-    found = {
+    details = {
         "context_trained": positive(meta, "n_ctx_train"),
         "parameter_count": positive(meta, "n_params"),
         "quantization": string(meta, "ftype"),
         "owned_by": string(entry, "owned_by"),
         "parent": string(entry, "parent"),
     }
-    return {key: value for key, value in found.items() if value is not None}
+    return present(details)
+
+
+def declared_capability(entry: JsonObject) -> ModelCapability | None:
+    """Return the capability that a model's entry declares, or None if it declares none."""
+    architecture = as_object(entry.get("architecture"))
+    if inputs := strings(architecture.get("input_modalities")):
+        outputs = strings(architecture.get("output_modalities")) or ["text"]
+        return ModelCapability(
+            _MODALITIES.intersection(inputs), frozenset(outputs), _parameters(entry)
+        )
+    switches = as_object(entry.get("capabilities"))
+    if "completion_chat" in switches:
+        return _switched(switches)
+    if string(entry, "type") in _OTHER_TYPES:
+        return ModelCapability(TEXT, frozenset({string(entry, "type") or ""}))
+    return None
+
+
+def can_chat(capability: ModelCapability | None) -> bool:
+    """Whether a model can chat: only one that is known not to generate text cannot."""
+    return capability is None or "text" in capability.output
+
+
+def _parameters(entry: JsonObject) -> frozenset[str]:
+    """Read features from the options that a model supports, if they are listed."""
+    if not isinstance(entry.get("supported_parameters"), list):
+        return frozenset()
+    names = set(strings(entry.get("supported_parameters")))
+    features = set(CHAT_FEATURES)
+    features |= {"tool_use"} if "tools" in names else set()
+    features |= {"thinking"} if {"reasoning", "include_reasoning"} & names else set()
+    features |= {"json_mode"} if {"response_format", "structured_outputs"} & names else set()
+    return frozenset(features)
+
+
+def _switched(switches: JsonObject) -> ModelCapability:
+    features = CHAT_FEATURES | ({"tool_use"} if switches.get("function_calling") is True else set())
+    inputs = TEXT | ({"image"} if switches.get("vision") is True else set())
+    chats = switches.get("completion_chat") is True
+    return ModelCapability(inputs, TEXT if chats else frozenset(), features)

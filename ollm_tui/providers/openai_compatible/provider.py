@@ -1,42 +1,42 @@
-"""Any OpenAI-compatible server as a provider: input and output only."""
+"""Any OpenAI-compatible server as a provider, and OpenAI itself."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
+from ollm_tui.config.backends import SERVICES
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import gather
+from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import join, openai_url, server_root
-from ollm_tui.providers.default_keys import with_default_keys
-from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.left_out import Say, unsaid
+from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.openai_compatible.embeddings import embed
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIStream
+from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
-from ollm_tui.providers.openai_compatible.model_errors import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.models import read_models
-from ollm_tui.providers.openai_compatible.to_wire import chat_body
+from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
+from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
-from ollm_tui.providers.thinking_tags import tags_for
-from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
-_CAPABILITY = ModelCapability(
-    frozenset({"text", "image"}),
-    frozenset({"text"}),
-    frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
-)
 _START_HINT = "Start the server, or choose another one with --host."
 GENERIC = "generic"
-"""Any server, and none of which more is known."""
+"""A server of which nothing more is known, and whose backend is not detected."""
+_OTHER_KINDS = re.compile(
+    r"embedding|whisper|tts|transcribe|translate|realtime|audio|dall-e|image|sora|moderation"
+    r"|babbage|davinci|instruct|computer-use|codex|deep-research|-pro\b"
+)
+"""Names of models without `/chat/completions`: the list declares nothing but names."""
 
 
-class OpenAICompatibleProvider:
+class OpenAICompatibleProvider(HttpProvider):
     """One server that answers at `/v1/chat/completions`; a backend with more has its own class."""
 
     streaming_format: StreamingFormat = "sse"
@@ -49,96 +49,83 @@ class OpenAICompatibleProvider:
                 hint=f"Set base_url of provider {spec.name}, or give --host.",
                 provider=spec.name,
             )
-        self.name = spec.name
-        self.label = spec.label or spec.name
+        super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
-        place = Endpoint(self.name, self.label, "", _START_HINT)
-        self._transport = Transport(spec, openai_url(spec.base_url), place, self._keys(spec))
         self._refusals = Refusals()
         self._last_error: AIError | None = None
 
     @property
     def last_error(self) -> AIError | None:
-        """Why the last listing is empty; None when it is right."""
+        """Why the last list of models is empty, or None if it is not a failure."""
         return self._last_error
 
     def chat_stream(self, request: Request) -> ProviderStream:
-        """Ask `/chat/completions`."""
-        request = self._completed(request)
-        question = RequestPlan(
+        """Chat at `/chat/completions`."""
+        request = self._with_defaults(request)
+        plan = RequestPlan(
             path="/chat/completions",
-            body=lambda: self._body(request, question.said.append),
-            decoder=partial(OpenAIStream, self._transport.place, tags_for(request.should_think)),
-            adapt=lambda body, error: self._refusals.adapt(body, error, question.said.append),
-            prepare=self._preparation(request),
-            ready=self._is_ready_after,
+            body=lambda: self._body(request, plan.left_out.append),
+            decoder=partial(
+                OpenAIDecoder, self._transport.endpoint, tags_for(request.should_think)
+            ),
+            adapt=lambda body, error: self._refusals.adapt(body, error, plan.left_out.append),
+            prepare=self._make_preparation(request),
+            wait_until_ready=self._wait_until_ready,
         )
-        return answer_stream(self._transport, question, request.signal)
-
-    async def invoke(self, request: Request) -> Response | ProviderStream:
-        """Give the whole answer, or with `request.stream` the stream."""
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
+        return answer_stream(self._transport, plan, request.signal)
 
     async def embed(self, request: Request) -> Response:
-        """Ask `/embeddings` for vectors of the input's texts.
+        """Return the embeddings of the input's texts by `/embeddings`.
 
         Raises:
-            AIError: any failure, in the server's words where its model makes no embeddings.
+            AIError: any failure, with the server's message if its model makes no embeddings.
         """
         return await embed(self._transport, request)
 
-    def capabilities(self) -> Sequence[ModelCapability]:
-        """What such servers can do with a model that is made for it."""
-        return (_CAPABILITY,)
-
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Give the server's models; none on failure, and the reason in `last_error`."""
+        """Return the server's models; on failure none, with the reason in `last_error`."""
         self._last_error = None
         try:
-            return await self._listed()
+            return await self._fetch_models()
         except AIError as error:
-            self._last_error = not_listed(self._transport.place, error)
+            self._last_error = not_listed(self._transport.endpoint, error)
             return []
 
-    async def dispose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
-    def _completed(self, request: Request) -> Request:
-        return with_default_keys(request, self._transport.spec.extra_body)
-
-    def _preparation(self, request: Request) -> Preparation | None:
-        """Give what must be found out before the body can be made, if anything has."""
+    def _make_preparation(self, request: Request) -> Preparation | None:
+        """Return what must be done before the body can be made, or None."""
         return None
 
-    def _body(self, request: Request, say: Say = unsaid) -> JsonObject:
-        return self._refusals.apply(chat_body(request, self._backend, say), say)
+    def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
+        return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)
 
-    def _keys(self, spec: ProviderSpec) -> Mapping[str, str]:
-        """Give the headers that tell who asks."""
-        return {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
-
-    async def _is_ready_after(self, _error: AIError) -> bool:
-        """Wait while an error means that the server is still starting; tell whether it did so."""
+    async def _wait_until_ready(self, _error: AIError) -> bool:
+        """Wait if the error means that the server is starting; return whether it is ready now."""
         return False
 
-    async def _listed(self) -> Sequence[ModelInfo]:
-        """Give the server's models, or raise why not."""
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        """Return the server's models.
+
+        Raises:
+            AIError: any failure.
+        """
         reply = await self._transport.json("GET", "/models")
         models = read_models(reply)
         if self._backend != GENERIC and is_llamacpp(reply):
             return with_props(models, await self._props())
         return models
 
-    async def _one_listed(self, name: str) -> ModelInfo:
-        """Give what the list says of one model, or raise that it is not in it."""
-        models = {info.name: info for info in await self._listed()}
+    async def _fetch_model(self, name: str) -> ModelInfo:
+        """Return one model of the list.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND.
+        """
+        models = {info.name: info for info in await self._fetch_models()}
         if name not in models:
-            raise no_such_model(self._transport.place, name, models)
+            raise no_such_model(self._transport.endpoint, name, models)
         return models[name]
 
-    async def _at_root(
+    async def _root_json(
         self,
         method: str,
         path: str,
@@ -146,27 +133,41 @@ class OpenAICompatibleProvider:
         *,
         within_s: float | None = None,
     ) -> JsonValue:
-        """Ask what stands beside the version, not below it."""
+        """Send a request to a path beside `/v1`, not below it."""
         url = join(server_root(self._transport.url), path)
         return await self._transport.json(method, url, body, within_s=within_s)
 
     async def _props(self) -> JsonValue:
-        """Ask llama.cpp for its properties, where it tells them.
+        """Return llama.cpp's properties, or None if it does not reveal them.
 
         Raises:
-            AIError: AUTH_FAILED. Everybody may see its list of models, so only this tells that a
-                chat would be refused.
+            AIError: AUTH_FAILED. The list of models is readable without a key, so that only this
+                request shows that a chat would be refused.
         """
         try:
-            return await self._at_root("GET", "/props")
+            return await self._root_json("GET", "/props")
         except AIError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 raise
             return None
 
-    async def _aside(self, path: str) -> JsonValue:
-        """Ask what only some versions answer; a failure is no answer."""
+    async def _optional_json(self, path: str) -> JsonValue:
+        """Return the reply at a path that only some versions have, or None on any failure."""
         try:
-            return await self._at_root("GET", path)
+            return await self._root_json("GET", path)
         except AIError:
             return None
+
+
+class OpenAIProvider(OpenAICompatibleProvider):
+    """OpenAI's own API, or a gateway to it."""
+
+    def __init__(self, spec: ProviderSpec) -> None:
+        address = spec.base_url or SERVICES["openai"]
+        super().__init__(replace(spec, base_url=address, backend=OFFICIAL))
+
+    async def _fetch_models(self) -> Sequence[ModelInfo]:
+        """Return the models that can chat."""
+        return [
+            info for info in await super()._fetch_models() if not _OTHER_KINDS.search(info.name)
+        ]

@@ -1,8 +1,10 @@
 """A `Request` as the body of `/chat/completions`; pure."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.protocol.blocks import (
     AudioContent,
@@ -17,29 +19,60 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.left_out import UNSENT, Say, say_left_out, say_unsent, unsaid
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
-from ollm_tui.providers.unsupported import check_request
-
-_REPEAT_PENALTY: Mapping[str, str] = MappingProxyType(
-    {"vllm": "repetition_penalty", "kobold": "rep_pen"}
+from ollm_tui.providers.unsupported import (
+    UNSENT_OPTIONS,
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_left_out,
+    report_unsent_options,
 )
+
 OFFICIAL = "openai"
-"""OpenAI itself: it refuses what others pass over."""
-_TEMPLATE_SWITCH = frozenset({"vllm", "llamacpp", "embedded"})
-"""Backends that pass `chat_template_kwargs` to the model's template."""
-_ONE_WORD = frozenset({"llamacpp", "llamacpp-router", "embedded"})
-"""Backends that read `tool_choice` as a word, and pass over one that names a tool."""
 
 
-def chat_body(request: Request, backend: str | None = None, say: Say = unsaid) -> JsonObject:
-    """Give the body of a streamed chat request; `say` is given what it goes without.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """How a backend takes a request; by default as most servers do."""
+
+    repeat_penalty: str = "repeat_penalty"
+    """The name of this option."""
+    has_template_arguments: bool = False
+    """Whether it passes `chat_template_kwargs` to the model's template."""
+    ignores_tool_names: bool = False
+    """Whether it reads `tool_choice` as a word only, and ignores one that names a tool."""
+    is_strict: bool = False
+    """Whether it is OpenAI itself, which refuses what others ignore."""
+
+
+_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True)
+DIALECTS: Mapping[str | None, Dialect] = MappingProxyType(
+    {
+        "embedded": _LLAMACPP,
+        "kobold": Dialect(repeat_penalty="rep_pen"),
+        "llamacpp": _LLAMACPP,
+        "llamacpp-router": Dialect(ignores_tool_names=True),
+        "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
+        OFFICIAL: Dialect(is_strict=True),
+    }
+)
+"""By backend, how it differs from other servers."""
+_USUAL = Dialect()
+
+
+def chat_body(
+    request: Request, backend: str | None = None, on_left_out: OnLeftOut = ignore_left_out
+) -> JsonObject:
+    """Return the body of a streamed request; `on_left_out` is called for fields that are not sent.
 
     Raises:
-        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what has no place in the format.
+        AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
     check_request(request)
-    say_unsent(request, "openai" if backend == OFFICIAL else "openai-compatible", say)
+    dialect = DIALECTS.get(backend, _USUAL)
+    kind = "openai" if dialect.is_strict else "openai-compatible"
+    report_unsent_options(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -50,17 +83,17 @@ def chat_body(request: Request, backend: str | None = None, say: Say = unsaid) -
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    body |= _tools(request, backend)
+    body |= _tools(request, dialect)
     if request.should_think is not None:
         switch = wire_think(request.should_think, backend)
         if not switch:
-            say_left_out("think", say)
+            report_left_out("think", on_left_out)
         body |= switch
-    return body | _options(request.options, backend)
+    return body | _options(request.options, dialect)
 
 
 def wire_message(message: Message) -> JsonObject:
-    """Give one message; plain text stays a string, because not every server takes parts."""
+    """Return one message; plain text stays a string, because not every server accepts parts."""
     blocks = [block for block in message.content if not isinstance(block, ThinkingContent)]
     content: JsonValue
     if all(isinstance(block, TextContent) for block in blocks):
@@ -78,13 +111,13 @@ def wire_message(message: Message) -> JsonObject:
 
 
 def wire_call(call: ToolCall) -> JsonObject:
-    """Give a call of the history; arguments that were no object go back as an empty one."""
+    """Return a call of the history; malformed arguments are sent as an empty object."""
     function: JsonObject = {"name": call.name, "arguments": dump_json(call.args or {})}
     return {**call.extra, "id": call.id, "type": "function", "function": function}
 
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
-    """Give a tool on offer."""
+    """Return a tool that may be called."""
     function: JsonObject = {"name": tool.name}
     if tool.description is not None:
         function["description"] = tool.description
@@ -95,18 +128,18 @@ def wire_tool(tool: ToolSchema) -> JsonObject:
 
 
 def wire_choice(choice: ToolChoice) -> JsonValue:
-    """Give the `tool_choice` field."""
+    """Return the `tool_choice` field."""
     if isinstance(choice, ToolName):
         return {"type": "function", "function": {"name": choice.name}}
     return choice
 
 
-def _tools(request: Request, backend: str | None) -> JsonObject:
-    """Give the tools and the choice; where no field can name a tool, it is the only one there."""
+def _tools(request: Request, dialect: Dialect) -> JsonObject:
+    """Return tools and choice; a chosen tool is the only one if the choice cannot name it."""
     tools, choice = request.offered_tools, request.tool_choice
     if not tools:
         return {}
-    if isinstance(choice, ToolName) and backend in _ONE_WORD:
+    if isinstance(choice, ToolName) and dialect.ignores_tool_names:
         tools = tuple(tool for tool in tools if tool.name == choice.name)
         choice = "required"
     fields: JsonObject = {"tools": [wire_tool(tool) for tool in tools]}
@@ -114,18 +147,18 @@ def _tools(request: Request, backend: str | None) -> JsonObject:
 
 
 def wire_think(wish: ShouldThink, backend: str | None) -> JsonObject:
-    """Give what switches or grades reasoning; the default mode needs no field.
+    """Return the fields that switch thinking, and its effort; the default mode needs none.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE where the way to switch is not known.
+        AIError: UNSUPPORTED_FEATURE if it is not known how the server switches thinking.
     """
-    mode = thinking_mode(wish)
+    dialect, mode = DIALECTS.get(backend, _USUAL), thinking_mode(wish)
     fields: JsonObject = {}
     if isinstance(wish, ThinkingConfig) and wish.effort:
         fields["reasoning_effort"] = wish.effort
-    if backend == OFFICIAL and mode == "off":
+    if dialect.is_strict and mode == "off":
         fields["reasoning_effort"] = "none"
-    elif backend in _TEMPLATE_SWITCH and mode in ("off", "last"):
+    elif dialect.has_template_arguments and mode in ("off", "last"):
         fields["chat_template_kwargs"] = {"enable_thinking": mode != "off"}
     elif mode != "last":
         raise AIError(
@@ -149,30 +182,30 @@ def _part(block: Block) -> JsonObject:
             raise unsendable(block)
 
 
-def _options(options: GenerationOptions, backend: str | None) -> JsonObject:
+def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
     named: dict[str, JsonValue] = {
         "temperature": options.temperature,
         "max_tokens": options.max_tokens,
         "top_p": options.top_p,
         "top_k": options.top_k,
         "min_p": options.min_p,
-        _REPEAT_PENALTY.get(backend or "", "repeat_penalty"): options.repeat_penalty,
+        dialect.repeat_penalty: options.repeat_penalty,
         "seed": options.seed,
         "stop": list(options.stop) if options.stop is not None else None,
         "response_format": _response_format(options),
     }
-    present: JsonObject = {key: value for key, value in named.items() if value is not None}
-    if backend == OFFICIAL:
-        present = _official(present)
-    return present | dict(options.extra_body or {})
+    known = present(named)
+    if dialect.is_strict:
+        known = _official(known)
+    return known | dict(options.extra_body or {})
 
 
 def _official(options: JsonObject) -> JsonObject:
-    """Give the options as OpenAI's own models take them."""
-    taken = {key: value for key, value in options.items() if key not in UNSENT["openai"]}
-    if "max_tokens" in taken:
-        taken["max_completion_tokens"] = taken.pop("max_tokens")
-    return taken
+    """Return the options as OpenAI's own models take them."""
+    accepted = {key: value for key, value in options.items() if key not in UNSENT_OPTIONS["openai"]}
+    if "max_tokens" in accepted:
+        accepted["max_completion_tokens"] = accepted.pop("max_tokens")
+    return accepted
 
 
 def _response_format(options: GenerationOptions) -> JsonObject | None:

@@ -1,8 +1,10 @@
-"""The options that vLLM has beside OpenAI's: their types, and their names by version; pure.
+"""vLLM's options beside OpenAI's: their types, and their names by version; pure.
+
+A module of its own, so that pydantic builds the types only for requests that use them.
 
 A constraint on the answer is `structured_outputs` since 0.12; before that each kind had a
 `guided_*` field of its own. vLLM ignores what it does not know, so the names must be right.
-Keys that stand nowhere here are passed on as they are: vLLM grows faster than this list.
+Keys that are not in this list are passed on as they are: vLLM grows faster than the list.
 """
 
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 
@@ -53,7 +56,7 @@ class _Options(BaseModel):
 
 
 class StructuredOutputs(_Options):
-    """What the answer must be; one of the first six."""
+    """A constraint on the answer: one of the first six."""
 
     json_schema: Schema = Field(None, alias="json")
     regex: Text = None
@@ -67,7 +70,7 @@ class StructuredOutputs(_Options):
 
 
 class VllmOptions(_Options):
-    """Further keys of a request to vLLM; those that are not set are not sent."""
+    """Further keys of a request to vLLM; keys that are not set are not sent."""
 
     structured_outputs: Annotated[
         StructuredOutputs | None, Field(description="an object such as {choice: [...]}")
@@ -107,11 +110,11 @@ class VllmOptions(_Options):
     cache_salt: Text = None
 
     @classmethod
-    def checked(cls, extra_body: JsonMapping) -> "VllmOptions":
-        """Give what somebody set, checked.
+    def validated(cls, extra_body: JsonMapping) -> "VllmOptions":
+        """Return the validated keys.
 
         Raises:
-            AIError: BAD_REQUEST with one sentence about the first value of the wrong type.
+            AIError: BAD_REQUEST about the first value of the wrong type.
         """
         try:
             return cls.model_validate(dict(extra_body))
@@ -120,33 +123,32 @@ class VllmOptions(_Options):
 
     @property
     def constrains(self) -> bool:
-        """Whether any of these goes by another name in another version."""
+        """Whether any of these has another name in another version."""
         return not self.model_fields_set.isdisjoint((STRUCTURED, *_GUIDED, *_GONE_WITH_GUIDED))
 
     def extra_body(self) -> JsonObject:
-        """Give the keys as they were set."""
+        """Return the keys as they were set."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
     def for_server(self, *, structured: bool) -> tuple[JsonObject, tuple[str, ...]]:
-        """Give the keys by the names of a server, and those that it has no name for.
+        """Return the keys by the names of a server, and the names of those that it does not have.
 
-        `structured` is whether it knows `structured_outputs`, the newer way.
+        `structured` is whether it knows `structured_outputs`.
         """
         body = self.extra_body()
-        lost = [name for name in _GONE if name in body]
+        missing = [name for name in _GONE if name in body]
         if structured:
-            lost += [name for name in _GONE_WITH_GUIDED if name in body]
-            named = {new: body.pop(old, None) for old, new in _GUIDED.items()}
-            named = {new: value for new, value in named.items() if value is not None}
+            missing += [name for name in _GONE_WITH_GUIDED if name in body]
+            named = present({new: body.pop(old, None) for old, new in _GUIDED.items()})
             if named:
-                body[STRUCTURED] = named | _as_object(body.get(STRUCTURED))
+                body[STRUCTURED] = named | as_object(body.get(STRUCTURED))
         elif STRUCTURED in body:
-            lost += _spread(_as_object(body.pop(STRUCTURED)), body)
-        return {key: value for key, value in body.items() if key not in lost}, tuple(lost)
+            missing += _spread(dict(as_object(body.pop(STRUCTURED))), body)
+        return {key: value for key, value in body.items() if key not in missing}, tuple(missing)
 
 
 def _spread(inner: JsonObject, body: JsonObject) -> list[str]:
-    """Put each constraint under its old name; give those that had none."""
+    """Put each constraint under its old name; return the names of those that had none."""
     for old, new in _GUIDED.items():
         if new in inner:
             body.setdefault(old, inner.pop(new))
@@ -155,19 +157,15 @@ def _spread(inner: JsonObject, body: JsonObject) -> list[str]:
     return [f"{STRUCTURED}.{name}" for name, value in inner.items() if value]
 
 
-def _as_object(value: JsonValue) -> JsonObject:
-    return dict(value) if isinstance(value, dict) else {}
-
-
-def _wrong(place: tuple[int | str, ...]) -> AIError:
-    name = str(place[0])
+def _wrong(loc: tuple[int | str, ...]) -> AIError:
+    name = str(loc[0])
     kind = VllmOptions.model_fields[name].description
-    if name == STRUCTURED and len(place) > 1:
+    if name == STRUCTURED and len(loc) > 1:
         inner = {
             field.alias or key: field for key, field in StructuredOutputs.model_fields.items()
-        }.get(str(place[1]))
+        }.get(str(loc[1]))
         if inner is not None:
-            name, kind = f"{name}.{place[1]}", inner.description
+            name, kind = f"{name}.{loc[1]}", inner.description
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"The vLLM option `{name}` must be {kind}.",

@@ -1,0 +1,140 @@
+"""What the adapters over HTTP share: the connection, whole answers, default keys, token counts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from ollm_tui.decode.json_fields import as_object, positive
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.model import ModelCapability
+from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.base import gather
+from ollm_tui.providers.http_faults import MODEL_HINT, Endpoint
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.transport import Transport
+
+_CAPABILITY = ModelCapability(
+    frozenset({"text", "image"}),
+    frozenset({"text"}),
+    frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
+)
+_OPTION_NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "max_completion_tokens": "max_tokens",
+        "repetition_penalty": "repeat_penalty",
+        "rep_pen": "repeat_penalty",
+        "stop_sequences": "stop",
+    }
+)
+"""Keys of request bodies that are options under another name."""
+_THINKING_KEYS = frozenset({"reasoning_effort", "thinking", "output_config"})
+_TEMPLATE = "chat_template_kwargs"
+
+
+class HttpProvider(ABC):
+    """One server; a subclass speaks its protocol.
+
+    The hints are what to do if no server listens at `url`, and if it does not have a model.
+    """
+
+    def __init__(
+        self, spec: ProviderSpec, url: str, start_hint: str, model_hint: str = MODEL_HINT
+    ) -> None:
+        self.name = spec.name
+        self.label = spec.label or spec.name
+        endpoint = Endpoint(self.name, self.label, "", start_hint, model_hint)
+        self._transport = Transport(spec, url, endpoint, self._auth_headers(spec))
+
+    @abstractmethod
+    def chat_stream(self, request: Request) -> ProviderStream:
+        """Send a chat request and stream its answer."""
+
+    async def invoke(self, request: Request) -> Response | ProviderStream:
+        """Return the whole answer, or its stream if `request.stream` is set.
+
+        Raises:
+            AIError: any failure; ABORTED by the request's signal.
+        """
+        stream = self.chat_stream(request)
+        return stream if request.stream else await gather(stream)
+
+    def capabilities(self) -> Sequence[ModelCapability]:
+        """Return what the server can do with a model that is made for it."""
+        return (_CAPABILITY,)
+
+    async def dispose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    def _auth_headers(self, spec: ProviderSpec) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {spec.api_key}"} if spec.api_key else {}
+
+    def _with_defaults(self, request: Request) -> Request:
+        return with_default_keys(request, self._transport.spec.extra_body)
+
+
+def with_default_keys(request: Request, keys: JsonMapping) -> Request:
+    """Return the request with the keys that provider settings add to every request body.
+
+    What the request itself sets takes precedence.
+    """
+    if not keys:
+        return request
+    own = request.options.extra_body or {}
+    added = {key: value for key, value in keys.items() if not _is_set(request, key)}
+    merged: JsonObject = {**added, **own}
+    if _TEMPLATE in added and isinstance(own.get(_TEMPLATE), Mapping):
+        merged[_TEMPLATE] = _merge(added[_TEMPLATE], own[_TEMPLATE])
+    if request.should_think is not None and isinstance(added.get(_TEMPLATE), Mapping):
+        merged[_TEMPLATE] = _without_switch(merged[_TEMPLATE], own.get(_TEMPLATE))
+    return replace(request, options=replace(request.options, extra_body=merged))
+
+
+def _is_set(request: Request, key: str) -> bool:
+    if key in _THINKING_KEYS and request.should_think is not None:
+        return True
+    option = _OPTION_NAMES.get(key, key)
+    return option != "extra_body" and getattr(request.options, option, None) is not None
+
+
+def _merge(ours: JsonValue, theirs: JsonValue) -> JsonValue:
+    return ours | theirs if isinstance(ours, dict) and isinstance(theirs, dict) else theirs
+
+
+def _without_switch(merged: JsonValue, own: JsonValue) -> JsonValue:
+    """Leave `enable_thinking` to `should_think`, unless the request sets it in its own body."""
+    if not isinstance(merged, dict) or (isinstance(own, dict) and "enable_thinking" in own):
+        return merged
+    return {key: value for key, value in merged.items() if key != "enable_thinking"}
+
+
+def read_token_count(reply: JsonValue, key: str) -> int:
+    """Return the number under `key`.
+
+    Raises:
+        AIError: ENGINE_ERROR if there is none.
+    """
+    count = positive(as_object(reply), key)
+    if count is None:
+        raise no_token_count()
+    return count
+
+
+def count_tokens_in(reply: JsonValue, key: str) -> int:
+    """Return the length of the list under `key`.
+
+    Raises:
+        AIError: ENGINE_ERROR if there is none, or if it is empty.
+    """
+    tokens = as_object(reply).get(key)
+    if not isinstance(tokens, list) or not tokens:
+        raise no_token_count()
+    return len(tokens)
+
+
+def no_token_count() -> AIError:
+    """The server replied without a count."""
+    return AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no token count.")

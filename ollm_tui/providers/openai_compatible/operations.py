@@ -1,0 +1,135 @@
+"""What the backends' operations on models share: polling of jobs, and errors."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from difflib import get_close_matches
+from http import HTTPStatus
+from typing import TypeVar
+
+import anyio
+
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.refusals import TRANSIENT
+
+FIRST_WAIT_S = 0.05
+MAX_WAIT_S = 1.0
+MAX_FAILURES = 5
+"""How many requests in a row may fail: with the waits, a few seconds."""
+_UNREACHABLE = frozenset({ErrorCode.TIMEOUT, ErrorCode.SERVICE_UNAVAILABLE})
+MAX_STATUS_CHARS = 200
+MAX_REASON_CHARS = 500
+T = TypeVar("T")
+
+
+async def poll_ticks() -> AsyncIterator[None]:
+    """Yield at once, and again after ever longer waits, up to `MAX_WAIT_S`."""
+    wait = FIRST_WAIT_S
+    while True:
+        yield
+        await anyio.sleep(wait)
+        wait = min(2 * wait, MAX_WAIT_S)
+
+
+async def poll(ask: Callable[[], Awaitable[T]]) -> AsyncIterator[T]:
+    """Yield the reply of `ask` again and again, past failures that are transient.
+
+    Raises:
+        AIError: a failure that is not transient, or one too many in a row.
+    """
+    failures = 0
+    async for _ in poll_ticks():
+        try:
+            reply = await ask()
+        except AIError as error:
+            failures += 1
+            if failures > MAX_FAILURES or not _is_transient(error):
+                raise
+        else:
+            failures = 0
+            yield reply
+
+
+def shown_status(endpoint: Endpoint, status: str) -> str:
+    """Return a job's status as it may be shown."""
+    return endpoint.redacted(status)[:MAX_STATUS_CHARS]
+
+
+def _is_transient(error: AIError) -> bool:
+    """Whether the server is busy or was not reached: its job continues all the same."""
+    if error.status is not None:
+        return error.status in TRANSIENT
+    return error.retryable and error.code in _UNREACHABLE
+
+
+def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:
+    """The server neither has the model nor can get it."""
+    near = get_close_matches(name, list(known), n=3)
+    return AIError(
+        ErrorCode.MODEL_NOT_FOUND,
+        f"{endpoint.label} has no model {name}.",
+        hint=f"It has {', '.join(near)}." if near else endpoint.model_hint,
+        provider=endpoint.provider,
+    )
+
+
+def not_listed(endpoint: Endpoint, error: AIError) -> AIError:
+    """The server failed to list its models; it may chat with one by name all the same."""
+    if error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
+        return error
+    reason = error.message.removeprefix(f"{endpoint.label} failed: ")
+    return AIError(
+        error.code,
+        f"{endpoint.label} could not list its models: {reason}",
+        hint=f"Name one, as in --model {endpoint.provider}://NAME, or check the server's log.",
+        status=error.status,
+        provider=endpoint.provider,
+        details=error.details,
+        retryable=error.retryable,
+    )
+
+
+def not_loaded(endpoint: Endpoint, name: str, reason: str | None) -> AIError:
+    """The server could not load the model."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{endpoint.label} could not load {name}{_because(endpoint, reason)}.",
+        hint="The server's log says why; a smaller model or window may fit.",
+        provider=endpoint.provider,
+    )
+
+
+def not_pulled(endpoint: Endpoint, name: str, reason: str | None) -> AIError:
+    """A download by the server failed."""
+    return AIError(
+        ErrorCode.ENGINE_ERROR,
+        f"{endpoint.label} could not download {name}{_because(endpoint, reason)}.",
+        hint="Ask again: it goes on where it stopped, where the server can.",
+        provider=endpoint.provider,
+    )
+
+
+def not_removable(endpoint: Endpoint, name: str, reason: str) -> AIError:
+    """The model is not among those that the server downloaded itself."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{name} cannot be deleted from here.",
+        hint=reason,
+        provider=endpoint.provider,
+    )
+
+
+def too_old(endpoint: Endpoint, action: str, version: str) -> AIError:
+    """The server's version cannot do this."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"This version of {endpoint.label} cannot {action}.",
+        hint=f"It can from {version} on.",
+        provider=endpoint.provider,
+    )
+
+
+def _because(endpoint: Endpoint, reason: str | None) -> str:
+    if not reason:
+        return ""
+    shown = endpoint.redacted(reason).strip().rstrip(".")
+    return f": {shown[:MAX_REASON_CHARS]}{' …' if len(shown) > MAX_REASON_CHARS else ''}"
