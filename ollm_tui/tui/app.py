@@ -18,7 +18,7 @@ from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal.guard import set_title
 from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
+from ollm_tui.tui.widgets.hint_line import FLASH_S
 from ollm_tui.tui.widgets.messages import ShownAgain
 
 

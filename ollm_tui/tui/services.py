@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo, ModelRef
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.providers.catalog import Listing
+    from ollm_tui.tui.transcript.transcript import NoteKind
 
 
 class Client(Protocol):
@@ -204,6 +205,48 @@ class Runtime(Protocol):
     def remember_model(self, address: str) -> None:
         """Put a model in front of the recent ones."""
         ...
+
+
+class Say(Protocol):
+    """Shows a note in the open chat."""
+
+    def __call__(self, text: str, kind: "NoteKind" = "info", hint: str | None = None) -> None:
+        """Show a sentence, and what to do next."""
+
+
+class OpenChat(Protocol):
+    """The open chat, for what lies below it: models, downloads and links do not know the chat."""
+
+    @property
+    def say(self) -> Say:
+        """Shows a note."""
+        ...
+
+    @property
+    def ref(self) -> "ModelRef | None":
+        """The model that answers, or None."""
+        ...
+
+    @property
+    def conversation(self) -> "Conversation":
+        """The open conversation."""
+        ...
+
+    def use_model(self, ref: "ModelRef") -> None:
+        """Use another model from the next prompt on, and say so."""
+
+    def drop_model(self) -> None:
+        """Use no model until one is chosen."""
+
+    def stop_answer(self) -> None:
+        """Stop the answer that is being written, if any."""
+
+    async def may_stop(self, action: str) -> bool:
+        """Whether an action may stop the answer; asks the person while there is one."""
+        ...
+
+    async def refresh_window(self) -> None:
+        """Ask for the model's context window, which its engine may have chosen while loading."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,10 @@ from ollm_tui.protocol.chat_events import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.tools import ToolCall, ToolResult
-from ollm_tui.tui.chat.ports import NoteKind, TurnState
+from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome
+from ollm_tui.tui.transcript.transcript import NoteKind
 from tests.support.scripted import finish, text, thinking
 
 

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.transcript.painters.tool_call import ToolOutcome
+from ollm_tui.tui.transcript.transcript import NoteKind
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
 
-NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 TurnState: TypeAlias = Literal[
     "waiting", "thinking", "answering", "tools", "asking", "ready", "stopped", "error", "refused"
 ]

@@ -28,10 +28,11 @@ from ollm_tui.protocol.chat_events import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import NoteKind, StatusFace, TranscriptFace, TurnState
+from ollm_tui.tui.chat.ports import StatusFace, TranscriptFace, TurnState
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.transcript.tool_text import main_argument
+from ollm_tui.tui.transcript.transcript import NoteKind
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent

@@ -11,9 +11,10 @@ from ollm_tui.protocol.blocks import (
     ThinkingContent,
 )
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import NoteKind, TranscriptFace
+from ollm_tui.tui.chat.ports import TranscriptFace
 from ollm_tui.tui.chat.prompt_words import block_words, prompt_words
 from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
+from ollm_tui.tui.transcript.transcript import NoteKind
 
 _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
     {

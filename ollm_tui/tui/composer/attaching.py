@@ -1,18 +1,17 @@
-"""Files that go along with the next message: read beside the loop, shown before they are sent."""
+"""Files that are sent with the next message: read in a thread, shown before they are sent."""
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ollm_tui.attachments.attach import attach, attach_picture, existing, named
 from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.attachment_lines import attachment_line
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.composer.composer import Composer
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 MOST_PICTURES: Final = 20
 """In one message."""
@@ -23,8 +22,10 @@ READ_S: Final = 2 * FLASH_S
 class Attaching:
     """What the composer, the commands and a paste attach."""
 
-    def __init__(self, screen: "ChatScreen") -> None:
-        self._screen = screen
+    def __init__(self, composer: Composer, hints: HintLine, dialogs: Dialogs) -> None:
+        self._composer = composer
+        self._hints = hints
+        self._dialogs = dialogs
 
     # By a command
 
@@ -34,82 +35,86 @@ class Attaching:
         Raises:
             AIError: BAD_REQUEST for what cannot be attached; what came before it stays.
         """
-        composer = self._screen.composer
         for path in await named(name):
-            found = await attach(path)
-            if isinstance(found, AttachedText):
-                composer.insert_pasted(found.block)
+            attachment = await attach(path)
+            if isinstance(attachment, AttachedText):
+                self._composer.insert_pasted(attachment.block)
                 self._warn_of_secrets(path)
             else:
-                self._require_room(found)
-                composer.pictures.put_beside(found)
-                composer.look_at_pictures()
+                self._require_room(attachment)
+                self._composer.pictures.put_beside(attachment)
+                self._composer.look_at_pictures()
 
     def listed(self) -> Sequence[str]:
-        """Give a line for each picture beside the draft."""
-        beside = self._screen.composer.pictures.beside
+        """Return a line for each picture beside the draft."""
+        beside = self._composer.pictures.beside
         return [attachment_line(number, picture) for number, picture in beside]
 
     def remove(self, number: int | None) -> int:
-        """Take away a picture beside the draft, or all; gives how many there were."""
-        gone = self._screen.composer.pictures.remove(number)
-        self._screen.composer.look_at_pictures()
-        return gone
+        """Remove a picture beside the draft, or all; returns how many there were."""
+        removed = self._composer.pictures.remove(number)
+        self._composer.look_at_pictures()
+        return removed
 
     # In the draft
 
-    async def read_pasted(self, text: str) -> None:
+    def read_pasted(self, text: str) -> None:
         """Put tokens in the place of pasted paths, if all of them are pictures."""
+        self._dialogs.run(self._read_pasted(text), "attach")
+
+    async def _read_pasted(self, text: str) -> None:
         tokens: list[str] = []
         try:
             for path in await existing(text):
-                tokens.append(self._taken(await attach_picture(path)))
+                tokens.append(self._token(await attach_picture(path)))
         except AIError as error:
             self._refuse(error)
             tokens.clear()
         finally:
-            self._screen.composer.end_reading(text, " ".join([*tokens, ""]))
+            self._composer.end_reading(text, " ".join([*tokens, ""]))
 
-    async def read_named(self, text: str, name: str) -> None:
+    def read_named(self, text: str, name: str) -> None:
         """Put a picture's token, or a file's text, in the place of its name in the draft."""
-        words = ""
+        self._dialogs.run(self._read_named(text, name), "attach")
+
+    async def _read_named(self, text: str, name: str) -> None:
+        insert = ""
         try:
             for path in await named(name):
-                found = await attach(path)
-                if isinstance(found, AttachedText):
-                    words = self._screen.composer.folded(found.block)
+                attachment = await attach(path)
+                if isinstance(attachment, AttachedText):
+                    insert = self._composer.folded(attachment.block)
                     self._warn_of_secrets(path)
                 else:
-                    words = f"{self._taken(found)} "
+                    insert = f"{self._token(attachment)} "
         except AIError as error:
             self._refuse(error)
         finally:
-            self._screen.composer.end_reading(text, words)
+            self._composer.end_reading(text, insert)
 
-    def _taken(self, picture: AttachedPicture) -> str:
+    def _token(self, picture: AttachedPicture) -> str:
         self._require_room(picture)
-        return self._screen.composer.pictures.add(picture)
+        return self._composer.pictures.add(picture)
 
     def _require_room(self, picture: AttachedPicture) -> None:
-        composer = self._screen.composer
-        there = [one for _, one in composer.pictures.attached(composer.draft)]
-        if len(there) >= MOST_PICTURES:
+        attached = [one for _, one in self._composer.pictures.attached(self._composer.draft)]
+        if len(attached) >= MOST_PICTURES:
             raise refusal(f"{MOST_PICTURES} pictures are the limit for one message.")
-        if sum(one.size for one in [*there, picture]) > MOST_TOGETHER_BYTES:
+        if sum(one.size for one in [*attached, picture]) > MOST_TOGETHER_BYTES:
             most = MOST_TOGETHER_BYTES // 1_000_000
             raise refusal(f"With {picture.name} the pictures have more than {most} MB together.")
 
     def _warn_of_secrets(self, path: Path) -> None:
-        """Say that a file is one that tools may not read: a person may send it all the same."""
+        """Say that a file is one that tools may not read; a person may send it all the same."""
         # Loads the tools, which the first frame does not wait for.
         from ollm_tui.tools.builtin.secrets import is_secret
 
         if is_secret(path.absolute().parts[1:]):
-            self._screen.hints.flash(
+            self._hints.flash(
                 f"{shown_path(path)} may contain passwords or keys. It is sent as is; "
                 "remove it from the message if you do not want that.",
                 READ_S,
             )
 
     def _refuse(self, error: AIError) -> None:
-        self._screen.hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
+        self._hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)

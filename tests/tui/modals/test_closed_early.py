@@ -8,8 +8,8 @@ from textual import events
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ollm_tui.tui.chat.context_dialog import ContextFull
-from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.chat.context import ContextFull
+from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.filter_list import FilterList

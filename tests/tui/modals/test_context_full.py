@@ -6,7 +6,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
-from ollm_tui.tui.chat.context_dialog import ContextFull, context_lines, keyed_ways, ways_content
+from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
 from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import Figures, FullRuntime, leave_out
@@ -62,7 +62,7 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
         await stage.pilot.press("f6")
         await stage.settle()
         await choose(stage, key)
-        assert scripted.ways_taken == [keyed_ways(scripted.figures.ways)[key]]
+        assert scripted.ways_taken == [keyed_remedies(scripted.figures.ways)[key]]
         assert said in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?", None]
 
@@ -131,8 +131,8 @@ def test_figures_are_written_as_what_they_are() -> None:
         "100 of 200 tokens (50 %)",
         "Window size: assumed, not reported.",
     ]
-    shown = ways_content(
-        keyed_ways([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])
+    shown = remedies_content(
+        keyed_remedies([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])
     ).plain
     assert "l  Leave out the oldest question and its answer (frees 10 tokens)" in shown
     assert "d  Leave out 3 attachments (about 900 tokens, which is not enough by itself)" in shown

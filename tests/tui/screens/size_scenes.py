@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.save_copy import SaveCopy
@@ -103,10 +103,9 @@ async def _empty(stage: Stage) -> None:
 
 
 async def _messages(stage: Stage) -> None:
-    desk = stage.chat.controller
-    assert desk is not None
+    controller = stage.controller
     drawn = ImageContent(data=base64.b64encode(picture()).decode())
-    desk.presenter.recall([*HISTORY, Message("user", [TextContent("And this?"), drawn])])
+    controller.presenter.recall([*HISTORY, Message("user", [TextContent("And this?"), drawn])])
     await stage.settle()
 
 

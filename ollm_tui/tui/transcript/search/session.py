@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ollm_tui.tui.transcript.block import Block
-from ollm_tui.tui.transcript.search.bar import tally_line
+from ollm_tui.tui.transcript.search.bar import SearchBar, tally_line
 from ollm_tui.tui.transcript.search.marks import SearchMarks, shows_row
 from ollm_tui.tui.transcript.search.needle import Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, Direction, Search, Tally
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
     from textual.worker import Worker
 
-    from ollm_tui.tui.transcript.search.keys import Searching
+    from ollm_tui.tui.transcript.reader import NavigableTranscript
 
 SLICE_S: Final = 0.008
 """Most time that looking may take before keys get their turn."""
@@ -29,11 +29,10 @@ SAID_S: Final = 0.1
 class TranscriptSearch:
     """From the key that opens the line to the one that closes it."""
 
-    def __init__(self, screen: "Searching") -> None:
-        self._screen = screen
-        self._view = screen.transcript
-        self._back: Widget | None = screen.focused
-        self._bar = screen.search_bar
+    def __init__(self, view: "NavigableTranscript", bar: SearchBar) -> None:
+        self._view = view
+        self._bar = bar
+        self._back: Widget | None = view.screen.focused
         self._search: Search | None = None
         self._marks: SearchMarks | None = None
         self._worker: Worker[None] | None = None
@@ -64,7 +63,7 @@ class TranscriptSearch:
         """Show the line and begin."""
         self._bar.ask(text)
         self.seek(self._bar.text)
-        self._worker = self._screen.run_worker(self._run, group="search", exclusive=True)
+        self._worker = self._view.run_worker(self._run, group="search", exclusive=True)
 
     def ask(self, text: str) -> None:
         """Let another needle be written."""
@@ -77,9 +76,9 @@ class TranscriptSearch:
         self._set_search(None)
         self._view.release_row()
         if self._back is not None and self._back.is_attached and self._back.focusable:
-            self._screen.set_focus(self._back)
+            self._view.screen.set_focus(self._back)
         else:
-            self._screen.focus_next("Composer")
+            self._view.screen.focus_next("Composer")
         self._bar.hide()
 
     # The needle
