@@ -27,8 +27,8 @@ from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.composer.attaching import Attaching
+from ollm_tui.tui.composer.completions import FileQuery
 from ollm_tui.tui.composer.file_suggestions import FileSuggestions
-from ollm_tui.tui.composer.mention import FileQuery
 from ollm_tui.tui.downloads.progress import ChatDownloads
 from ollm_tui.tui.links.opening import Links
 from ollm_tui.tui.models.operations import ModelCommands, ModelOperations

@@ -9,10 +9,10 @@ from ollm_tui.attachments.attachment import taken_up
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
+from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
-from ollm_tui.tui.chat.prompt_words import drafted
+from ollm_tui.tui.chat.restore import drafted
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.composer.pictures import PictureShelf
 from ollm_tui.tui.transcript.reader import NavigableTranscript

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from ollm_tui.commands.complete import Suggestions
     from ollm_tui.commands.host import View
     from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.composer.completions import FileQuery
     from ollm_tui.tui.composer.composer import Composer
-    from ollm_tui.tui.composer.mention import FileQuery
 
 
 class EarlyPrompts:

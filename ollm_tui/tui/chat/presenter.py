@@ -28,7 +28,7 @@ from ollm_tui.protocol.chat_events import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import StatusFace, TranscriptFace, TurnState
+from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.transcript.tool_text import main_argument
@@ -73,8 +73,8 @@ class TurnPresenter:
 
     def __init__(
         self,
-        transcript: TranscriptFace,
-        status: StatusFace,
+        transcript: TranscriptPort,
+        status: StatusPort,
         clock: Callable[[], float] = time.monotonic,
         *,
         hints: Hints | None = None,

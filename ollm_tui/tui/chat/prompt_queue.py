@@ -10,7 +10,7 @@ from ollm_tui.protocol.blocks import Content, ImageContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt_words import prompt_words
+from ollm_tui.tui.chat.restore import prompt_words
 from ollm_tui.tui.services import Client
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_t
 from ollm_tui.commands.registry import Command
 from ollm_tui.tui.chat.image_consent import ImageConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
-from ollm_tui.tui.chat.prompt import Prompt
+from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs.dialogs import Dialogs

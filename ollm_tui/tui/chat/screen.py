@@ -10,12 +10,11 @@ from textual.widgets import TextArea
 
 from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.opening import OpeningChat
-from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation
-from ollm_tui.tui.chat.prompt import Prompt
+from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer.attachment_lines import AttachmentLines
 from ollm_tui.tui.composer.completions import Completions
 from ollm_tui.tui.composer.composer import Composer
+from ollm_tui.tui.composer.pictures import AttachmentLines
 from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.dialogs.dialogs import Dialogs

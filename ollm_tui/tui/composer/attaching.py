@@ -8,8 +8,8 @@ from ollm_tui.attachments.attach import attach, attach_picture, existing, named
 from ollm_tui.attachments.attachment import AttachedPicture, AttachedText
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.composer.attachment_lines import attachment_line
 from ollm_tui.tui.composer.composer import Composer
+from ollm_tui.tui.composer.pictures import attachment_line
 from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 

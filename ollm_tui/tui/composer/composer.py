@@ -8,9 +8,8 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of
-from ollm_tui.tui.composer.mention import FileQuery, file_query
-from ollm_tui.tui.composer.menu import Menu, open_menu
 from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.keys.composer import COMPOSER_KEYS
 from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor

@@ -18,7 +18,7 @@ from ollm_tui.attachments.finder import FileFinder
 from ollm_tui.commands.complete import MOST_SUGGESTIONS, Suggestions
 from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.matching import best_rank
-from ollm_tui.tui.composer.mention import FileQuery
+from ollm_tui.tui.composer.completions import FileQuery
 
 PATIENCE_S: Final = 2.5
 

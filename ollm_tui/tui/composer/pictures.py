@@ -3,12 +3,18 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from textual.content import Content
+from textual.widgets import Static
+
+from ollm_tui.tui.figures import picture_figures
+
 if TYPE_CHECKING:
     # the vocabulary of files is loaded with the first of them
     from collections.abc import Sequence
 
     from ollm_tui.attachments.attachment import AttachedPicture
-    from ollm_tui.protocol.blocks import Content
+    from ollm_tui.protocol.blocks import Content as MessageContent
+
 
 _TOKEN: Final = re.compile(r"\[Image #(?P<number>[1-9][0-9]{0,5})\]")
 _MOST_KEPT_BYTES: Final = 100_000_000
@@ -84,7 +90,7 @@ class PictureShelf:
         """Give a text without its tokens, as it is written down for another run."""
         return _TOKEN.sub(lambda m: "" if int(m["number"]) in self._open else m[0], text).strip()
 
-    def content(self, prompt: str) -> "Content":
+    def content(self, prompt: str) -> "MessageContent":
         """Give a prompt as it is sent: each picture in the place of its token, once."""
         parts: list[str | AttachedPicture] = []
         end = 0
@@ -107,7 +113,7 @@ def _token(number: int) -> str:
     return f"[Image #{number}]"
 
 
-def _blocks(parts: "Sequence[str | AttachedPicture]") -> "Content":
+def _blocks(parts: "Sequence[str | AttachedPicture]") -> "MessageContent":
     # Only a prompt with a picture needs the vocabulary here.
     from ollm_tui.protocol.blocks import Block, TextContent
 
@@ -121,3 +127,40 @@ def _blocks(parts: "Sequence[str | AttachedPicture]") -> "Content":
             text = part.lstrip() if number == texts[0] and number > 0 else part
             blocks.append(TextContent(text.rstrip() if number == texts[-1] else text))
     return blocks
+
+
+MOST_LINES: Final = 3
+
+
+def attachment_line(number: int, picture: "AttachedPicture") -> str:
+    """Write one picture: `Image #1 · cat.png · png · 640 x 480 · 94 kB`."""
+    parts = (f"Image #{number}", picture.name, picture_figures(picture.content))
+    return " · ".join(part for part in parts if part)
+
+
+class AttachmentLines(Static):
+    """Takes no room while nothing is attached."""
+
+    DEFAULT_CSS = """
+    AttachmentLines {
+        display: none;
+        height: auto;
+        padding: 0 3;
+        color: $text-accent;
+        text-overflow: ellipsis;
+        text-wrap: nowrap;
+        &.-shown { display: block; }
+        &:ansi { color: ansi_default; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("", markup=False)
+
+    def show(self, pictures: "Sequence[tuple[int, AttachedPicture]]") -> None:
+        """Name the pictures; of many the first ones and how many more there are."""
+        lines = [attachment_line(number, picture) for number, picture in pictures]
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1} more pictures"]
+        self.set_class(bool(lines), "-shown")
+        self.update(Content("\n".join(lines)))

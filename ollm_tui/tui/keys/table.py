@@ -12,12 +12,12 @@ from textual.binding import Binding
 
 from ollm_tui.config.origin import in_short
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.keys.composer import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.keys.details import DETAILS_ROWS
 from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
 from ollm_tui.tui.keys.finding import FETCH_LABELS, FETCH_WHEN, FIND_MODELS_KEYS, VARIANT_KEYS
 from ollm_tui.tui.keys.transcript import CARET_KEYS, CURSOR_KEYS
+from ollm_tui.tui.widgets.key_line import KeyHint
 
 Scope: TypeAlias = Literal[
     "chat",

@@ -11,7 +11,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat import pick_dialog
-from ollm_tui.tui.chat.pick_rows import matching, row_content, when
+from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
 from tests.support.screens import Stage, staged
 from tests.support.scripted_more import NOW_MS, FullRuntime, SavedChat, ScriptedChats
 from tests.support.svg import SIZES, SvgSnapshot, calm
@@ -245,7 +245,7 @@ async def test_it_looks_as_drawn(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ollm_tui.tui.chat.pick_rows.datetime", UtcTimes)
+    monkeypatch.setattr("ollm_tui.tui.chat.pick_dialog.datetime", UtcTimes)
     scripted = runtime()
     scripted.ids = {}
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:

@@ -10,8 +10,8 @@ import pytest
 from ollm_tui.attachments.finder import FileFinder
 from ollm_tui.commands.complete import Suggestions
 from ollm_tui.tui.composer import file_suggestions
+from ollm_tui.tui.composer.completions import FileQuery
 from ollm_tui.tui.composer.file_suggestions import FileSuggestions
-from ollm_tui.tui.composer.mention import FileQuery
 
 
 class HungDisk(FileFinder):
