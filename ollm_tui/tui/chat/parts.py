@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 from textual import events
 from textual.selection import Selection
 
-from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.prompt_history import PromptHistory
@@ -18,6 +17,7 @@ from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.reader import NavigableTranscript, Typed
 from ollm_tui.tui.transcript.search.keys import SearchControl
+from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 if TYPE_CHECKING:

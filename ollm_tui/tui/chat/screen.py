@@ -8,7 +8,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
-from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.opening import OpeningChat
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
@@ -32,6 +31,7 @@ from ollm_tui.tui.transcript.reader_messages import (
 )
 from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.transcript.search.keys import SearchControl
+from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.messages import InputReady
 from ollm_tui.tui.widgets.selection import TranscriptSelection

@@ -2,12 +2,12 @@
 
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.capabilities import KnowsRoom
-from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.approver import ScreenApprover
+from ollm_tui.tui.widgets.header import ChatHeader
 
 
 class StatusPresenter:

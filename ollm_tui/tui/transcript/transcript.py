@@ -7,7 +7,6 @@ from typing import Literal
 from rich.style import Style
 from textual import events
 
-from ollm_tui.tui.composer.paste import long_summary, needs_folding
 from ollm_tui.tui.transcript.block import Block, BlockKind
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.palette import Canvas, Palette
@@ -16,6 +15,7 @@ from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolOutcome, ToolPa
 from ollm_tui.tui.transcript.pictures import PictureRows
 from ollm_tui.tui.transcript.source import TextSource, ToolSource
 from ollm_tui.tui.transcript.styles import CSS
+from ollm_tui.tui.widgets.paste import long_summary, needs_folding
 
 NoteKind = Literal["info", "warning", "error", "stats", "stopped"]
 
