@@ -13,21 +13,21 @@ MOST_SUGGESTIONS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Suggestions:
-    """What may be meant by the end of a text."""
+    """Completions of the end of a text."""
 
     start: int
-    """Where the part begins that a suggestion replaces; it reaches to the end."""
+    """Index of the first character that a suggestion replaces; it replaces to the end."""
     query: str
-    """That part as it stands."""
+    """The text that a suggestion replaces."""
     items: tuple[Completion, ...]
     """Best first; never empty."""
     is_argument: bool = False
     is_mention: bool = False
-    """Whether a file is meant, by its name behind an `@`."""
+    """Whether these are files, named after an `@`."""
 
 
 def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Suggestions | None:
-    """Suggest how to go on with `text`; None where nothing is known."""
+    """Suggest how to complete `text`, or return None."""
     if not text.startswith("/") or text.startswith("//") or "\n" in text:
         return None
     name, space, argument = text[1:].partition(" ")
@@ -50,7 +50,7 @@ def _found(
 def _names(query: str, commands: Sequence[Command]) -> tuple[Completion, ...]:
     # An alias is searched but the name is offered, except where the alias is what was begun.
     ranked = [(best_rank(query, one.names), one) for one in commands]
-    return _best([(found, _name(query, one)) for found, one in ranked if found is not None])
+    return _best([(rank, _name(query, one)) for rank, one in ranked if rank is not None])
 
 
 def _name(query: str, command: Command) -> Completion:
@@ -60,7 +60,7 @@ def _name(query: str, command: Command) -> Completion:
 
 def _arguments(query: str, candidates: Sequence[Completion]) -> tuple[Completion, ...]:
     ranked = [(best_rank(query, (one.value,)), one) for one in candidates]
-    return _best([(found, one) for found, one in ranked if found is not None])
+    return _best([(rank, one) for rank, one in ranked if rank is not None])
 
 
 def _best(ranked: list[tuple[Rank, Completion]]) -> tuple[Completion, ...]:

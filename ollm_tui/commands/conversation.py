@@ -101,9 +101,9 @@ def _listing(host: CommandHost) -> str:
 
 def _remove(host: CommandHost, number: str | None) -> None:
     chosen = int(number) if number and number.isdecimal() else None
-    gone = host.attachments().remove(chosen)
-    if gone:
-        host.say("The picture was removed." if gone == 1 else "No attachments.")
+    removed = host.attachments().remove(chosen)
+    if removed:
+        host.say("The picture was removed." if removed == 1 else "No attachments.")
     else:
         host.say("There is no such attachment.", "error")
 

@@ -173,19 +173,19 @@ async def show_model(host: CommandHost, argument: str) -> None:
     first, _, rest = argument.partition(" ")
     section = SECTIONS.get(first.casefold())
     if section is not None:
-        host.model_deeds.show(rest.strip(), section)
+        host.model_actions.show(rest.strip(), section)
     else:
-        host.model_deeds.show(argument, None)
+        host.model_actions.show(argument, None)
 
 
 @command("load", usage="[MODEL [TIME]]", complete=_models)
 async def load_model(host: CommandHost, argument: str) -> None:
     """Load a model into memory, for a time such as 30m."""
     name, _, time = argument.partition(" ")
-    host.model_deeds.load(name, time.strip() or None)
+    host.model_actions.load(name, time.strip() or None)
 
 
 @command("unload", usage="[MODEL]", complete=_models)
 async def unload_model(host: CommandHost, argument: str) -> None:
     """Unload a model from memory."""
-    host.model_deeds.unload(argument)
+    host.model_actions.unload(argument)

@@ -21,7 +21,7 @@ _SHOWN_TEXT: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class OptionForm:
-    """How one option is written."""
+    """How the value of one option is written."""
 
     form: str
     """Completes the sentence "It takes ..."."""
@@ -89,7 +89,7 @@ _ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "respons
 
 
 def option_name(text: str) -> str:
-    """Give the option that is meant.
+    """Return the name of the option.
 
     Raises:
         OptionRefused: there is none of this name.
@@ -112,7 +112,7 @@ def _nearest(name: str) -> str:
 def change_option(
     options: GenerationOptions, name: str, value_text: str
 ) -> tuple[GenerationOptions, str]:
-    """Give the options with one changed, and a sentence about it; `none` goes back to the default.
+    """Return the options with one changed, and a sentence about it; `none` restores the default.
 
     Raises:
         OptionRefused: there is no such option, or it does not take this value.

@@ -37,7 +37,7 @@ _BLOCK: Final = re.compile(r'\s*"""(?P<text>.*)"""\s*', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """A command and what was written behind its name."""
+    """A command and its argument."""
 
     command: Command
     argument: str
@@ -52,7 +52,7 @@ class UnknownCommand:
 
     @property
     def sentence(self) -> str:
-        """What to tell the person."""
+        """The error for the person."""
         if not self.name:
             return "A command has a name: /help lists them."
         if instead := NOT_THERE.get(self.name.casefold()):
@@ -63,7 +63,7 @@ class UnknownCommand:
 
 
 def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownCommand | None:
-    """Read what was typed; None is a prompt. `//` begins a prompt that begins with a slash."""
+    """Parse a command; None for a prompt. `//` begins a prompt that starts with a slash."""
     stripped = text.strip()
     if stripped.casefold() in _BARE:
         stripped = f"/{stripped}"
@@ -78,7 +78,7 @@ def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownComman
 
 
 def prompt_text(text: str) -> str:
-    """Give what a prompt says, without a second slash or the quotes of a block."""
+    """Return a prompt without its second slash or the quotes of a block."""
     if block := _BLOCK.fullmatch(text):
         return block["text"].removeprefix("\n").removesuffix("\n") or text
     return text[1:] if text.startswith("//") else text
@@ -95,7 +95,7 @@ def _nearest(name: str, commands: Sequence[Command]) -> str | None:
 
 
 async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> None:
-    """Run a command; what it cannot do is said in a sentence."""
+    """Run a command; an error becomes a note."""
     if isinstance(call, UnknownCommand):
         host.say(call.sentence, "error")
         return

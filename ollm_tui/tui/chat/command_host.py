@@ -25,7 +25,7 @@ class ScreenCommandHost:
     note: Say
     open_view: Callable[[View, str], None]
     attaching: Attachments
-    model_deeds: ModelActions
+    model_actions: ModelActions
     models: ModelChoice
     themes: ThemeSwitch
     copying: Copying

@@ -86,7 +86,7 @@ class ContextFull(ArmedDialog[RemedyChoice]):
         return True
 
     def keys(self) -> Content:
-        """Say how to choose."""
+        """Return how to choose."""
         return Content("Type a letter to choose, or Esc to close.")
 
     def answer(self, event: events.Key) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.chat.sight import count_pictures
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.capabilities import TellsSight
+from ollm_tui.tui.capabilities import KnowsVision
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.composer.pictures import PictureShelf
 from ollm_tui.tui.dialogs.dialogs import Dialogs
@@ -57,7 +57,7 @@ class ImageConsent:
             self._client, self._agreed = session.client, set()
         if not count or model is None or model in self._agreed:
             return True
-        if not isinstance(runtime, TellsSight):
+        if not isinstance(runtime, KnowsVision):
             return True
         try:
             if not await runtime.reads_only_text(model):

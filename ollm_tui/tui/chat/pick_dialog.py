@@ -29,12 +29,12 @@ _LONGEST = 500
 
 
 def title_of(chat: ChatSummary) -> str:
-    """Give the name of a chat for people."""
+    """Return the title of a chat for people."""
     return clean_line(chat.title[:_LONGEST]).strip() or UNTITLED
 
 
 def matching(chats: Sequence[ChatSummary], query: str) -> list[ChatSummary]:
-    """Keep the chats that have every word of the query in title or model; the order stays."""
+    """Return the chats with every word of the query in title or model, in the same order."""
     words = query.casefold().split()
     return [
         chat
@@ -125,7 +125,7 @@ class PickChat(FilterList[str | None]):
         self._doomed: ChatSummary | None = None
         self._pasted_at = float("-inf")
         self._word = "Loading chats…"
-        """What is said until there is something to say about the list itself."""
+        """Shown until the list itself says something."""
 
     def on_mount(self) -> None:
         """Read the chats."""
@@ -137,18 +137,18 @@ class PickChat(FilterList[str | None]):
         self._show(mark=self.marked)
 
     async def _list_again(self) -> str:
-        """Read the list; gives why it could not be read, or nothing."""
+        """Read the list; returns why it could not be read, or an empty text."""
         word = ""
-        found: list[ChatSummary] = []
+        chats: list[ChatSummary] = []
         try:
-            while len(found) < MOST:
-                page = await self._chats.list(limit=PAGE, offset=len(found))
-                found += page
+            while len(chats) < MOST:
+                page = await self._chats.list(limit=PAGE, offset=len(chats))
+                chats += page
                 if len(page) < PAGE:
                     break
         except AIError as error:
             word = clean_line(str(error))
-        self._listed = found
+        self._listed = chats
         return word
 
     @on(Input.Changed)
@@ -193,11 +193,11 @@ class PickChat(FilterList[str | None]):
     # Deleting
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While a question is open its answer is all that counts."""
+        """While a question is open, only its answer counts."""
         return self._doomed is None
 
     def action_ask_to_delete(self) -> None:
-        """Ask whether the marked chat shall go."""
+        """Ask whether to delete the marked chat."""
         chat = next((one for one in self._listed if one.id == self.marked), None)
         if chat is None:
             return
@@ -226,12 +226,12 @@ class PickChat(FilterList[str | None]):
             self._show(mark=chat.id)
 
     def on_paste(self, event: events.Paste) -> None:
-        """A paste answers nothing."""
+        """Ignore a paste while a question is open."""
         self._pasted_at = event.time
 
     @work(group="delete")
     async def _delete(self, chat: ChatSummary) -> None:
-        place = (self.query_one(OptionList).highlighted or 0) if self.has_its_parts else 0
+        row = (self.query_one(OptionList).highlighted or 0) if self.has_its_parts else 0
         try:
             await self._chats.delete(chat.id, chat.revision)
         except AIError as error:
@@ -242,4 +242,4 @@ class PickChat(FilterList[str | None]):
             self._word = ""
             self._listed = [one for one in self._listed if one.id != chat.id]
         kept = matching(self._listed, self.query_text)
-        self._show(mark=kept[min(place, len(kept) - 1)].id if kept else None)
+        self._show(mark=kept[min(row, len(kept) - 1)].id if kept else None)

@@ -1,4 +1,4 @@
-"""A saved chat put back on the screen as it was left."""
+"""A saved chat shown as it was left, and its blocks as plain text."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from ollm_tui.tui.transcript.transcript import NoteKind
 
 
 def block_words(block: Block) -> str:
-    """Give the words of one block; what is no text is named."""
+    """Return the text of one block, or its type in brackets."""
     match block:
         case TextContent() | ThinkingContent():
             return block.text
@@ -30,7 +30,7 @@ def block_words(block: Block) -> str:
 
 
 def prompt_words(content: Sequence[Block]) -> str:
-    """Give the words of a question; its pictures are named only where the words leave room."""
+    """Return the text of a question; its pictures are named only where the text leaves room."""
     pictures = [block for block in content if isinstance(block, ImageContent)]
     if any(map(_is_between_words, zip(content, content[1:], content[2:], strict=False))):
         return drafted(content, [f"[Image #{number + 1}]" for number in range(len(pictures))])
@@ -40,7 +40,7 @@ def prompt_words(content: Sequence[Block]) -> str:
 
 
 def drafted(content: Sequence[Block], tokens: Sequence[str]) -> str:
-    """Give words with tokens in the places of its pictures, apart from the words around all."""
+    """Return text with tokens in the places of its pictures, set apart by spaces."""
     names = iter(tokens)
     are_pictures = [isinstance(block, ImageContent) for block in content]
     draft = ""
@@ -72,7 +72,7 @@ _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
 
 
 class HistoryPainter:
-    """Shows messages, each block under an id of its own."""
+    """Shows messages, each block under its own id."""
 
     def __init__(self, transcript: TranscriptPort, next_id: Callable[[], str]) -> None:
         self._transcript = transcript
@@ -83,7 +83,7 @@ class HistoryPainter:
         self.pictures: tuple[ImageContent, ...] = ()
         """What was shown with it."""
         self.questions: dict[str, int] = {}
-        """The block of each question, and its place among the messages."""
+        """The position of each question among the messages, by its block."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""

@@ -39,29 +39,29 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
     }
 )
 SILENT_S: Final = 5
-"""Seconds without anything new after which an answer is said to stand still."""
+"""Seconds without anything new after which an answer counts as stalled."""
 _METER_CELLS: Final = 8
 _GAP: Final = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """Everything the line may say."""
+    """Everything the line may show."""
 
     state: TurnState = "ready"
     elapsed_s: int = 0
     """Whole seconds since the state began."""
     silent_s: int = 0
-    """Whole seconds since anything new came to show."""
+    """Whole seconds since anything new arrived."""
     tokens_per_s: float | None = None
     used: int | None = None
-    """None where nobody has counted what the chat holds."""
+    """Tokens of the chat, or None if they were not counted."""
     limit: int | None = None
-    """The window in tokens; None while unknown."""
+    """The context window in tokens, or None if unknown."""
     is_assumed: bool = False
     """Whether the limit is a guess."""
     notes: tuple[str, ...] = ()
-    """Short remarks as `queued 2`."""
+    """Short remarks such as `queued 2`."""
     keys: tuple[KeyHint, ...] = ()
     """The one that matters most comes first."""
 
@@ -177,7 +177,7 @@ TICK_S: Final = 0.25
 
 
 class StatusBar(Widget):
-    """Draws a `Status`; repaints when the line it makes is another one."""
+    """Draws a `Status`; repaints only when the line changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "status-bar--ready",
@@ -214,7 +214,7 @@ class StatusBar(Widget):
         self._ticking: Timer | None = None
 
     def show_turn(self, state: TurnState) -> None:
-        """Say what the answer is doing; the clock of a state begins with it."""
+        """Show what the answer is doing; the clock of a state starts with it."""
         if state != self._status.state:
             self._since = self._clock()
         self._heard_at = self._clock()
@@ -222,14 +222,14 @@ class StatusBar(Widget):
         self._tick_while_busy()
 
     def show_speed(self, tokens_per_s: float | None) -> None:
-        """Say how fast the answer comes; while it comes this is drawn with the next tick."""
+        """Show how fast the answer comes, from the next tick on while it does."""
         self._heard_at = self._clock()
         self._status = replace(self._status, tokens_per_s=tokens_per_s)
         if self._ticking is None:
             self._redraw()
 
     def show_usage(self, usage: "Usage") -> None:
-        """Say how much of the window the last answer and its prompt take."""
+        """Show how many tokens the last answer and its prompt take."""
         counted = [usage.prompt_tokens, usage.completion_tokens]
         if any(count is not None for count in counted):
             used = sum(count for count in counted if count is not None)
@@ -238,7 +238,7 @@ class StatusBar(Widget):
     def show_context(
         self, used: int | None, limit: int | None, *, is_assumed: bool = False
     ) -> None:
-        """Say what is used of which window; None is not known."""
+        """Show how much of the context window is used, both in tokens; None is unknown."""
         self._change(replace(self._status, used=used, limit=limit, is_assumed=is_assumed))
 
     def show_notes(self, *notes: str) -> None:

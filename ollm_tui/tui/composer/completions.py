@@ -40,13 +40,13 @@ class Menu:
         return None if self.index is None else self.items[self.index]
 
     def moved(self, step: int) -> "Menu":
-        """Choose another one; the ends meet."""
+        """Choose another one, going round."""
         start = self.index if self.index is not None else (-1 if step > 0 else 0)
         return replace(self, index=(start + step) % len(self.items))
 
 
 def open_menu(suggestions: "Suggestions | None") -> Menu | None:
-    """Open the list; the first is chosen where that cannot change what was meant."""
+    """Open the list; the first is chosen if Enter would take it anyway."""
     if suggestions is None:
         return None
     begun = bool(suggestions.query)
@@ -64,14 +64,14 @@ class FileQuery:
 
     draft: str
     text: str
-    """What is written of the name."""
+    """The part of the name that is written."""
     start: int
-    """Where that begins in the draft: for a mention, behind the `@`."""
+    """Where it begins in the draft: for a mention, after the `@`."""
     is_mention: bool
 
 
 def file_query(draft: str, cursor: int) -> FileQuery | None:
-    """Find the name that is being written at `cursor`; None when there is none."""
+    """Return the file name that is being written at `cursor`, or None."""
     if match := _ATTACH.match(draft):
         return FileQuery(draft, match["name"], match.start("name"), is_mention=False)
     if draft.startswith("/"):
@@ -140,7 +140,7 @@ class Completions(Widget):
         self.refresh(layout=before is None or len(before.items) != len(menu.items))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as there are suggestions, up to a limit."""
+        """One row for each suggestion, up to a limit."""
         return _rows(self._menu, viewport) if self._menu else 0
 
     def render_line(self, y: int) -> Strip:

@@ -26,12 +26,12 @@ PATIENCE_S: Final = 2.5
 @dataclass(slots=True)
 class _Search:
     ended: anyio.Event = field(default_factory=anyio.Event)
-    found: tuple[Completion, ...] = ()
+    matches: tuple[Completion, ...] = ()
     failure: Exception | None = None
 
 
 class FileSuggestions:
-    """Ranks the names a finder gives; never on the event loop."""
+    """Ranks the names of a finder; never on the event loop."""
 
     def __init__(
         self, commands: Callable[[str], Suggestions | None], finder: FileFinder | None = None
@@ -42,7 +42,7 @@ class FileSuggestions:
         self._running: _Search | None = None
 
     async def find(self, query: FileQuery) -> Suggestions | None:
-        """Suggest files; None where there are none, or where the disk does not tell in time."""
+        """Suggest files, or return None if there are none or the disk is too slow."""
         others = self._commands(query.draft) if not query.is_mention else None
         items = others.items if others is not None else ()
         with anyio.move_on_after(PATIENCE_S):
@@ -61,7 +61,7 @@ class FileSuggestions:
 
         def work() -> None:
             try:
-                search.found = self._ranked(text)
+                search.matches = self._ranked(text)
             except Exception as error:  # noqa: BLE001 -- its reader raises it
                 search.failure = error
             with suppress(RuntimeError):  # the loop has ended meanwhile
@@ -72,18 +72,18 @@ class FileSuggestions:
         await search.ended.wait()
         if search.failure is not None:
             raise search.failure
-        return search.found
+        return search.matches
 
     def _end(self, search: _Search) -> None:
         self._running = None
         search.ended.set()
 
     def _ranked(self, query: str) -> tuple[Completion, ...]:
-        found = []
+        ranked = []
         for name in self._finder.candidates(query):
             leaf = name.rstrip("/").rpartition("/")[2]
             rank = best_rank(query, (leaf, name))
             if rank is not None:
-                found.append((rank, len(name), name))
-        found.sort()
-        return tuple(Completion(name) for _, _, name in found[:MOST_SUGGESTIONS])
+                ranked.append((rank, len(name), name))
+        ranked.sort()
+        return tuple(Completion(name) for _, _, name in ranked[:MOST_SUGGESTIONS])

@@ -4,7 +4,8 @@ It goes on when the screen that started it is left.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -141,7 +142,7 @@ class ModelOperations:
             await manager.load(ref, keep_alive=keep_alive)
             return Outcome(ref, f"Loaded {name}.")
 
-        self._begin(ref, f"Loading {name}…", operation)
+        self._start(ref, f"Loading {name}…", operation)
 
     def unload(self, ref: ModelRef) -> None:
         """Unload a model from memory; its answer is stopped."""
@@ -152,7 +153,7 @@ class ModelOperations:
             await manager.unload(ref)
             return Outcome(ref, f"Unloaded {name}.")
 
-        self._begin(ref, f"Unloading {name} …", operation)
+        self._start(ref, f"Unloading {name} …", operation)
 
     def copy(self, ref: ModelRef, copy: str) -> None:
         """Give a model a second name."""
@@ -161,7 +162,7 @@ class ModelOperations:
             made = await manager.copy(ref, copy)
             return Outcome(ref, f"Copied {clean_name(ref.model)} to {clean_name(made.model)}.")
 
-        self._begin(ref, f"Copying {clean_name(ref.model)}…", operation)
+        self._start(ref, f"Copying {clean_name(ref.model)}…", operation)
 
     def delete(self, ref: ModelRef) -> None:
         """Delete a model for good; its answer is stopped."""
@@ -175,7 +176,7 @@ class ModelOperations:
             words = f"Deleted {name} from {place}."
             return Outcome(ref, words, is_told=self._lose(ref, words))
 
-        self._begin(ref, f"Deleting {name}…", operation)
+        self._start(ref, f"Deleting {name}…", operation)
 
     def _stop(self, ref: ModelRef) -> None:
         if self.is_own(ref):
@@ -203,21 +204,32 @@ class ModelOperations:
             text = f"{where} no longer lists {clean_name(ref.model)}, this chat's model."
             self._chat.say(text, "warning", f"Press {key} to choose another.")
 
-    def _begin(self, ref: ModelRef, words: str, operation: "_Operation") -> None:
-        manager = self.manager
-        if manager is not None and ref not in self._ongoing:
-            self._ongoing[ref] = words
-            self._show(None)
-            self._dialogs.run(self._run(ref, operation, manager), "model work")
-
-    async def _run(self, ref: ModelRef, operation: "_Operation", manager: "ModelManager") -> None:
+    @contextmanager
+    def doing(self, ref: ModelRef, words: str) -> Iterator[None]:
+        """Let no other operation on a model start meanwhile; `words` say what is done."""
+        self._ongoing[ref] = words
+        self._show(None)
         try:
-            outcome = await operation(manager)
-        except AIError as error:
-            logger.info("Nothing was done with a model: %s", error)
-            outcome = Outcome(ref, error.message, error.hint, is_error=True)
+            yield
         finally:
             self._ongoing.pop(ref, None)
+
+    def _start(self, ref: ModelRef, words: str, operation: "_Operation") -> None:
+        manager = self.manager
+        if manager is not None and not self.is_busy_with(ref):
+            doing = ExitStack()
+            doing.enter_context(self.doing(ref, words))
+            self._dialogs.run(self._run(ref, operation, manager, doing), "model work")
+
+    async def _run(
+        self, ref: ModelRef, operation: "_Operation", manager: "ModelManager", doing: ExitStack
+    ) -> None:
+        with doing:
+            try:
+                outcome = await operation(manager)
+            except AIError as error:
+                logger.info("Nothing was done with a model: %s", error)
+                outcome = Outcome(ref, error.message, error.hint, is_error=True)
         self._runtime.catalog.forget(ref.provider)
         self._show(outcome)
 
@@ -318,18 +330,30 @@ class ModelCommands:
 
     async def _load(self, name: str, keep_alive: str | None) -> None:
         manager, ref = await self._resolve(name)
-        if manager is not None and ref is not None:
-            shown = clean_name(ref.model)
-            self._chat.say(f"Loading {shown} …")
+        if manager is None or ref is None or self._is_busy_with(ref):
+            return
+        shown = clean_name(ref.model)
+        self._chat.say(f"Loading {shown} …")
+        with self._operations.doing(ref, f"Loading {shown}…"):
             await manager.load(ref, keep_alive=keep_alive)
-            self._chat.say(f"Loaded {shown}.")
-            await self._chat.refresh_window()
+        self._chat.say(f"Loaded {shown}.")
+        await self._chat.refresh_window()
 
     async def _unload(self, name: str) -> None:
         manager, ref = await self._resolve(name)
-        if manager is not None and ref is not None:
+        if manager is None or ref is None or self._is_busy_with(ref):
+            return
+        shown = clean_name(ref.model)
+        with self._operations.doing(ref, f"Unloading {shown} …"):
             await manager.unload(ref)
-            self._chat.say(f"Unloaded {clean_name(ref.model)}.")
+        self._chat.say(f"Unloaded {shown}.")
+
+    def _is_busy_with(self, ref: ModelRef) -> bool:
+        """Whether there is an operation on a model already; then a note says so."""
+        is_busy = self._operations.is_busy_with(ref)
+        if is_busy:
+            self._chat.say(f"Another action on {clean_name(ref.model)} is in progress.")
+        return is_busy
 
     async def _delete(self, details: "ModelDetails") -> None:
         """Delete a model after a yes."""
