@@ -3,11 +3,12 @@
 Each is a small interface of its own; `isinstance` tells whether a runtime has it.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
+    from collections.abc import Sequence
+
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
     from ollm_tui.config.plugins import Plugin
@@ -18,56 +19,18 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.download_targets import DownloadTarget
     from ollm_tui.runtime.manager_port import ModelManager
+    from ollm_tui.runtime.measure import ContextFigures, ContextRoom
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.branches import Branch, ChatNews
+    from ollm_tui.store.rows import ConversationSummary
     from ollm_tui.tokens.budget import ContextRemedy
-    from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
-
-
-class ChatSummary(Protocol):
-    """One line about a saved chat."""
-
-    @property
-    def id(self) -> str:
-        """Its id in the store."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Its title; empty before the first question."""
-        ...
-
-    @property
-    def updated_ms(self) -> int:
-        """When it was last written, in milliseconds since 1970."""
-        ...
-
-    @property
-    def message_count(self) -> int:
-        """Messages of the branch that was continued last."""
-        ...
-
-    @property
-    def total_messages(self) -> int:
-        """Messages of all its branches."""
-        ...
-
-    @property
-    def model(self) -> str | None:
-        """The address of its model."""
-        ...
-
-    @property
-    def revision(self) -> int:
-        """A number that changes with every write to the chat."""
-        ...
 
 
 class SavedChats(Protocol):
     """The saved chats."""
 
-    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ChatSummary]:
+    async def list(self, limit: int = 50, offset: int = 0) -> "Sequence[ConversationSummary]":
         """Return the chats, the one written last first.
 
         Raises:
@@ -200,40 +163,6 @@ class KnowsVision(Protocol):
         ...
 
 
-class ContextFigures(Protocol):
-    """How full the model's context window is."""
-
-    @property
-    def used(self) -> int:
-        """Tokens of the next request as it stands."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """Tokens of the context window."""
-        ...
-
-    @property
-    def estimated(self) -> bool:
-        """Whether `used` is an estimate and not the engine's count."""
-        ...
-
-    @property
-    def source(self) -> "WindowSource":
-        """Where `limit` is from."""
-        ...
-
-    @property
-    def parts(self) -> Sequence[tuple[str, int]]:
-        """The parts of the request: what each is, and its tokens."""
-        ...
-
-    @property
-    def ways(self) -> "Sequence[ContextRemedy]":
-        """The remedies, the best first; empty while everything fits."""
-        ...
-
-
 @runtime_checkable
 class MeasuresContext(Protocol):
     """Counts the tokens of a conversation."""
@@ -251,30 +180,11 @@ class MeasuresContext(Protocol):
         ...
 
 
-class ContextRoom(Protocol):
-    """The figures of the context in the status line."""
-
-    @property
-    def used(self) -> int:
-        """Tokens of the next request."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """Tokens of the context window."""
-        ...
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether `limit` is a guess."""
-        ...
-
-
 @runtime_checkable
 class KnowsRoom(Protocol):
     """Estimates at once how full the context window is."""
 
-    def room(self, conversation: "Conversation") -> ContextRoom | None:
+    def room(self, conversation: "Conversation") -> "ContextRoom | None":
         """Return the figures without a request, or None if there is no model."""
         ...
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo, ModelRef
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.providers.catalog import Listing
+    from ollm_tui.runtime.first_model import FirstModel
     from ollm_tui.tui.transcript.transcript import NoteKind
 
 
@@ -129,45 +130,6 @@ class SupportsModelLookup(Protocol):
         ...
 
 
-class FirstModel(Protocol):
-    """The model to begin with, and what was found on the way."""
-
-    @property
-    def ref(self) -> "ModelRef | None":
-        """The model, or None if there is none anywhere."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why this one: `used last`, `already loaded`, ...; or a sentence why there is none."""
-        ...
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        """Labels of the providers that have models."""
-        ...
-
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """Labels of the configured providers that do not answer."""
-        ...
-
-    @property
-    def is_told(self) -> bool:
-        """Whether the problems of the settings say why there is none."""
-        ...
-
-    @property
-    def advice(self) -> str | None:
-        """How to get a model, or a better one."""
-        ...
-
-    @property
-    def passed_over(self) -> "ModelRef | None":
-        """The model used last, if another provider was named and takes precedence."""
-        ...
-
-
 class Runtime(Protocol):
     """The runtime as the screens use it."""
 
@@ -190,7 +152,7 @@ class Runtime(Protocol):
         """Start a conversation."""
         ...
 
-    async def first_model(self) -> FirstModel:
+    async def first_model(self) -> "FirstModel":
         """Find a model to begin with."""
         ...
 

@@ -15,6 +15,7 @@ from textual.widgets import Static
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.tokens.budget import (
     ContextRemedy,
     DropAttachments,
@@ -23,7 +24,7 @@ from ollm_tui.tokens.budget import (
     SendEverything,
 )
 from ollm_tui.tokens.limits import WindowSource
-from ollm_tui.tui.capabilities import ContextFigures, MeasuresContext
+from ollm_tui.tui.capabilities import MeasuresContext
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog

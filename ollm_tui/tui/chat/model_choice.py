@@ -8,6 +8,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.tui.chat.dialogs import StopAnswer
 from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
@@ -16,7 +17,7 @@ from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.models.unlisted import unlisted_words
-from ollm_tui.tui.services import FirstModel, Say
+from ollm_tui.tui.services import Say
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 logger = logging.getLogger(__name__)

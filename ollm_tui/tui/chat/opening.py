@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 class EarlyPrompts:
     """Keeps prompts and commands; see `Prompts`, which gets them."""
 
-    can_retry = False
-    can_go_on = False
+    can_retry = can_go_on = False
 
     def __init__(
         self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]
@@ -53,10 +52,9 @@ class EarlyPrompts:
             self._composer.prepend(back)
 
     def retry(self) -> None:
-        """There is no question yet."""
+        """Do nothing: there is no question yet."""
 
-    def go_on(self) -> None:
-        """There is no answer yet."""
+    go_on = retry
 
     def _show_queue(self) -> None:
         self._hints.stand(queue_line(self.waiting, self._key_for))
@@ -94,22 +92,13 @@ class EarlyPastes:
 class NoQuestions:
     """There is nothing to edit or to send again; see `MessageEditing`."""
 
-    is_editing = False
-    has_question = False
+    is_editing = has_question = False
 
-    def edit(self, _block: str) -> bool:
+    def edit(self, _block: str = "") -> bool:
         """Return False."""
         return False
 
-    def edit_newest(self) -> bool:
-        """Return False."""
-        return False
-
-    def again(self, _block: str) -> None:
-        """Do nothing."""
-
-    def cancel(self) -> None:
-        """Do nothing."""
+    edit_newest = again = cancel = edit
 
 
 class OpeningChat:

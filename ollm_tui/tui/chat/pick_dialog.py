@@ -16,7 +16,8 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import ChatSummary, SavedChats
+from ollm_tui.store.rows import ConversationSummary
+from ollm_tui.tui.capabilities import SavedChats
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.widgets.chrome import cut, fit
 
@@ -28,12 +29,12 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _LONGEST = 500
 
 
-def title_of(chat: ChatSummary) -> str:
+def title_of(chat: ConversationSummary) -> str:
     """Return the title of a chat for people."""
     return clean_line(chat.title[:_LONGEST]).strip() or UNTITLED
 
 
-def matching(chats: Sequence[ChatSummary], query: str) -> list[ChatSummary]:
+def matching(chats: Sequence[ConversationSummary], query: str) -> list[ConversationSummary]:
     """Return the chats with every word of the query in title or model, in the same order."""
     words = query.casefold().split()
     return [
@@ -61,7 +62,7 @@ def when(updated_ms: int, now_ms: int, zone: tzinfo | None = None) -> str:
     return date if then.year == now.year else f"{date} {then.year}"
 
 
-def row_content(chat: ChatSummary, width: int, now_ms: int, *, is_open: bool) -> Content:
+def row_content(chat: ConversationSummary, width: int, now_ms: int, *, is_open: bool) -> Content:
     """Write one row in `width` cells; what does not fit is left out from the right."""
     ref = ModelRef.parse(chat.model or "")
     model = clean_name((ref.model if ref else chat.model or "")[:_LONGEST])
@@ -78,12 +79,12 @@ def row_content(chat: ChatSummary, width: int, now_ms: int, *, is_open: bool) ->
     )
 
 
-def count_of(chat: ChatSummary) -> str:
+def count_of(chat: ConversationSummary) -> str:
     """Write how many messages the shown branch of a chat has."""
     return counted(chat.message_count, "message")
 
 
-def count_of_all(chat: ChatSummary) -> str:
+def count_of_all(chat: ConversationSummary) -> str:
     """Write how many messages a chat has, and say so if that is more than the shown branch."""
     branches = " on all branches" if chat.total_messages > chat.message_count else ""
     return counted(chat.total_messages, "message") + branches
@@ -121,8 +122,8 @@ class PickChat(FilterList[str | None]):
         self._chats = chats
         self._current = current
         self._now_ms = now_ms
-        self._listed: list[ChatSummary] = []
-        self._doomed: ChatSummary | None = None
+        self._listed: list[ConversationSummary] = []
+        self._doomed: ConversationSummary | None = None
         self._pasted_at = float("-inf")
         self._word = "Loading chats…"
         """Shown until the list itself says something."""
@@ -139,7 +140,7 @@ class PickChat(FilterList[str | None]):
     async def _list_again(self) -> str:
         """Read the list; returns why it could not be read, or an empty text."""
         word = ""
-        chats: list[ChatSummary] = []
+        chats: list[ConversationSummary] = []
         try:
             while len(chats) < MOST:
                 page = await self._chats.list(limit=PAGE, offset=len(chats))
@@ -230,7 +231,7 @@ class PickChat(FilterList[str | None]):
         self._pasted_at = event.time
 
     @work(group="delete")
-    async def _delete(self, chat: ChatSummary) -> None:
+    async def _delete(self, chat: ConversationSummary) -> None:
         row = (self.query_one(OptionList).highlighted or 0) if self.has_its_parts else 0
         try:
             await self._chats.delete(chat.id, chat.revision)

@@ -15,7 +15,7 @@ from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
-from tests.support.scripted_more import Figures
+from tests.support.scripted_more import FIGURES
 from tests.tui.screens.size_scenes import CALL, SCENES, every_runtime
 
 
@@ -82,9 +82,7 @@ async def test_a_key_for_a_dialog_answers_no_question_that_opens_over_it(
             assert stage.app.screen is stage.chat
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: ApproveTool(CALL, "write"), lambda: ContextFull(Figures())]
-)
+@pytest.mark.parametrize("make", [lambda: ApproveTool(CALL, "write"), lambda: ContextFull(FIGURES)])
 async def test_a_key_pressed_many_times_at_once_closes_one_dialog(
     make: Callable[[], ApproveTool | ContextFull], tmp_path: Path
 ) -> None:

@@ -29,7 +29,7 @@ from tests.support.scripted import text, thinking
 from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads
 from tests.support.scripted_manager import known_details
 from tests.support.scripted_models import ManagingRuntime
-from tests.support.scripted_more import NOW_MS, FullRuntime, SavedChat, ScriptedChats
+from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
 from tests.tui.screens.model_scenes import opened, runtime
 from tests.tui.screens.test_find_models import DONE, FAILED, PAUSED, PULL
 from tests.tui.screens.test_links import HOMOGRAPH
@@ -87,7 +87,7 @@ class EveryRuntime(FullRuntime, FetchingRuntime, ManagingRuntime):
 def every_runtime() -> EveryRuntime:
     """Give a runtime with some of everything."""
     known = runtime()
-    saved = [SavedChat("a", "Sky colours 日本", NOW_MS, 4), SavedChat("b", "", NOW_MS, 0, None)]
+    saved = [saved_chat("a", "Sky colours 日本", NOW_MS, 4), saved_chat("b", "", NOW_MS, 0, None)]
     return EveryRuntime(
         catalog=known.catalog,
         manager=known.manager,
