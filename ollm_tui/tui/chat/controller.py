@@ -5,9 +5,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.complete import Suggestions, suggest
 from ollm_tui.commands.host import View
-from ollm_tui.commands.parse import CommandCall, UnknownCommand, run_command
+from ollm_tui.commands.parse import CommandCall, Suggestions, UnknownCommand, run_command, suggest
 from ollm_tui.commands.registry import Command, plugin_commands
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.foreign import off_the_loop
@@ -26,9 +25,8 @@ from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
-from ollm_tui.tui.composer.attaching import Attaching
+from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
 from ollm_tui.tui.composer.completions import FileQuery
-from ollm_tui.tui.composer.file_suggestions import FileSuggestions
 from ollm_tui.tui.downloads.progress import ChatDownloads
 from ollm_tui.tui.links.opening import Links
 from ollm_tui.tui.models.operations import ModelCommands, ModelOperations

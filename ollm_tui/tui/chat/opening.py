@@ -7,8 +7,8 @@ from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine, queue_line
 
 if TYPE_CHECKING:
     # the controller brings the vocabulary and the commands, which the first frame does not need
-    from ollm_tui.commands.complete import Suggestions
     from ollm_tui.commands.host import View
+    from ollm_tui.commands.parse import Suggestions
     from ollm_tui.tui.chat.controller import ChatController
     from ollm_tui.tui.composer.completions import FileQuery
     from ollm_tui.tui.composer.composer import Composer

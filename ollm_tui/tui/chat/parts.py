@@ -21,7 +21,7 @@ from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 if TYPE_CHECKING:
-    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.parse import Suggestions
 
 
 class Prompt(Composer):

@@ -16,7 +16,7 @@ from ollm_tui.tui.widgets.chrome import Piece, fit, paint
 
 if TYPE_CHECKING:
     # the commands are loaded after the first frame
-    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.parse import Suggestions
     from ollm_tui.commands.registry import Completion
     # the commands are loaded after the first frame
 

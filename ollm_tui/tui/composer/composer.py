@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     # the commands are loaded after the first frame
     from ollm_tui.attachments.attachment import AttachedPicture
-    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.parse import Suggestions
 
 MOST_ROWS: Final = 8
 PASTE_GUARD_S: Final = 0.05

@@ -1,6 +1,6 @@
 from textual.app import App, ComposeResult
 
-from ollm_tui.commands.complete import Suggestions
+from ollm_tui.commands.parse import Suggestions
 from ollm_tui.commands.registry import Completion
 from ollm_tui.tui.composer.completions import MOST_ROWS, Completions, Menu, open_menu
 
