@@ -123,9 +123,9 @@ class PickChat(FilterList[str | None]):
         self._current = current
         self._now_ms = now_ms
         self._listed: list[ConversationSummary] = []
-        self._doomed: ConversationSummary | None = None
+        self._to_delete: ConversationSummary | None = None
         self._pasted_at = float("-inf")
-        self._word = "Loading chats…"
+        self._notice = "Loading chats…"
         """Shown until the list itself says something."""
 
     def on_mount(self) -> None:
@@ -134,12 +134,12 @@ class PickChat(FilterList[str | None]):
 
     @work(exclusive=True)
     async def _read(self) -> None:
-        self._word = await self._list_again()
+        self._notice = await self._list_again()
         self._show(mark=self.marked)
 
     async def _list_again(self) -> str:
         """Read the list; returns why it could not be read, or an empty text."""
-        word = ""
+        problem = ""
         chats: list[ConversationSummary] = []
         try:
             while len(chats) < MOST:
@@ -148,9 +148,9 @@ class PickChat(FilterList[str | None]):
                 if len(page) < PAGE:
                     break
         except AIError as error:
-            word = clean_line(str(error))
+            problem = clean_line(str(error))
         self._listed = chats
-        return word
+        return problem
 
     @on(Input.Changed)
     def _narrow(self) -> None:
@@ -171,12 +171,12 @@ class PickChat(FilterList[str | None]):
             for chat in kept
         ]
         self.fill(options, mark=mark)
-        if self._doomed is None:
+        if self._to_delete is None:
             self.say(self._about(len(kept)))
 
     def _about(self, shown: int) -> str:
-        if self._word:
-            return self._word
+        if self._notice:
+            return self._notice
         if not self._listed:
             return "No saved chats yet. Esc close"
         if not shown:
@@ -188,14 +188,14 @@ class PickChat(FilterList[str | None]):
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:
-        if self._doomed is None and event.option_id is not None:
+        if self._to_delete is None and event.option_id is not None:
             self.dismiss(event.option_id)
 
     # Deleting
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """While a question is open, only its answer counts."""
-        return self._doomed is None
+        return self._to_delete is None
 
     def action_ask_to_delete(self) -> None:
         """Ask whether to delete the marked chat."""
@@ -205,7 +205,7 @@ class PickChat(FilterList[str | None]):
         if chat.id == self._current:
             self.say("This chat is open. Start another one, then delete it.")
             return
-        self._doomed = chat
+        self._to_delete = chat
         self.set_focus(None)
         self.say(
             f"Delete “{title_of(chat)}” ({count_of_all(chat)}) permanently?\n"
@@ -214,12 +214,12 @@ class PickChat(FilterList[str | None]):
 
     def on_key(self, event: events.Key) -> None:
         """Take the answer to the question, if one is open."""
-        chat = self._doomed
+        chat = self._to_delete
         if chat is None:
             return
         event.stop()
         event.prevent_default()
-        self._doomed = None
+        self._to_delete = None
         self.set_focus(self.query_one(Input))
         if event.character == "y" and event.time - self._pasted_at >= PASTE_GUARD_S:
             self._delete(chat)
@@ -236,11 +236,11 @@ class PickChat(FilterList[str | None]):
         try:
             await self._chats.delete(chat.id, chat.revision)
         except AIError as error:
-            self._word = clean_line(str(error))
+            self._notice = clean_line(str(error))
             if error.details.get("reason") == "changed":
-                self._word = await self._list_again() or self._word
+                self._notice = await self._list_again() or self._notice
         else:
-            self._word = ""
+            self._notice = ""
             self._listed = [one for one in self._listed if one.id != chat.id]
         kept = matching(self._listed, self.query_text)
         self._show(mark=kept[min(row, len(kept) - 1)].id if kept else None)
