@@ -55,6 +55,24 @@ class WorkWatcher(Protocol):
         ...
 
 
+class RunningOperations:
+    """The operations in progress: a sentence for each model, the oldest first."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.words: dict[ModelRef, str] = {}
+
+    @contextmanager
+    def add(self, ref: ModelRef, words: str) -> Iterator[None]:
+        """Let no other operation on a model start meanwhile."""
+        self.words[ref] = words
+        self._changed()
+        try:
+            yield
+        finally:
+            self.words.pop(ref, None)
+
+
 class ModelOperations:
     """Loads, unloads, copies and deletes models, one operation at a time with each.
 
@@ -75,7 +93,7 @@ class ModelOperations:
         self._dialogs = dialogs
         self._keymap = keymap
         self._copies = copies
-        self._ongoing: dict[ModelRef, str] = {}
+        self.running = RunningOperations(lambda: self._show(None))
         self._watcher: WorkWatcher | None = None
 
     def watch(self, watcher: WorkWatcher | None) -> None:
@@ -85,11 +103,11 @@ class ModelOperations:
     @property
     def ongoing(self) -> Sequence[str]:
         """A sentence for each operation, the oldest first."""
-        return tuple(self._ongoing.values())
+        return tuple(self.running.words.values())
 
     def is_busy_with(self, ref: ModelRef) -> bool:
         """Whether there is an operation on a model."""
-        return ref in self._ongoing
+        return ref in self.running.words
 
     @property
     def manager(self) -> "ModelManager | None":
@@ -204,21 +222,11 @@ class ModelOperations:
             text = f"{where} no longer lists {clean_name(ref.model)}, this chat's model."
             self._chat.say(text, "warning", f"Press {key} to choose another.")
 
-    @contextmanager
-    def doing(self, ref: ModelRef, words: str) -> Iterator[None]:
-        """Let no other operation on a model start meanwhile; `words` say what is done."""
-        self._ongoing[ref] = words
-        self._show(None)
-        try:
-            yield
-        finally:
-            self._ongoing.pop(ref, None)
-
     def _start(self, ref: ModelRef, words: str, operation: "_Operation") -> None:
         manager = self.manager
         if manager is not None and not self.is_busy_with(ref):
             doing = ExitStack()
-            doing.enter_context(self.doing(ref, words))
+            doing.enter_context(self.running.add(ref, words))
             self._dialogs.run(self._run(ref, operation, manager, doing), "model work")
 
     async def _run(
@@ -334,7 +342,7 @@ class ModelCommands:
             return
         shown = clean_name(ref.model)
         self._chat.say(f"Loading {shown} …")
-        with self._operations.doing(ref, f"Loading {shown}…"):
+        with self._operations.running.add(ref, f"Loading {shown}…"):
             await manager.load(ref, keep_alive=keep_alive)
         self._chat.say(f"Loaded {shown}.")
         await self._chat.refresh_window()
@@ -344,7 +352,7 @@ class ModelCommands:
         if manager is None or ref is None or self._is_busy_with(ref):
             return
         shown = clean_name(ref.model)
-        with self._operations.doing(ref, f"Unloading {shown} …"):
+        with self._operations.running.add(ref, f"Unloading {shown} …"):
             await manager.unload(ref)
         self._chat.say(f"Unloaded {shown}.")
 
