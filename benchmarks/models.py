@@ -168,16 +168,16 @@ async def run(count: int, rounds: int) -> float:
     app = OllmApp(services(runtime, Path("config.toml")))
     ours, bare = (Costs(), Costs()), (Costs(), Costs())
     async with app.run_test(size=SIZE) as pilot:
-        while getattr(app.screen, "desk", None) is None:
+        while app.screen.controller.is_busy:  # type: ignore[attr-defined]
             await pilot.pause(0.05)
         await pilot.pause(0.5)
         app.screen.query_one("Composer").cursor_blink = False  # type: ignore[attr-defined]
-        views = app.screen.controller.views  # type: ignore[attr-defined]
+        controller = app.screen.controller  # type: ignore[attr-defined]
         frames = Frames(app)
         for number in range(rounds + 1):
             if number == 1:  # the first loads what both need
                 ours, bare = (Costs(), Costs()), (Costs(), Costs())
-            await one_round(app, frames, lambda: views.show("manager"), ours)
+            await one_round(app, frames, lambda: controller.show("manager"), ours)
             await one_round(app, frames, lambda: app.push_screen(BareScreen(heads, rows)), bare)
     print(f"{count} models, median of {rounds} rounds{'models screen':>15}{'DataTable':>12}")
     opening = report("opening", ours[0], bare[0])

@@ -13,13 +13,15 @@ import sys
 import time
 
 import anyio
+from textual import on
 from textual.app import App, ComposeResult
+from textual.screen import Screen
 
 from benchmarks.stalls import BEAT_S, Stalls, watched_loop
-from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.keys import Searching
+from ollm_tui.tui.transcript.search.bar import SearchBar
+from ollm_tui.tui.transcript.search.keys import SearchControl
 from ollm_tui.tui.transcript.transcript import Transcript
 
 MESSAGES = 5000
@@ -37,18 +39,25 @@ CODE = (
 NEEDLES = ("sky", "scatters least", "needle in message 17", "nowhere to be found")
 
 
-class Room(Searching):
+class Room(Screen[None]):
     """A transcript and what a search needs."""
 
-    keymap = Keymap()
+    def __init__(self) -> None:
+        super().__init__()
+        self.transcript = NavigableTranscript(
+            keys={"cursor": {}, "caret": {}}, leave=lambda _typed: None, edit=lambda _id: False
+        )
+        self._bar = SearchBar(Keymap().hints_of("find.older", "find.newer", "find.close"))
+        self.search = SearchControl(self.transcript, self._bar)
 
     def compose(self) -> ComposeResult:
         """Give the transcript the whole screen."""
-        yield NavigableTranscript(
-            keys={"cursor": {}, "caret": {}}, leave=lambda _typed: None, edit=lambda _id: False
-        )
-        yield self.make_search_bar()
-        yield HintLine()
+        yield self.transcript
+        yield self._bar
+
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
+        self.search.seek(event.text)
 
 
 class House(App[None]):
@@ -84,16 +93,16 @@ async def searched(room: Room, needle: str) -> tuple[float, float, int, Stalls]:
     await anyio.sleep(0.05)
     async with watched_loop() as stalls:
         begun = time.perf_counter()
-        room.find(needle)
+        room.search.find(needle)
         while not done:
             await anyio.sleep(BEAT_S)
-            tally = room.finder.tally if room.finder is not None else None
+            tally = room.search.current.tally if room.search.current is not None else None
             passed = time.perf_counter() - begun
             if tally is not None and tally.rank is not None and not first:
                 first = passed
             if tally is not None and tally.is_done:
                 done, count = passed, tally.total
-    room.action_find_close()
+    room.search.close()
     return first or done, done, count, stalls
 
 
@@ -116,9 +125,9 @@ async def run(messages: int, megabytes: float) -> float:
         total = fill(transcript, messages, megabytes)
         while transcript.busy:
             await pilot.pause()
-        room.find("warm up: loads what the first search needs")
+        room.search.find("warm up: loads what the first search needs")
         await pilot.pause()
-        room.action_find_close()
+        room.search.close()
         gc.collect()
         gc.freeze()
         async with watched_loop() as idle:

@@ -121,11 +121,10 @@ async def chat(stage: Stage) -> None:
     await stage.ask("Why is the sky blue at noon and red at dusk?")
     stage.client.give(thinking("The person asks about Rayleigh scattering."))
     await stage.settle()
-    desk = stage.chat.controller
-    if desk is not None:
-        # the one figure that comes from the clock
-        desk.presenter._open = dict.fromkeys(desk.presenter._open, 0.0)
-        desk.presenter._clock = lambda: 3.2
+    # the one figure that comes from the clock
+    presenter = stage.controller.presenter
+    presenter._open = dict.fromkeys(presenter._open, 0.0)
+    presenter._clock = lambda: 3.2
     stage.client.give(text(ANSWER), finish())
 
 
@@ -143,9 +142,7 @@ async def manager(stage: Stage) -> None:
 
 async def find_models(stage: Stage) -> None:
     """Show what a word finds, and a download."""
-    desk = stage.chat.controller
-    if desk is not None:
-        desk.fetching.sleep = no_pause
+    stage.controller.downloads.sleep = no_pause
     await stage.ask("/pull qwen3")
 
 

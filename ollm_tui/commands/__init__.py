@@ -5,10 +5,8 @@ What a command needs of the outside it asks of a `CommandHost`; drawing and keys
 
 from typing import Final
 
-from ollm_tui.commands import attach, chats, conversation, model, show, thinking, tools, view
+from ollm_tui.commands import conversation, model, options, tools, view
 from ollm_tui.commands.registry import Command, commands_of
 
-COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, attach, chats, model, show, thinking, tools, view
-)
+COMMANDS: Final[tuple[Command, ...]] = commands_of(conversation, model, options, tools, view)
 """Every command, in the order `/help` and the completion list show them."""

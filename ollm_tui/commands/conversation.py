@@ -1,10 +1,12 @@
-"""Commands about the conversation: /new /retry /edit /find /copy /links."""
+"""Commands about the conversation, its attachments, and saved chats."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.registry import command
+from ollm_tui.commands.registry import Completion, command
+from ollm_tui.decode.clean import clean_line
 
 # A fence closes with at least as many of the same marks (CommonMark, "Fenced code blocks").
 _CODE_BLOCK: Final = re.compile(
@@ -66,3 +68,76 @@ def _copy_block(host: CommandHost, answer: str, argument: str) -> None:
         many = "one code block" if len(blocks) == 1 else f"{len(blocks)} code blocks"
         form = "/copy 1" if len(blocks) == 1 else f"/copy 1 to /copy {len(blocks)}"
         host.say(f"The last answer has {many}: {form}.", "error")
+
+
+_REMOVE = re.compile(r"remove(?:\s+#?(?P<number>[0-9]{1,6}|all))?", re.IGNORECASE)
+
+
+def _attached(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    lines = host.attachments().listed()
+    numbers = [line.partition("#")[2].partition(" ")[0] for line in lines]
+    return [
+        Completion(f"remove {number}", line) for number, line in zip(numbers, lines, strict=True)
+    ]
+
+
+@command("attach", usage="[FILE | remove N]", complete=_attached)
+async def attach_file(host: CommandHost, argument: str) -> None:
+    """Send a picture, or a text file, with the next message."""
+    if not argument:
+        host.say(_listing(host))
+    elif match := _REMOVE.fullmatch(argument):
+        _remove(host, match["number"])
+    else:
+        await host.attachments().add(argument)
+
+
+def _listing(host: CommandHost) -> str:
+    lines = host.attachments().listed()
+    if not lines:
+        return "No attachments. /attach FILE adds a picture or a text file to the next message."
+    return "\n".join((*lines, "/attach remove N removes one, /attach remove all of them."))
+
+
+def _remove(host: CommandHost, number: str | None) -> None:
+    chosen = int(number) if number and number.isdecimal() else None
+    removed = host.attachments().remove(chosen)
+    if removed:
+        host.say("The picture was removed." if removed == 1 else "No attachments.")
+    else:
+        host.say("There is no such attachment.", "error")
+
+
+LONGEST_TITLE: Final = 200
+
+
+@command("chats", aliases=("resume", "history", "sessions"))
+async def show_chats(host: CommandHost, _argument: str) -> None:
+    """Open or delete a saved chat."""
+    host.show("chats")
+
+
+@command("branch", aliases=("branches",), usage="[N]")
+async def show_branch(host: CommandHost, argument: str) -> None:
+    """Show the next branch of this chat, or number N."""
+    host.show("branch", argument)
+
+
+@command("rename", aliases=("title",), usage="TITLE")
+async def rename_chat(host: CommandHost, argument: str) -> None:
+    """Rename this chat."""
+    title = " ".join(argument.split())[:LONGEST_TITLE].rstrip()
+    if not host.conversation().messages:
+        host.say("This chat is empty. Send a message first, then rename it.")
+    elif not title:
+        current = clean_line((host.conversation().title or "")[:LONGEST_TITLE])
+        is_called = f"This chat is called “{current}”." if current else "This chat has no title."
+        host.say(f"{is_called} To rename it: /rename TITLE")
+    else:
+        host.show("rename", title)
+
+
+@command("context", aliases=("tokens",))
+async def show_context(host: CommandHost, _argument: str) -> None:
+    """Show how full the context is, and how to make room."""
+    host.show("context")

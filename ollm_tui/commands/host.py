@@ -26,72 +26,72 @@ View: TypeAlias = Literal[
 
 
 class OptionRefused(ValueError):
-    """A value that an option does not take; the text says which ones it does."""
+    """A value that an option does not accept; the message says which ones it does."""
 
 
 class OfferedTool(Protocol):
-    """What is said of a tool that a model may call."""
+    """A tool that a model may call."""
 
     @property
     def name(self) -> str:
-        """What the model calls it."""
+        """Its name."""
         ...
 
     @property
     def effect(self) -> ToolEffect:
-        """What it may do."""
+        """What it may change."""
         ...
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """Its description for the model."""
         ...
 
 
 class Attachments(Protocol):
-    """What goes along with the next message, beside what is written."""
+    """What is sent with the next message, besides its text."""
 
     async def add(self, name: str) -> None:
-        """Attach a picture, or put the text of a file into what is being written.
+        """Attach a picture, or insert the text of a file into the draft.
 
         Raises:
             AIError: it cannot be attached.
         """
 
     def listed(self) -> Sequence[str]:
-        """Give a line for each picture that is attached: `Image #1 · cat.png · …`."""
+        """Return a line for each attached picture: `Image #1 · cat.png · …`."""
         ...
 
     def remove(self, number: int | None) -> int:
-        """Take away the picture of that number, or all; gives how many there were."""
+        """Remove the picture of that number, or all; returns how many were removed."""
         ...
 
 
 class ModelActions(Protocol):
-    """What is asked about one model; an empty name is the chat's own."""
+    """What can be done with one model; an empty name is the chat's own."""
 
     def show(self, name: str, section: str | None) -> None:
-        """Show all that is known of it, at one part first."""
+        """Show its details, at one section first."""
 
     def load(self, name: str, keep_alive: str | None) -> None:
-        """Bring it into memory, for a time as Ollama writes it."""
+        """Load it into memory; `keep_alive` is a duration as Ollama writes it."""
 
     def unload(self, name: str) -> None:
-        """Drop it from memory."""
+        """Unload it from memory."""
 
 
 class CommandContext(Protocol):
-    """The chat that a command runs in; commands of plugins use this alone."""
+    """The chat that a command runs in; all that a plugin's command may use."""
 
     def say(self, text: str, kind: Severity = "info") -> None:
-        """Show a note beside the conversation; it never goes to a model."""
+        """Show a note in the chat; it is never sent to a model."""
 
     def conversation(self) -> Conversation:
-        """Give the open conversation: its model, system prompt, options and answers."""
+        """Return the open conversation: its model, system prompt, options and answers."""
         ...
 
     async def new_chat(self) -> None:
-        """Begin an empty conversation with the same model and settings."""
+        """Start an empty conversation with the same model and settings."""
 
     async def set_model(self, address: str) -> None:
         """Use another model from the next prompt on.
@@ -101,10 +101,10 @@ class CommandContext(Protocol):
         """
 
     async def retry(self) -> None:
-        """Ask for the last answer once more."""
+        """Send the newest question once more."""
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboard and say whether that worked."""
+        """Copy a text to the clipboard and say whether that worked."""
 
     def quit(self) -> None:
         """Leave the program."""
@@ -113,34 +113,34 @@ class CommandContext(Protocol):
 class CommandHost(CommandContext, Protocol):
     """A chat as the program's own commands see it."""
 
-    model_deeds: ModelActions
+    model_actions: ModelActions
     """What can be done with one model, in the background."""
 
     def show(self, view: View, text: str = "") -> None:
-        """Open one of the front end's own views; a text is what it begins with, if anything."""
+        """Open one of the front end's views; `text` is its initial text, if it has one."""
 
     def model_addresses(self) -> Mapping[str, bool]:
-        """Give the known models as people write them, recent ones first; True for the one in use.
+        """Return the known models as people write them, recent ones first; True for the one in use.
 
         Asks no server.
         """
 
     def find(self, text: str) -> None:
-        """Search in the open chat, or let the person say for what."""
+        """Search in the open chat; an empty text asks for one."""
 
     def theme_names(self) -> Sequence[str]:
-        """Give the themes there are."""
+        """Return the names of all themes."""
 
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
 
     def tool_mode(self) -> Literal["native", "react"] | None:
-        """Give how the model is given its tools; None when that is not known."""
+        """Return how the model gets its tools, or None if that is unknown."""
 
     def offered_tools(self) -> Sequence[OfferedTool]:
-        """Give the tools there are, switched on or not."""
+        """Return all tools, switched on or not."""
         ...
 
     def attachments(self) -> Attachments:
-        """Give what goes along with the next message."""
+        """Return what is sent with the next message."""
         ...

@@ -1,6 +1,7 @@
-"""Commands about the model and how it answers: /model /models /pull /system /set."""
+"""Commands about models: /model /models /pull /system /set, and /show /load /unload for one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
@@ -131,3 +132,60 @@ def _listing(host: CommandHost) -> str:
     system = clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"
     lines = [f"{name:<16} {value}" for name, value in (*rows, ("system", system))]
     return "\n".join(("/set OPTION VALUE changes one, /set OPTION none clears it.", *lines))
+
+
+SECTIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "info": "summary",
+        "license": "licence",
+        "licence": "licence",
+        "modelfile": "modelfile",
+        "parameters": "parameters",
+        "settings": "settings",
+        "system": "system",
+        "template": "template",
+        "fit": "fit",
+    }
+)
+"""What may follow `/show`, as Ollama's own prompt has it and more, and the part that is meant."""
+_HELP: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "info": "general information",
+        "license": "its licence",
+        "parameters": "its parameters",
+        "settings": "effective settings and where they come from",
+        "system": "its system prompt",
+        "template": "its chat template",
+        "modelfile": "its Modelfile",
+        "fit": "the memory it needs on this machine",
+    }
+)
+
+
+def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    words = [Completion(word, meaning) for word, meaning in _HELP.items()]
+    return [*words, *_models(host, "")]
+
+
+@command("show", usage="[MODEL | PART]", complete=_shown)
+async def show_model(host: CommandHost, argument: str) -> None:
+    """Show what a model is, its settings, template and licence."""
+    first, _, rest = argument.partition(" ")
+    section = SECTIONS.get(first.casefold())
+    if section is not None:
+        host.model_actions.show(rest.strip(), section)
+    else:
+        host.model_actions.show(argument, None)
+
+
+@command("load", usage="[MODEL [TIME]]", complete=_models)
+async def load_model(host: CommandHost, argument: str) -> None:
+    """Load a model into memory, for a time such as 30m."""
+    name, _, time = argument.partition(" ")
+    host.model_actions.load(name, time.strip() or None)
+
+
+@command("unload", usage="[MODEL]", complete=_models)
+async def unload_model(host: CommandHost, argument: str) -> None:
+    """Unload a model from memory."""
+    host.model_actions.unload(argument)

@@ -1,16 +1,18 @@
-"""The sampling options as a person writes them: names, forms, and text to value."""
+"""How the model answers: sampling options as a person writes them, and /think."""
 
 import math
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from ollm_tui.commands.host import OptionRefused
+from ollm_tui.commands.host import CommandHost, OptionRefused
+from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 
 OptionValue: TypeAlias = float | int | str | tuple[str, ...] | None
 CLEARED: Final = frozenset({"none", "default", "reset"})
@@ -19,7 +21,7 @@ _SHOWN_TEXT: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class OptionForm:
-    """How one option is written."""
+    """How the value of one option is written."""
 
     form: str
     """Completes the sentence "It takes ..."."""
@@ -87,7 +89,7 @@ _ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "respons
 
 
 def option_name(text: str) -> str:
-    """Give the option that is meant.
+    """Return the name of the option.
 
     Raises:
         OptionRefused: there is none of this name.
@@ -110,7 +112,7 @@ def _nearest(name: str) -> str:
 def change_option(
     options: GenerationOptions, name: str, value_text: str
 ) -> tuple[GenerationOptions, str]:
-    """Give the options with one changed, and a sentence about it; `none` goes back to the default.
+    """Return the options with one changed, and a sentence about it; `none` restores the default.
 
     Raises:
         OptionRefused: there is no such option, or it does not take this value.
@@ -149,3 +151,56 @@ def show_value(value: object) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "a JSON Schema" if isinstance(value, Mapping) else str(value)
+
+
+_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
+    {
+        "off": (False, "no thinking"),
+        "on": (True, "thinking"),
+        "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
+        "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
+        "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
+    }
+)
+_NOT_THERE: Final = frozenset({"first", "last", "deep"})
+
+
+def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    now = host.conversation().should_think
+    words = [
+        Completion(name, f"{what}; in use" if wanted == now else what)
+        for name, (wanted, what) in _CHOICES.items()
+    ]
+    return [*words, Completion("none", "model default")]
+
+
+@command("think", usage="[off | on | low | medium | high]", complete=_choices)
+async def think(host: CommandHost, argument: str) -> None:
+    """Show or change how much the model thinks."""
+    name = argument.casefold()
+    if not name:
+        host.say(_state(host.conversation().should_think))
+    elif name in CLEARED:
+        host.conversation().should_think = None
+        host.say("Thinking from the next answer: model default.")
+    elif name in _CHOICES:
+        host.conversation().should_think = _CHOICES[name][0]
+        host.say(f"Thinking from the next answer: {name}.")
+    elif name in _NOT_THERE:
+        host.say(
+            f"/think {name} is not implemented: no server is told when to think. "
+            "Use on, off, low, medium or high.",
+            "error",
+        )
+    else:
+        shown = clean_name(argument[:40])
+        host.say(f"/think does not take {shown}. It takes {', '.join(_CHOICES)} or none.", "error")
+
+
+def _state(wanted: ShouldThink | None) -> str:
+    for name, (known, _) in _CHOICES.items():
+        if wanted == known and type(wanted) is type(known):
+            return f"Thinking: {name}. /think off, low, medium, high or none changes it."
+    if wanted is None:
+        return "Thinking: model default. /think off, low, medium or high changes it."
+    return f"Thinking: {thinking_mode(wanted)}."

@@ -1,4 +1,4 @@
-"""Tell a command from a prompt."""
+"""What is typed: telling a command from a prompt, and suggestions while it is written."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,9 @@ from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.registry import Command
+from ollm_tui.commands.registry import Command, Completion
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.matching import Rank, best_rank
 from ollm_tui.protocol.errors import AIError
 
 # A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
@@ -37,7 +38,7 @@ _BLOCK: Final = re.compile(r'\s*"""(?P<text>.*)"""\s*', re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """A command and what was written behind its name."""
+    """A command and its argument."""
 
     command: Command
     argument: str
@@ -52,7 +53,7 @@ class UnknownCommand:
 
     @property
     def sentence(self) -> str:
-        """What to tell the person."""
+        """The error for the person."""
         if not self.name:
             return "A command has a name: /help lists them."
         if instead := NOT_THERE.get(self.name.casefold()):
@@ -63,7 +64,7 @@ class UnknownCommand:
 
 
 def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownCommand | None:
-    """Read what was typed; None is a prompt. `//` begins a prompt that begins with a slash."""
+    """Parse a command; None for a prompt. `//` begins a prompt that starts with a slash."""
     stripped = text.strip()
     if stripped.casefold() in _BARE:
         stripped = f"/{stripped}"
@@ -78,7 +79,7 @@ def parse(text: str, commands: Sequence[Command]) -> CommandCall | UnknownComman
 
 
 def prompt_text(text: str) -> str:
-    """Give what a prompt says, without a second slash or the quotes of a block."""
+    """Return a prompt without its second slash or the quotes of a block."""
     if block := _BLOCK.fullmatch(text):
         return block["text"].removeprefix("\n").removesuffix("\n") or text
     return text[1:] if text.startswith("//") else text
@@ -95,7 +96,7 @@ def _nearest(name: str, commands: Sequence[Command]) -> str | None:
 
 
 async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> None:
-    """Run a command; what it cannot do is said in a sentence."""
+    """Run a command; an error becomes a note."""
     if isinstance(call, UnknownCommand):
         host.say(call.sentence, "error")
         return
@@ -103,3 +104,63 @@ async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> 
         await call.command.run(host, call.argument)
     except AIError as error:
         host.say(f"{error.message} {error.hint}" if error.hint else error.message, "error")
+
+
+MOST_SUGGESTIONS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestions:
+    """Completions of the end of a text."""
+
+    start: int
+    """Index of the first character that a suggestion replaces; it replaces to the end."""
+    query: str
+    """The text that a suggestion replaces."""
+    items: tuple[Completion, ...]
+    """Best first; never empty."""
+    is_argument: bool = False
+    is_mention: bool = False
+    """Whether these are files, named after an `@`."""
+
+
+def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Suggestions | None:
+    """Suggest how to complete `text`, or return None."""
+    if not text.startswith("/") or text.startswith("//") or "\n" in text:
+        return None
+    name, space, argument = text[1:].partition(" ")
+    if not space:
+        return _found(0, text, _names(name, commands))
+    known = next((one for one in commands if name.casefold() in one.names), None)
+    if known is None:
+        return None
+    query = argument.lstrip()
+    start = len(text) - len(query)
+    return _found(start, query, _arguments(query, known.complete(host, query)), is_argument=True)
+
+
+def _found(
+    start: int, query: str, items: tuple[Completion, ...], *, is_argument: bool = False
+) -> Suggestions | None:
+    return Suggestions(start, query, items, is_argument) if items else None
+
+
+def _names(query: str, commands: Sequence[Command]) -> tuple[Completion, ...]:
+    # An alias is searched but the name is offered, except where the alias is what was begun.
+    ranked = [(best_rank(query, one.names), one) for one in commands]
+    return _best([(rank, _name(query, one)) for rank, one in ranked if rank is not None])
+
+
+def _name(query: str, command: Command) -> Completion:
+    begun = [name for name in command.names if name.startswith(query.casefold())]
+    return Completion(f"/{(begun or command.names)[0]}", command.help, bool(command.usage))
+
+
+def _arguments(query: str, candidates: Sequence[Completion]) -> tuple[Completion, ...]:
+    ranked = [(best_rank(query, (one.value,)), one) for one in candidates]
+    return _best([(rank, one) for rank, one in ranked if rank is not None])
+
+
+def _best(ranked: list[tuple[Rank, Completion]]) -> tuple[Completion, ...]:
+    ranked.sort(key=lambda pair: pair[0])
+    return tuple(item for _, item in ranked[:MOST_SUGGESTIONS])

@@ -18,14 +18,14 @@ _NAME = re.compile(r"[^\s/]{1,64}")
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """One way to go on typing."""
+    """One completion."""
 
     value: str
     help: str = ""
     takes_more: bool = False
-    """Whether something has to follow, so that completing it adds a space."""
+    """Whether an argument must follow, so that completing adds a space."""
     is_example: bool = False
-    """Whether it only shows a form: then it is never taken unless somebody chooses it."""
+    """Whether it only shows a form, which is never taken unless it is chosen."""
 
 
 CommandFunction: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
@@ -33,7 +33,7 @@ Completer: TypeAlias = Callable[[CommandHost, str], Sequence[Completion]]
 
 
 def complete_nothing(_host: CommandHost, _argument: str) -> Sequence[Completion]:
-    """Know no argument."""
+    """Complete nothing."""
     return ()
 
 
@@ -44,11 +44,11 @@ class Command:
     name: str
     aliases: tuple[str, ...]
     usage: str
-    """What follows the name, as `[NAME]`; empty when nothing does."""
+    """What follows the name, such as `[NAME]`, or an empty text."""
     help: str
     run: CommandFunction
     complete: Completer = complete_nothing
-    """Gives whole arguments that may be meant; the caller keeps those that match."""
+    """Returns whole arguments; the caller keeps those that match."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,18 +97,18 @@ def commands_of(*modules: ModuleType) -> tuple[Command, ...]:
     Raises:
         TypeError: two of them share a name.
     """
-    found = tuple(
+    commands = tuple(
         value for module in modules for value in vars(module).values() if isinstance(value, Command)
     )
-    names = [name for one in found for name in one.names]
+    names = [name for one in commands for name in one.names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise TypeError(f"Two commands are called /{twice[0]}.")
-    return found
+    return commands
 
 
 def plugin_commands(built_in: Sequence[Command]) -> tuple[tuple[Command, ...], tuple[str, ...]]:
-    """Import the commands of installed packages; give those that fit, and sentences for others.
+    """Import the commands of installed packages; returns them and the problems of the others.
 
     What one of them raises is a sentence beside the conversation, too.
     """

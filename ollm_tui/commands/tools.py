@@ -42,7 +42,7 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
 
 
 def _begun(argument: str, *words: str) -> str:
-    """Give the word that was begun, where all mean the same: Enter must not put another there."""
+    """Return the typed word alone where several mean the same: Enter must not replace it."""
     start = argument.strip().casefold()
     return next((word for word in words if start and word.startswith(start)), words[0])
 
@@ -83,7 +83,7 @@ def _no_such_tool(word: str, names: Sequence[str]) -> str:
 
 
 def missing_tools(on: Sequence[str], tools: Sequence[OfferedTool]) -> str | None:
-    """Say which tools of a saved chat are not there any more; None when all are."""
+    """Return a sentence about tools of a saved chat that no longer exist, or None."""
     known = {tool.name for tool in tools}
     missing = [clean_name(name[:64]) for name in on if name not in known]
     if not missing:
@@ -110,6 +110,6 @@ def _listing(tools: Sequence[OfferedTool], on: Sequence[str]) -> list[str]:
 
 
 def _gist(description: str) -> str:
-    """Give the first sentence, as far as it fits beside the names: the rest is for the model."""
+    """Return the first sentence, as far as it fits beside the names: the rest is for the model."""
     sentence = clean_line(description).partition(". ")[0].removesuffix(".")
     return sentence if len(sentence) <= _GIST else f"{sentence[: _GIST - 1].rstrip()}…"

@@ -18,7 +18,7 @@ from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal.guard import set_title
 from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
+from ollm_tui.tui.widgets.hint_line import FLASH_S
 from ollm_tui.tui.widgets.messages import ShownAgain
 
 
@@ -88,7 +88,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         return [self._no_color if isinstance(one, Monochrome) else one for one in filters]
 
     def action_suspend_process(self) -> None:
-        """Stop as a shell expects it: with `make` and all else that it started as one job."""
+        """Stop the whole process group, as a shell expects it."""
         if self._driver is None or not self._driver.can_suspend:
             return
         if os.getpgrp() == os.getsid(0):  # nobody could continue it
@@ -112,5 +112,5 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         set_title(self, f"{chat} · {self.TITLE}" if chat else self.TITLE)
 
     def get_default_screen(self) -> ChatScreen:
-        """Give the screen that is there from the first frame on."""
+        """Return the chat screen."""
         return ChatScreen(self._services, tuple(self._problems))

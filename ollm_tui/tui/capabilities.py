@@ -1,13 +1,14 @@
-"""What a runtime may bring beside the chat itself: saved chats, tools, context, models to fetch.
+"""What a runtime may offer besides chatting: saved chats, tools, context, models, downloads.
 
 Each is a small interface of its own; `isinstance` tells whether a runtime has it.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     # the commands and the vocabulary are loaded after the first frame
+    from collections.abc import Sequence
+
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.commands.host import OfferedTool
     from ollm_tui.config.plugins import Plugin
@@ -18,57 +19,19 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.errors import AIError
     from ollm_tui.runtime.download_targets import DownloadTarget
     from ollm_tui.runtime.manager import ModelManager
+    from ollm_tui.runtime.measure import ContextFigures, ContextRoom
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.branches import Branch, ChatNews
+    from ollm_tui.store.rows import ConversationSummary
     from ollm_tui.tokens.budget import ContextRemedy
-    from ollm_tui.tokens.limits import WindowSource
     from ollm_tui.tui.services import Client
 
 
-class ChatSummary(Protocol):
-    """One line about a saved chat."""
-
-    @property
-    def id(self) -> str:
-        """How the store calls it."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """Its name; empty before the first question."""
-        ...
-
-    @property
-    def updated_ms(self) -> int:
-        """When it was written last, in milliseconds since 1970."""
-        ...
-
-    @property
-    def message_count(self) -> int:
-        """How many messages the branch has that was continued last."""
-        ...
-
-    @property
-    def total_messages(self) -> int:
-        """How many messages all its branches have."""
-        ...
-
-    @property
-    def model(self) -> str | None:
-        """The address of the model it goes on with."""
-        ...
-
-    @property
-    def revision(self) -> int:
-        """Changes with whatever is done to the chat."""
-        ...
-
-
 class SavedChats(Protocol):
-    """The chats of this person."""
+    """The saved chats."""
 
-    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ChatSummary]:
-        """Give the chats, the one written last first.
+    async def list(self, limit: int = 50, offset: int = 0) -> "Sequence[ConversationSummary]":
+        """Return the chats, the one written last first.
 
         Raises:
             AIError: they cannot be read.
@@ -76,7 +39,7 @@ class SavedChats(Protocol):
         ...
 
     async def delete(self, conversation_id: str, revision: int | None = None) -> None:
-        """Remove a chat for good, if it is still at the `revision` that was listed.
+        """Delete a chat for good, if it is still at the `revision` that was listed.
 
         Raises:
             AIError: it is still there.
@@ -86,16 +49,16 @@ class SavedChats(Protocol):
 
 @runtime_checkable
 class TellsUnsaved(Protocol):
-    """Saved chats that know what is in memory only."""
+    """Saved chats that report what is in memory only."""
 
     @property
     def problem(self) -> "AIError | None":
-        """Why the newest write failed; None when it went well."""
+        """Why the newest write failed, or None if it did not."""
         ...
 
     @property
     def unsaved(self) -> int:
-        """How many messages are in memory only."""
+        """Number of messages in memory only."""
         ...
 
 
@@ -105,15 +68,15 @@ class KeepsChats(Protocol):
 
     @property
     def chats(self) -> SavedChats:
-        """The saved ones."""
+        """The saved chats."""
         ...
 
     def chat_id(self, client: "Client") -> str | None:
-        """Give the id of an open chat; None when it is not saved."""
+        """Return the id of an open chat, or None if it is not saved."""
         ...
 
     async def open_chat(self, chat_id: str) -> "Client":
-        """Go on with a saved chat.
+        """Open a saved chat.
 
         Raises:
             AIError: it cannot be read.
@@ -125,7 +88,7 @@ class ChatBranches(Protocol):
     """The branches of a saved chat that is open."""
 
     async def listed(self, client: "Client") -> "Sequence[Branch]":
-        """Give all branches, the one that was continued last first.
+        """Return all branches, the one continued last first.
 
         Raises:
             AIError: they cannot be read.
@@ -133,7 +96,7 @@ class ChatBranches(Protocol):
         ...
 
     async def news(self, client: "Client") -> "ChatNews | None":
-        """Tell what other programs did to the chat since this was asked last.
+        """Return what other programs did to the chat since the last call, or None.
 
         Raises:
             AIError: it cannot be read.
@@ -141,7 +104,7 @@ class ChatBranches(Protocol):
         ...
 
     async def open(self, client: "Client", branch: "Branch") -> "Client":
-        """Go on with another branch of the same chat.
+        """Open another branch of the same chat.
 
         Raises:
             AIError: it cannot be read.
@@ -149,7 +112,7 @@ class ChatBranches(Protocol):
         ...
 
     async def rename(self, client: "Client", title: str) -> None:
-        """Give the chat a title of the person's own; one that is not saved has it while open.
+        """Rename the chat; one that is not saved has the title while it is open.
 
         Raises:
             AIError: it keeps the old one.
@@ -163,36 +126,36 @@ class KeepsBranches(Protocol):
 
     @property
     def branches(self) -> ChatBranches:
-        """Lists and opens them."""
+        """The branches of the open chat."""
         ...
 
 
 @runtime_checkable
 class OffersTools(Protocol):
-    """Has tools that a model may call."""
+    """Offers tools that a model may call."""
 
     def offered_tools(self) -> "Sequence[OfferedTool]":
-        """Give all of them; which are on is the conversation's business."""
+        """Return all of them; the conversation says which are on."""
         ...
 
     def tool_mode(self, model: str) -> "Literal['native', 'react'] | None":
-        """Give how a model is given its tools: natively, or described in text."""
+        """Return how a model gets its tools: natively, or described in text."""
         ...
 
 
 @runtime_checkable
 class HasPlugins(Protocol):
-    """Knows of installed packages that bring slash commands."""
+    """Knows the installed packages with slash commands."""
 
     plugin_commands: "Sequence[Plugin]"
 
 
 @runtime_checkable
-class TellsSight(Protocol):
-    """Knows which models see pictures."""
+class KnowsVision(Protocol):
+    """Knows which models accept pictures."""
 
     async def reads_only_text(self, model: str) -> bool:
-        """Whether a model is known not to see them; its server is asked once.
+        """Whether a model is known not to accept them; its server is asked once.
 
         Raises:
             AIError: it cannot be found.
@@ -200,46 +163,12 @@ class TellsSight(Protocol):
         ...
 
 
-class ContextFigures(Protocol):
-    """How full the model's window is."""
-
-    @property
-    def used(self) -> int:
-        """Tokens of the next request as it stands."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """Tokens of the window."""
-        ...
-
-    @property
-    def estimated(self) -> bool:
-        """Whether `used` is counted here and not by the engine."""
-        ...
-
-    @property
-    def source(self) -> "WindowSource":
-        """Who says how large the window is."""
-        ...
-
-    @property
-    def parts(self) -> Sequence[tuple[str, int]]:
-        """What takes the room, in words, with its tokens."""
-        ...
-
-    @property
-    def ways(self) -> "Sequence[ContextRemedy]":
-        """What can be done, the best first; empty while all fits."""
-        ...
-
-
 @runtime_checkable
 class MeasuresContext(Protocol):
-    """Counts what a conversation takes of the model's window."""
+    """Counts the tokens of a conversation."""
 
     async def measure(self, conversation: "Conversation") -> "ContextFigures":
-        """Count, and say what can be done where it is too much.
+        """Count, and find remedies if it is too much.
 
         Raises:
             AIError: there is no model, or it cannot be asked.
@@ -247,41 +176,22 @@ class MeasuresContext(Protocol):
         ...
 
     def take_way_out(self, conversation: "Conversation", way: "ContextRemedy") -> None:
-        """Do what was chosen; what is left out stays in the history and on the screen."""
-        ...
-
-
-class ContextRoom(Protocol):
-    """What the status line says of the context."""
-
-    @property
-    def used(self) -> int:
-        """Tokens that the next prompt takes."""
-        ...
-
-    @property
-    def limit(self) -> int:
-        """Tokens that the model holds."""
-        ...
-
-    @property
-    def is_assumed(self) -> bool:
-        """Whether nobody has named the limit."""
+        """Apply a remedy; what is left out stays in the history and on the screen."""
         ...
 
 
 @runtime_checkable
 class KnowsRoom(Protocol):
-    """Tells at once what a conversation takes of the model's window."""
+    """Estimates at once how full the context window is."""
 
-    def room(self, conversation: "Conversation") -> ContextRoom | None:
-        """Give the figures without asking anybody; None where there is no model."""
+    def room(self, conversation: "Conversation") -> "ContextRoom | None":
+        """Return the figures without a request, or None if there is no model."""
         ...
 
 
 @runtime_checkable
 class KeepsDownloads(Protocol):
-    """Fetches models in a queue that goes on whatever the screen shows."""
+    """Downloads models in a queue, whatever the screen shows."""
 
     @property
     def downloads(self) -> "DownloadQueue":
@@ -291,69 +201,69 @@ class KeepsDownloads(Protocol):
 
 @runtime_checkable
 class FetchesLazily(Protocol):
-    """Loads what finds and fetches models only when it is wanted: to ask for its parts does."""
+    """Imports what finds and downloads models on first use: accessing its parts does."""
 
     async def has_downloads(self) -> bool:
-        """Whether there are downloads: begun in this run, or left by an earlier one."""
+        """Whether there are downloads, of this run or an earlier one."""
         ...
 
     async def load_fetching(self) -> None:
-        """Load it without holding up the screen."""
+        """Import it in a thread."""
         ...
 
 
 @runtime_checkable
 class KnowsHub(Protocol):
-    """Can ask a place on the internet for model files."""
+    """Finds model files on the internet."""
 
     @property
     def hub(self) -> "Hub":
-        """That place; making it asks nobody."""
+        """The hub; accessing it makes no request."""
         ...
 
 
 @runtime_checkable
 class KnowsModels(Protocol):
-    """Knows models that are not here."""
+    """Knows models that are not installed."""
 
     @property
     def model_registry(self) -> "ModelRegistry":
-        """The built-in list, what was remembered of the hub, and what is installed."""
+        """The built-in list, what was cached of the hub, and what is installed."""
         ...
 
 
 @runtime_checkable
 class KnowsMachine(Protocol):
-    """Knows what this machine has to run models with."""
+    """Knows the memory and the GPUs of this machine."""
 
     async def machine(self) -> "Machine":
-        """Look; what cannot be found out is None in it, and nothing is raised."""
+        """Inspect the machine; what is unknown is None, and nothing is raised."""
         ...
 
 
 @runtime_checkable
 class KnowsOtherFolders(Protocol):
-    """Knows where other programs of this machine keep models."""
+    """Finds the models of other programs on this machine."""
 
     async def other_folders(self) -> "OtherFolders":
-        """Look; what cannot be seen in time is left out."""
+        """Search their folders; what cannot be read in time is left out."""
         ...
 
 
 @runtime_checkable
 class ManagesModels(Protocol):
-    """Inspects, loads, copies and deletes the models that are here."""
+    """Inspects, loads, copies and deletes installed models."""
 
     @property
     def manager(self) -> "ModelManager":
-        """What does it, for every provider."""
+        """The manager for all providers."""
         ...
 
 
 @runtime_checkable
 class OffersPlaces(Protocol):
-    """Knows where models can be fetched to."""
+    """Knows where models can be downloaded to."""
 
     async def places(self) -> "Sequence[DownloadTarget]":
-        """Give the library of this machine, then the servers that answer and can pull."""
+        """Return the library of this machine, then the servers that answer and can pull."""
         ...

@@ -126,7 +126,7 @@ class CrashReports(App[ReturnType]):
 
 
 def mend_textual() -> None:
-    """Put the mended code in the place of the stock code; doing it again changes nothing."""
+    """Replace the faulty code; a no-op when repeated."""
     Content._wrap_and_format = _wrap_with_room  # type: ignore[method-assign]
 
 

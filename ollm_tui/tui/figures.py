@@ -111,7 +111,7 @@ def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
 
 
 def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> str:
-    """Say what is special about the end of an answer; nothing for an ordinary one."""
+    """Return what is special about the end of an answer, or an empty text."""
     match reason:
         case "length":
             return "The answer reached its length limit (max_tokens, or a full context)."
@@ -124,7 +124,7 @@ def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> 
 
 
 def left_out_note(count: int, model: str) -> str:
-    """Say that pictures of the chat stay behind."""
+    """Return a sentence about pictures that are not sent."""
     them = "1 picture of this chat is" if count == 1 else f"{count} pictures of this chat are"
     return f"{model} accepts text only: {them} not sent."
 

@@ -1,4 +1,4 @@
-"""When Python looks for garbage: not while the first screen is made, and never in its parts again.
+"""When Python collects garbage: not during start-up, and never what start-up has made.
 
 Start-up makes some hundred thousand objects that live as long as the program. Looking through them
 again and again costs a tenth of the start, and later up to 0.2 s at a time in a long chat.
@@ -13,6 +13,6 @@ def pause_collection() -> None:
 
 
 def resume_collection() -> None:
-    """Collect again, but leave alone for good what is there now."""
+    """Collect again, but never what exists now."""
     gc.freeze()
     gc.enable()

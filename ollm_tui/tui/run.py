@@ -19,7 +19,7 @@ from ollm_tui.tui.theming.themes import ThemeShelf, bundled_folder
 
 
 def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
-    """Run the app in an event loop of its own; `keep_secret` hears of the keys in the settings."""
+    """Run the app in an event loop of its own; `keep_secret` gets the keys in the settings."""
     with prompt_threads():
         return anyio.run(_main, flags, keep_secret)
 

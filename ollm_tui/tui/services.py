@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo, ModelRef
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.providers.catalog import Listing
+    from ollm_tui.runtime.first_model import FirstModel
+    from ollm_tui.tui.transcript.block import NoteKind
 
 
 class Client(Protocol):
-    """A conversation that can be asked."""
+    """A conversation and the means to continue it."""
 
     @property
     def conversation(self) -> "Conversation":
@@ -41,23 +43,23 @@ class Client(Protocol):
         options: "ChatOptions | None" = None,
         signal: "AbortSignal | None" = None,
     ) -> "ChatStream":
-        """Ask."""
+        """Send a prompt."""
         ...
 
     def retry(
         self, options: "ChatOptions | None" = None, signal: "AbortSignal | None" = None
     ) -> "ChatStream":
-        """Ask the newest question again."""
+        """Send the newest question again."""
         ...
 
     def go_on(
         self, options: "ChatOptions | None" = None, signal: "AbortSignal | None" = None
     ) -> "ChatStream":
-        """Go on where the turns ran out."""
+        """Continue where the turns ran out."""
         ...
 
     def rewind(self, kept: int) -> None:
-        """Go on after the first `kept` messages.
+        """Remove all but the first `kept` messages.
 
         Raises:
             AIError: an answer is still coming, or there are fewer.
@@ -71,11 +73,11 @@ class Catalog(Protocol):
     def listings(
         self, *, within_s: float | None = None
     ) -> "AbstractAsyncContextManager[ObjectReceiveStream[Listing]]":
-        """Ask all providers; listings come as they are answered."""
+        """List the models of all providers; listings come as they are answered."""
         ...
 
     async def listing(self, provider: str, *, within_s: float | None = None) -> "Listing":
-        """Give one provider's models; one that takes longer is listed with a problem.
+        """List one provider's models; one that takes longer is listed with a problem.
 
         Raises:
             AIError: there is no such provider.
@@ -83,44 +85,44 @@ class Catalog(Protocol):
         ...
 
     def cached(self) -> "tuple[Listing, ...]":
-        """Give what is known without asking."""
+        """Return what was listed so far."""
         ...
 
     def shown_name(self, provider: str) -> str:
-        """Give a provider's name as people write it, such as `ollama`."""
+        """Return a provider's name as people write it, such as `ollama`."""
         ...
 
     def shown_address(self, ref: "ModelRef") -> str:
-        """Give a model's address as people write it, such as `ollama://qwen3:8b`."""
+        """Return a model's address as people write it, such as `ollama://qwen3:8b`."""
         ...
 
     def forget(self, provider: str | None = None) -> None:
-        """Ask one provider anew next time, or everybody."""
+        """Drop the cached listing of one provider, or of all."""
         ...
 
     async def describe(self, ref: "ModelRef") -> None:
-        """Learn what a model can do, where that takes a question of its own."""
+        """Look up what a model can do, if that takes a request of its own."""
         ...
 
     def find(self, ref: "ModelRef") -> "ModelInfo | None":
-        """Give what the last listing said of a model."""
+        """Return a model as it was last listed, or None."""
         ...
 
 
-class Found(Protocol):
-    """A model that a name led to."""
+class ResolvedModel(Protocol):
+    """A model that a name resolves to."""
 
     @property
     def ref(self) -> "ModelRef":
-        """Which one."""
+        """Its provider and name."""
         ...
 
 
 class SupportsModelLookup(Protocol):
-    """From what a person calls a model to the model."""
+    """Resolves what a person calls a model."""
 
-    async def resolve(self, model: str) -> Found:
-        """Find it.
+    async def resolve(self, model: str) -> ResolvedModel:
+        """Resolve a name or an address.
 
         Raises:
             AIError: no provider has it.
@@ -128,56 +130,17 @@ class SupportsModelLookup(Protocol):
         ...
 
 
-class FirstModel(Protocol):
-    """What to chat with when nothing was chosen, and what was looked for."""
-
-    @property
-    def ref(self) -> "ModelRef | None":
-        """The model; None when there is none anywhere."""
-        ...
-
-    @property
-    def reason(self) -> str:
-        """Why this one: `used last`, `already loaded`, ...; or a sentence, why there is none."""
-        ...
-
-    @property
-    def found(self) -> tuple[str, ...]:
-        """Labels of the providers that have models."""
-        ...
-
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """Labels of the providers that should answer and do not."""
-        ...
-
-    @property
-    def is_told(self) -> bool:
-        """Whether why there is none is among the problems of the settings, which are told."""
-        ...
-
-    @property
-    def advice(self) -> str | None:
-        """How to get a model, or a better one."""
-        ...
-
-    @property
-    def passed_over(self) -> "ModelRef | None":
-        """The model used last, where another provider was named, which counts more."""
-        ...
-
-
 class Runtime(Protocol):
-    """The running parts below the screens."""
+    """The runtime as the screens use it."""
 
     @property
     def catalog(self) -> Catalog:
-        """The models there are."""
+        """The models of all providers."""
         ...
 
     @property
     def router(self) -> SupportsModelLookup:
-        """What finds a model by its name."""
+        """Resolves model names."""
         ...
 
     @property
@@ -186,19 +149,19 @@ class Runtime(Protocol):
         ...
 
     def new_client(self) -> Client:
-        """Begin a conversation."""
+        """Start a conversation."""
         ...
 
-    async def first_model(self) -> FirstModel:
-        """Look for a model to begin with."""
+    async def first_model(self) -> "FirstModel":
+        """Find a model to begin with."""
         ...
 
     def recent_models(self) -> Sequence[str]:
-        """Give the addresses chatted with before, the latest first."""
+        """Return the addresses of the models used before, the latest first."""
         ...
 
     async def model_info(self, ref: "ModelRef") -> "ModelInfo | None":
-        """Ask again what is known of a model."""
+        """List and describe a model anew, or return None if it is not found."""
         ...
 
     def remember_model(self, address: str) -> None:
@@ -206,12 +169,54 @@ class Runtime(Protocol):
         ...
 
 
+class Say(Protocol):
+    """Shows a note in the open chat."""
+
+    def __call__(self, text: str, kind: "NoteKind" = "info", hint: str | None = None) -> None:
+        """Show a sentence, and what to do next."""
+
+
+class OpenChat(Protocol):
+    """The open chat, for what lies below it: models, downloads and links do not know the chat."""
+
+    @property
+    def say(self) -> Say:
+        """Shows a note."""
+        ...
+
+    @property
+    def ref(self) -> "ModelRef | None":
+        """The model that answers, or None."""
+        ...
+
+    @property
+    def conversation(self) -> "Conversation":
+        """The open conversation."""
+        ...
+
+    def use_model(self, ref: "ModelRef") -> None:
+        """Use another model from the next prompt on, and say so."""
+
+    def drop_model(self) -> None:
+        """Use no model until one is chosen."""
+
+    def stop_answer(self) -> None:
+        """Stop the answer that is being written, if any."""
+
+    async def may_stop(self, action: str) -> bool:
+        """Whether an action may stop the answer; asks the person while there is one."""
+        ...
+
+    async def refresh_window(self) -> None:
+        """Ask for the model's context window, which its engine may have chosen while loading."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What the app was started with."""
 
     runtime: Callable[[], Awaitable[Runtime]]
-    """Gives the runtime; waits while it is being opened."""
+    """Returns the runtime; waits while it is being opened."""
     config_file: Path
     themes: ThemeShelf = field(default_factory=ThemeShelf)
     keymap: Mapping[str, str] = field(default_factory=dict)
@@ -226,4 +231,4 @@ class Services:
     opener: LinkOpener = field(default_factory=SystemOpener)
     """Opens a link after a yes."""
     problems: tuple[str, ...] = ()
-    """What was wrong with the settings that are read before the first frame."""
+    """Problems of the settings that are read before the first frame."""

@@ -55,14 +55,15 @@ NO_FILES = {
     *(
         "self",
         "page",
-        "desk",
-        "self.fetching",
-        "self._desk.fetching",
-        "self.finder",
+        "controller",
+        "self.dialogs",
+        "self._dialogs",
+        "self.downloads",
+        "self.current",
         "fetching",
         "source",
     ),
-    *("self._maker", "self._screen.services.opener", "Database", "self._output"),
+    *("self._maker", "self.opener", "Database", "self._output"),
 }
 
 

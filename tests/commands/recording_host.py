@@ -107,11 +107,11 @@ class RecordingHost:
         return len(gone)
 
     @property
-    def model_deeds(self) -> "RecordingDeeds":
+    def model_actions(self) -> "RecordingDeeds":
         return RecordingDeeds(self.asked)
 
-    @model_deeds.setter
-    def model_deeds(self, deeds: object) -> None:
+    @model_actions.setter
+    def model_actions(self, deeds: object) -> None:
         raise NotImplementedError
 
     def quit(self) -> None:

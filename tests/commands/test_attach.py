@@ -1,8 +1,7 @@
 """/attach adds, lists and removes what goes with the next message."""
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.complete import suggest
-from ollm_tui.commands.parse import parse, run_command
+from ollm_tui.commands.parse import parse, run_command, suggest
 from tests.commands.recording_host import RecordingHost
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.complete import Suggestions, suggest
+from ollm_tui.commands.parse import Suggestions, suggest
 from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.matching import rank
 from ollm_tui.protocol.request import GenerationOptions

@@ -5,8 +5,7 @@ from typing import Literal
 import pytest
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.complete import suggest
-from ollm_tui.commands.parse import CommandCall, parse, run_command
+from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
 from tests.commands.recording_host import RecordingHost, SomeTool

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.tui.composer.composer import PASTE_GUARD_S
-from ollm_tui.tui.composer.paste import FOLD_OVER_LINES
+from ollm_tui.tui.widgets.paste import FOLD_OVER_LINES
 from tests.hostile.hub import FAILING, FILES, HALVES, half_of
 from tests.hostile.payloads import Payload, marked
 from tests.support.guarded.fair_clock import sleep

@@ -102,10 +102,9 @@ def count(name: str, stage: Stage) -> int:
 
 async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(120, 30)) as stage:
-        desk = stage.chat.controller
-        assert desk is not None
+        controller = stage.controller
         for name in BRACKETS:
-            desk.use_model(ModelRef("local", name))
+            controller.models.use_model(ModelRef("local", name))
             await stage.ask(f"about {name} .")
             stage.client.answer("Yes.")
             await stage.settle()
@@ -119,7 +118,7 @@ async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(tmp_path: 
             assert f"/theme {name}".rstrip() in rest, name
             assert f"Now using {name}." in rest, name
             stage.chat.composer.stash()
-            desk.new_chat()
+            controller.start_new()
             await stage.settle()
 
 

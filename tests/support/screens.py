@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat import screen as chat_module
+from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
@@ -68,6 +69,13 @@ class Stage:
         screen = self.app.screen_stack[0]
         assert isinstance(screen, ChatScreen)
         return screen
+
+    @property
+    def controller(self) -> ChatController:
+        """What stands behind the chat, which has opened."""
+        controller = self.chat.controller
+        assert isinstance(controller, ChatController)
+        return controller
 
     @property
     def client(self) -> ScriptedClient:
@@ -163,7 +171,7 @@ async def staged(
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
                 with within(5):
-                    while stage.chat.controller is None or stage.chat.controller.is_busy:
+                    while stage.chat.controller.is_busy:
                         await anyio.sleep(0.002)
             await stage.settle()
             yield stage

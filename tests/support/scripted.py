@@ -18,6 +18,7 @@ from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import CatalogEntry, Listing
+from ollm_tui.runtime.first_model import FirstModel
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -119,15 +120,13 @@ async def _until_end(receive: ObjectReceiveStream[ChatEvent]) -> AsyncIterator[C
             return
 
 
-@dataclass(frozen=True)
-class ScriptedFirstModel:
+@dataclass(frozen=True, kw_only=True)
+class ScriptedFirstModel(FirstModel):
     ref: ModelRef | None = field(default_factory=lambda: ModelRef("local", "qwen3:8b"))
     reason: str = "used last"
     found: tuple[str, ...] = ("Ollama",)
     silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
     advice: str | None = None
-    passed_over: ModelRef | None = None
-    is_told: bool = False
 
 
 class ScriptedCatalog:

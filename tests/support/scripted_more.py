@@ -8,38 +8,44 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.runtime.measure import ContextFigures
+from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tokens.budget import ContextRemedy, LeaveOutTurns, Plan, RaiseWindow
-from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.services import Client
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 
 NOW_MS = 1_795_000_000_000
 
 
-@dataclass(frozen=True)
-class SavedChat:
-    id: str
-    title: str = "Sky colours"
-    updated_ms: int = NOW_MS
-    message_count: int = 2
-    model: str | None = "local://qwen3:8b"
-    revision: int = 0
-    on_other_branches: int = 0
-
-    @property
-    def total_messages(self) -> int:
-        return self.message_count + self.on_other_branches
+def saved_chat(
+    id: str,
+    title: str = "Sky colours",
+    updated_ms: int = NOW_MS,
+    message_count: int = 2,
+    model: str | None = "local://qwen3:8b",
+    revision: int = 0,
+    on_other_branches: int = 0,
+) -> ConversationSummary:
+    return ConversationSummary(
+        id=id,
+        title=title,
+        updated_ms=updated_ms,
+        message_count=message_count,
+        model=model,
+        revision=revision,
+        total_messages=message_count + on_other_branches,
+    )
 
 
 @dataclass
 class ScriptedChats:
-    saved: list[SavedChat] = field(default_factory=list)
+    saved: list[ConversationSummary] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     refuses: AIError | None = None
     problem: AIError | None = None
     unsaved: int = 0
 
-    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[SavedChat]:
+    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ConversationSummary]:
         if self.refuses is not None:
             raise self.refuses
         return self.saved[offset : offset + limit]
@@ -71,19 +77,19 @@ def leave_out(turns: int = 2, freed: int = 2100) -> LeaveOutTurns:
     return LeaveOutTurns(turns, plan)
 
 
-@dataclass(frozen=True)
-class Figures:
-    used: int = 4310
-    limit: int = 4096
-    estimated: bool = True
-    source: WindowSource = "engine"
-    parts: Sequence[tuple[str, int]] = (
+FIGURES = ContextFigures(
+    used=4310,
+    limit=4096,
+    estimated=True,
+    source="engine",
+    parts=(
         ("system prompt and tools", 812),
         ("questions", 498),
         ("answers", 1600),
         ("what tools gave", 1400),
-    )
-    ways: Sequence[ContextRemedy] = field(default_factory=lambda: (leave_out(), RaiseWindow(8192)))
+    ),
+    ways=(leave_out(), RaiseWindow(8192)),
+)
 
 
 @dataclass
@@ -91,7 +97,7 @@ class FullRuntime(ScriptedRuntime):
     chats: ScriptedChats = field(default_factory=ScriptedChats)
     histories: dict[str, list[Message]] = field(default_factory=dict)
     tools: Sequence[SomeTool] = TOOLS
-    figures: Figures = field(default_factory=Figures)
+    figures: ContextFigures = FIGURES
     ways_taken: list[ContextRemedy] = field(default_factory=list)
     ids: dict[int, str] = field(default_factory=dict)
 
@@ -112,7 +118,7 @@ class FullRuntime(ScriptedRuntime):
     def offered_tools(self) -> Sequence[SomeTool]:
         return self.tools
 
-    async def measure(self, conversation: Conversation) -> Figures:
+    async def measure(self, conversation: Conversation) -> ContextFigures:
         return self.figures
 
     def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:

@@ -20,8 +20,8 @@ from ollm_tui.protocol.chat_events import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.tools import ToolCall, ToolOutcome, ToolResult
+from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
-from ollm_tui.tui.chat.status_line import TurnState
 from ollm_tui.tui.transcript.block import NoteKind
 from tests.support.scripted import finish, text, thinking
 

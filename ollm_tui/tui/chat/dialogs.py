@@ -1,34 +1,36 @@
-"""The dialogs of the chat screen: opening them, and what happens with their answers."""
+"""The dialogs of the chat screen: help, the palette, models, themes, stopping an answer."""
 
 import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from ollm_tui.commands.host import View
+from ollm_tui.commands.registry import Command
 from ollm_tui.config.edit import set_key
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import KnowsOtherFolders
-from ollm_tui.tui.chat.chat_history import ChatHistory
-from ollm_tui.tui.chat.context_remedies import ContextRemedies
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.dialogs.reading import Passage
 from ollm_tui.tui.dialogs.yes_no import YesNoDialog
+from ollm_tui.tui.downloads.progress import ChatDownloads
 from ollm_tui.tui.keys.help_dialog import Help
 from ollm_tui.tui.keys.palette import Entry, entries
 from ollm_tui.tui.keys.palette_dialog import Palette
-from ollm_tui.tui.keys.table import EDITING
-from ollm_tui.tui.links.opening import Links
+from ollm_tui.tui.keys.table import EDITING, Keymap
+from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.services import Say, Services
 from ollm_tui.tui.theming.pick_dialog import PickTheme
 from ollm_tui.tui.theming.themes import ThemeProblem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from textual.app import App
 
-    from ollm_tui.protocol.model import ModelRef
-    from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.models.screen import ModelsScreen
 
 logger = logging.getLogger(__name__)
@@ -55,117 +57,103 @@ class StopAnswer(YesNoDialog):
         )
 
 
-class Dialogs:
-    """Opens one dialog at a time."""
+@dataclass(frozen=True, slots=True)
+class KeyDialogs:
+    """Help and palette: all keys and commands, and running what is chosen."""
 
-    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
-        self._screen = screen
-        self._desk = controller
-        self._saved = ChatHistory(screen, controller)
-        self._context = ContextRemedies(screen, controller)
-        self.links = Links(screen, controller)
+    dialogs: Dialogs
+    keymap: Keymap
+    commands: Sequence[Command]
+    run_action: Callable[[str], None]
+    """Runs an action of the screen."""
+    submit: Callable[[str], None]
+    """Runs a command as if it were typed."""
 
-    def show(self, view: View, text: str = "") -> None:
-        """Open a dialog or another screen, unless one is open."""
-        if self._screen.app.screen is not self._screen:
-            return
-        openers: dict[View, Callable[[], object]] = {
-            "help": self._help,
-            "models": self._pick_model,
-            "manager": self._manage_models,
-            "find_models": lambda: self._desk.fetching.find(text),
-            "themes": self._themes,
-            "palette": self._palette,
-            "chats": self._saved.show,
-            "context": self._context.show,
-            "links": self.links.show,
-            "branch": lambda: self._desk.branches.show(text),
-            "rename": lambda: self._desk.branches.rename(text),
-            "edit": self._edit_newest,
-        }
-        openers[view]()
+    def show_help(self) -> None:
+        """Open the page of keys and commands."""
+        self.dialogs.open(Help(self.keymap.keys, EDITING, self.commands))
 
-    async def may_stop(self, deed: str) -> bool:
-        """Whether something may be done that stops an answer; asks while one is coming."""
-        controller = self._desk
-        if not controller.turns.is_running:
-            return True
-        ref = controller.session.ref
-        model = controller.runtime.catalog.shown_address(ref) if ref else ""
-        return await self._screen.app.push_screen_wait(StopAnswer(model, deed))
-
-    async def new_chat(self) -> None:
-        """Start a new chat, unless an answer that is coming shall not be stopped."""
-        if await self.may_stop("start a new chat"):
-            self._desk.new_chat()
-
-    def _help(self) -> None:
-        page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
-        self._screen.app.push_screen(page)
-
-    def _edit_newest(self) -> None:
-        if not self._desk.rewriting.has_question:
-            self._desk.say("No messages yet.")
-        else:
-            self._desk.rewriting.edit_newest()
-
-    def _themes(self) -> None:
-        shelf = self._screen.services.themes
-        self._screen.app.push_screen(PickTheme(shelf), self._remember_theme)
-
-    def _pick_model(self) -> None:
-        runtime = self._desk.runtime
-        others = runtime if isinstance(runtime, KnowsOtherFolders) else None
-        picker = PickModel(
-            runtime.catalog, self._desk.session.model, runtime.recent_models(), others
-        )
-        self._screen.app.push_screen(picker, self._use_model)
-
-    def _manage_models(self) -> None:
-        self._screen.run_worker(self._open_manager(), group="view", exclusive=True)
-
-    async def _open_manager(self) -> None:
-        make_page = await anyio.to_thread.run_sync(_models_screen_class)
-        if self._screen.app.screen is self._screen:
-            page = make_page(self._desk.runtime, self._desk.model_work, self._screen.keymap)
-            self._desk.fetching.open(page)
-
-    def _use_model(self, ref: "ModelRef | None") -> None:
-        if ref is not None:
-            self._desk.use_model(ref)
-
-    def _palette(self) -> None:
-        keys = [key for key in self._screen.keymap.keys if key.scope == "chat"]
-        found = entries(keys, self._desk.commands)
-        self._screen.app.push_screen(Palette(found), self._run)
+    def show_palette(self) -> None:
+        """Open the command palette."""
+        keys = [key for key in self.keymap.keys if key.scope == "chat"]
+        self.dialogs.open(Palette(entries(keys, self.commands)), self._run)
 
     def _run(self, entry: Entry | None) -> None:
-        if entry is None:
-            return
-        if entry.action:
-            self._screen.run_worker(self._screen.run_action(entry.action), group="view")
-        else:
-            self._screen.take(entry.reach)
+        if entry is not None and entry.action:
+            self.run_action(entry.action)
+        elif entry is not None:
+            self.submit(entry.reach)
 
-    def use_theme(self, name: str) -> None:
+
+@dataclass(frozen=True, slots=True)
+class ModelDialogs:
+    """Choosing a model, and the screen of all models."""
+
+    session: ChatSession
+    dialogs: Dialogs
+    keymap: Keymap
+    operations: ModelOperations
+    downloads: ChatDownloads
+    use: Callable[[ModelRef], None]
+
+    def pick(self) -> None:
+        """Choose the model that answers from now on."""
+        runtime = self.session.runtime
+        others = runtime if isinstance(runtime, KnowsOtherFolders) else None
+        picker = PickModel(runtime.catalog, self.session.model, runtime.recent_models(), others)
+        self.dialogs.open(picker, self._picked)
+
+    def _picked(self, ref: ModelRef | None) -> None:
+        if ref is not None:
+            self.use(ref)
+
+    def manage(self) -> None:
+        """Open the screen of all models."""
+        self.dialogs.run(self._manage(), "view", is_exclusive=True)
+
+    async def _manage(self) -> None:
+        make_screen = await anyio.to_thread.run_sync(_models_screen_class)
+        if self.dialogs.is_free:
+            screen = make_screen(self.session.runtime, self.operations, self.keymap)
+            self.downloads.open(screen)
+
+
+@dataclass(frozen=True, slots=True)
+class ThemeSwitch:
+    """Chooses a theme, puts it on and remembers it."""
+
+    app: "App[object]"
+    services: Services
+    dialogs: Dialogs
+    say: Say
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all themes."""
+        return self.services.themes.names()
+
+    def pick(self) -> None:
+        """Choose from a list, with a preview."""
+        self.dialogs.open(PickTheme(self.services.themes), self._remember)
+
+    def use(self, name: str) -> None:
         """Put on a theme and remember it."""
         try:
-            theme = self._screen.services.themes.load(name)
+            theme = self.services.themes.load(name)
         except ThemeProblem as problem:
-            self._desk.say(str(problem), "error")
+            self.say(str(problem), "error")
             return
-        self._screen.app.register_theme(theme)
-        self._screen.app.theme = name
-        self._remember_theme(name)
+        self.app.register_theme(theme)
+        self.app.theme = name
+        self._remember(name)
 
-    def _remember_theme(self, name: str | None) -> None:
+    def _remember(self, name: str | None) -> None:
         if name is not None:
-            self._screen.run_worker(self._write_theme(name), group="theme", exclusive=True)
+            self.dialogs.run(self._write(name), "theme", is_exclusive=True)
 
-    async def _write_theme(self, name: str) -> None:
-        path = self._screen.services.config_file
+    async def _write(self, name: str) -> None:
         try:
-            await anyio.to_thread.run_sync(set_key, path, "theme", name)
+            await anyio.to_thread.run_sync(set_key, self.services.config_file, "theme", name)
         except AIError as error:
             logger.warning("The theme could not be remembered: %s", error)
-            self._desk.say(f"The theme could not be saved. {error.message}", "warning", error.hint)
+            self.say(f"The theme could not be saved. {error.message}", "warning", error.hint)

@@ -1,187 +1,185 @@
-"""Going back in a chat: a question in other words, or the same one again."""
+"""Going back in a chat: sending a question in other words, or the same one again."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ollm_tui.attachments.attachment import reattached
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.prompt_words import drafted
+from ollm_tui.tui.chat.parts import Prompt
+from ollm_tui.tui.chat.presenter import TurnPresenter
+from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.restore import drafted
+from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 SURE_WITHIN_S: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    place: int
-    """Which message it is; its block is another one when it was asked again."""
+    position: int
+    """Which message it is; its block changes when the question is sent again."""
     draft: str
     """What stood in the input before."""
 
 
+@dataclass(slots=True)
 class MessageEditing:
-    """At most one question is being edited; nothing is dropped before it is sent."""
+    """Edits at most one question; nothing is removed before the new one is sent."""
 
-    def __init__(
-        self,
-        screen: "ChatScreen",
-        controller: "ChatController",
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._screen = screen
-        self._desk = controller
-        self._clock = clock
-        self._edit: _Edit | None = None
-        self._asked_about: tuple[str, float] | None = None
+    session: ChatSession
+    presenter: TurnPresenter
+    queue: PromptQueue
+    composer: Prompt
+    transcript: NavigableTranscript
+    hints: HintLine
+    key_for: Callable[[str], str]
+    show_session: Callable[[], None]
+    retry: Callable[[], None]
+    """Sends the newest question again."""
+    clock: Callable[[], float] = time.monotonic
+    _edit: _Edit | None = None
+    _asked_about: tuple[str, float] | None = None
 
     @property
     def is_editing(self) -> bool:
-        """Whether what is sent next takes the place of an earlier question."""
+        """Whether the next prompt replaces an earlier question."""
         return self._edit is not None
 
     @property
     def line(self) -> str:
-        """What is said about it above the input."""
+        """What the hint line says meanwhile."""
         if self._edit is None:
             return ""
-        send, keep = map(self._screen.keymap.key_for, ("composer.submit", "chat.back"))
+        send, keep = map(self.key_for, ("composer.submit", "chat.back"))
         return f"Editing an earlier message · {send} sends it · {keep} cancels"
 
     @property
     def has_question(self) -> bool:
         """Whether anything was asked yet."""
-        return bool(self._desk.presenter.questions)
+        return bool(self.presenter.questions)
 
     def edit_newest(self) -> bool:
-        """Put the newest question into the input; False when there is none."""
-        block = next(reversed(self._desk.presenter.questions), None)
+        """Put the newest question into the input; False if there is none."""
+        block = next(reversed(self.presenter.questions), None)
         return block is not None and self.edit(block)
 
     def edit(self, block: str) -> bool:
-        """Put a question into the input, to be sent in other words; False, and why, if not."""
-        place = self._place(block)
-        if place is None:
+        """Put a question into the input, to be sent in other words; False, and a hint, if not."""
+        position = self._position(block)
+        if position is None:
             return False
-        message = self._desk.session.client.conversation.messages[place]
-        composer = self._screen.composer
-        draft = _draft(message, composer.pictures)
+        message = self.session.client.conversation.messages[position]
+        draft = _draft(message, self.composer.pictures)
         if draft is None:
-            self._say("A message with more than text cannot be edited here")
+            self._hint("A message with more than text cannot be edited here")
             return False
-        self._edit = _Edit(place, self._edit.draft if self._edit else composer.value)
-        composer.load_draft("")
-        composer.prepend(draft)
-        composer.move_cursor(composer.document.end)
-        self._screen.hints.hush()
-        self._screen.hints.stand(self.line)
+        self._edit = _Edit(position, self._edit.draft if self._edit else self.composer.value)
+        self.composer.load_draft("")
+        self.composer.prepend(draft)
+        self.composer.move_cursor(self.composer.document.end)
+        self.hints.hush()
+        self.hints.stand(self.line)
         return True
 
     def cancel(self) -> None:
-        """Leave the chat as it is; the edited text can be had back with Up."""
-        edit = self._drop()
+        """Leave the chat as it is; Up brings the edited text back."""
+        edit = self.forget()
         if edit is not None:
-            self._screen.composer.stash()
-            self._screen.composer.prepend(edit.draft)
+            self.composer.stash()
+            self.composer.prepend(edit.draft)
 
-    def forget(self) -> None:
-        """The chat is another; what is in the input stays."""
-        self._drop()
+    def forget(self) -> _Edit | None:
+        """End the edit, if any, and leave the input alone."""
+        edit, self._edit = self._edit, None
+        if edit is not None:
+            self.hints.stand("")
+        return edit
 
     def commit(self) -> bool:
-        """Go back to before the edited question, which is about to be sent; False if it fails.
+        """Remove the edited question, whose replacement is about to be sent, and what follows it.
 
-        The edit goes on then, and why it failed is said.
+        False, and a note, if that fails; the edit then goes on.
         """
-        edit, presenter = self._edit, self._desk.presenter
+        edit, questions = self._edit, self.presenter.questions
         if edit is None:
             return True
-        blocks = (block for block, place in presenter.questions.items() if place == edit.place)
-        block = next(blocks, None)
+        block = next((one for one, at in questions.items() if at == edit.position), None)
         if block is not None:
-            if not self._rewind(edit.place):
+            if not self._rewind(edit.position):
                 return False
-            presenter.take_back(block)
-        self._drop()
-        self._screen.composer.prepend(edit.draft)
+            self.presenter.take_back(block)
+        self.forget()
+        self.composer.prepend(edit.draft)
         return True
 
     def again(self, block: str) -> None:
-        """Ask a question once more; what followed its answer needs a second word."""
-        place = self._place(block)
-        if place is None:
+        """Send a question once more; asks twice if that removes later ones."""
+        position = self._position(block)
+        if position is None:
             return
-        presenter = self._desk.presenter
-        if block != next(reversed(presenter.questions)):
+        if block != next(reversed(self.presenter.questions)):
             if not self._is_sure(block):
                 return
-            parts = self._desk.session.client.conversation.messages[place].content
-            pictures = [part for part in parts if isinstance(part, ImageContent)]
-            if not self._rewind(place + 1):
+            content = self.session.client.conversation.messages[position].content
+            pictures = [part for part in content if isinstance(part, ImageContent)]
+            if not self._rewind(position + 1):
                 return
-            text = self._screen.transcript.block_list.block(block).source.text
-            presenter.choose(block, text, pictures)
-            if self._edit is not None and self._edit.place > place:
+            self.presenter.choose(
+                block, self.transcript.block_list.block(block).source.text, pictures
+            )
+            if self._edit is not None and self._edit.position > position:
                 self.cancel()
-                key = self._screen.keymap.key_for("composer.history_previous")
-                self._say(f"The message you edited is gone; {key} brings back what you wrote")
-        self._screen.ask_again()
+                key = self.key_for("composer.history_previous")
+                self._hint(f"The message you edited is gone; {key} brings back what you wrote")
+        self.retry()
 
-    def _place(self, block: str) -> int | None:
-        """Which message it is; None, and why, when nothing can be done with it now."""
-        if self._desk.is_busy:
-            self._say("An answer is still in progress")
-        elif self._desk.session.model is None:
-            self._say("No model is selected")
-        elif (place := self._desk.presenter.questions.get(block)) is None:
-            self._say("This was never sent")
+    def _position(self, block: str) -> int | None:
+        """Return the position of a question's message; None, and a hint, if it cannot be sent."""
+        if self.queue.is_busy:
+            self._hint("An answer is still in progress")
+        elif self.session.model is None:
+            self._hint("No model is selected")
+        elif (position := self.presenter.questions.get(block)) is None:
+            self._hint("This was never sent")
         else:
-            return place
+            return position
         return None
 
     def _is_sure(self, block: str) -> bool:
-        now, before = self._clock(), self._asked_about
+        now, before = self.clock(), self._asked_about
         self._asked_about = (block, now)
         if before is not None and before[0] == block and now - before[1] < SURE_WITHIN_S:
             self._asked_about = None
             return True
-        key = self._screen.keymap.key_for("cursor.again")
-        self._say(f"Press {key} again to ask this again and remove what follows", SURE_WITHIN_S)
+        key = self.key_for("cursor.again")
+        self._hint(f"Press {key} again to ask this again and remove what follows", SURE_WITHIN_S)
         return False
 
     def _rewind(self, kept: int) -> bool:
-        """Forget all but the first messages; False when that fails, which is said."""
-        controller = self._desk
+        """Remove all but the first messages; False, and a note, if that fails."""
         try:
-            controller.session.client.rewind(kept)
+            self.session.client.rewind(kept)
         except AIError as error:
-            controller.say(error.message, "error", error.hint)
+            self.presenter.note(error.message, "error", error.hint)
             return False
-        controller.session.usage = None
-        controller.turns.failed = False
-        controller.status.show_talk()
+        self.session.usage = None
+        self.queue.failed = False
+        self.show_session()
         return True
 
-    def _drop(self) -> _Edit | None:
-        edit, self._edit = self._edit, None
-        if edit is not None:
-            self._screen.hints.stand("")
-        return edit
-
-    def _say(self, words: str, seconds: float = FLASH_S) -> None:
-        self._screen.hints.flash(words, seconds)
+    def _hint(self, text: str, seconds: float = FLASH_S) -> None:
+        self.hints.flash(text, seconds)
 
 
 def _draft(message: Message, shelf: PictureShelf) -> str | None:
-    """Give a question as it is edited, its pictures as tokens; None when that cannot be done."""
+    """Return a question as it is edited, its pictures as tokens, or None if that is impossible."""
     pictures = [part for part in message.content if isinstance(part, ImageContent)]
     files = [taken for part in pictures if (taken := reattached(part)) is not None]
     others = [part for part in message.content if not isinstance(part, TextContent | ImageContent)]

@@ -1,24 +1,36 @@
-"""What is asked of a transcript and a status bar, so that a test can stand in for them."""
+"""What the presenter uses of a transcript and a status bar, so that it knows no widget."""
 
-from typing import TYPE_CHECKING, Protocol
-
-from ollm_tui.protocol.message import Usage
-from ollm_tui.tui.chat.status_line import TurnState
-from ollm_tui.tui.transcript.block import NoteKind
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
+    # the status bar needs only the states, and that before the first frame
     from ollm_tui.protocol.blocks import MediaData
+    from ollm_tui.protocol.message import Usage
     from ollm_tui.protocol.tools import ToolOutcome
+    from ollm_tui.tui.transcript.block import NoteKind
+
+TurnState: TypeAlias = Literal[
+    "ready",
+    "loading",
+    "waiting",
+    "thinking",
+    "answering",
+    "tools",
+    "asking",
+    "stopped",
+    "error",
+    "refused",
+]
 
 
-class TranscriptFace(Protocol):
-    """What the presenter asks of a transcript."""
+class TranscriptPort(Protocol):
+    """The transcript as the presenter uses it."""
 
     def add_user(self, block_id: str, text: str) -> None:
         """Show a prompt."""
 
     def remove_from(self, block_id: str) -> None:
-        """Take away a block and all after it."""
+        """Remove a block and all after it."""
 
     def add_thinking(self, block_id: str) -> None:
         """Open a block of reasoning."""
@@ -51,22 +63,22 @@ class TranscriptFace(Protocol):
         """Show a picture, or the link to one."""
 
     def add_note(
-        self, block_id: str, text: str, kind: NoteKind = "info", hint: str | None = None
+        self, block_id: str, text: str, kind: "NoteKind" = "info", hint: str | None = None
     ) -> None:
-        """Show a sentence of the app's own."""
+        """Show a sentence of the program."""
 
 
-class StatusFace(Protocol):
-    """What the presenter asks of a status bar."""
+class StatusPort(Protocol):
+    """The status bar as the presenter uses it."""
 
     def show_turn(self, state: TurnState) -> None:
-        """Say what the answer is doing."""
+        """Show what the answer is doing."""
 
     def show_speed(self, tokens_per_s: float | None) -> None:
-        """Say how fast the answer comes; None takes the figure away."""
+        """Show how fast the answer comes; None removes the figure."""
 
-    def show_usage(self, usage: Usage) -> None:
-        """Say what the server counted."""
+    def show_usage(self, usage: "Usage") -> None:
+        """Show what the server counted."""
 
     def show_room(self, used: int, limit: int) -> None:
-        """Say what was counted before asking, and how much there is room for."""
+        """Show what was counted before sending, and the size of the window; both in tokens."""

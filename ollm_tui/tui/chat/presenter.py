@@ -28,9 +28,8 @@ from ollm_tui.protocol.chat_events import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import StatusFace, TranscriptFace
+from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
-from ollm_tui.tui.chat.status_line import TurnState
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.transcript.block import NoteKind
 from ollm_tui.tui.transcript.tool_text import main_argument
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What goes with a note to say which key helps; empty where none does."""
+    """Which key helps, for the hint of a note; empty if none does."""
 
     retry: str = ""
     go_on: str = ""
@@ -61,10 +60,10 @@ SAME_AGAIN: Final = frozenset(
         ErrorCode.UNSUPPORTED_MODALITY,
     }
 )
-"""Errors that come again unless something else changes first."""
+"""Errors that recur unless something else changes first."""
 _CHARS_PER_TOKEN = 4
 _FEWEST_DELTAS = 4
-"""Fewer are no stream whose speed could be told."""
+"""Fewer are no stream whose speed could be measured."""
 WHOLE = "Streaming is not available; the answer comes all at once."
 ELSEWHERE = "Trying another server."
 
@@ -74,14 +73,14 @@ class TurnPresenter:
 
     def __init__(
         self,
-        transcript: TranscriptFace,
-        status: StatusFace,
+        transcript: TranscriptPort,
+        status: StatusPort,
         clock: Callable[[], float] = time.monotonic,
         *,
         hints: Hints | None = None,
         began: Callable[[str], float | None] = lambda _call_id: None,
     ) -> None:
-        """Show answers; `began` tells when a call was let run that a person was asked about."""
+        """Show answers; `began` returns when the person approved a tool call, or None."""
         self._hints = hints or Hints()
         self._began = began
         self._transcript = transcript
@@ -92,7 +91,7 @@ class TurnPresenter:
         self._pictures: Sequence[ImageContent] = ()
         self._left_out: tuple[int, str] | None = None
         self.questions: dict[str, int] = {}
-        """The block of each question, and its place among the messages of the chat."""
+        """The position of each question among the messages of the chat, by its block."""
         self._begin_turn()
 
     def forget(self) -> None:
@@ -103,7 +102,7 @@ class TurnPresenter:
         self._over = True
 
     def recall(self, messages: Sequence[Message]) -> None:
-        """Show a chat as it was left; asking again then means its newest question."""
+        """Show a chat as it was left; `begin(None)` then sends its newest question."""
         self.forget()
         painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
         painter.show(messages)
@@ -111,17 +110,17 @@ class TurnPresenter:
         self.questions = painter.questions
 
     def choose(self, block: str, text: str, pictures: Sequence["ImageContent"] = ()) -> None:
-        """Take an earlier question as the newest: asking again then means this one."""
-        place = self.questions[block]
-        self.questions = {one: at for one, at in self.questions.items() if at <= place}
+        """Take an earlier question as the newest; `begin(None)` then sends this one."""
+        position = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at <= position}
         self._begin_turn()
         self._over = True
         self._prompt, self._pictures = (block, text), pictures
 
     def take_back(self, block: str) -> None:
-        """Take away a question that is asked in other words, and all that came after it."""
-        place = self.questions[block]
-        self.questions = {one: at for one, at in self.questions.items() if at < place}
+        """Remove a question that was edited, and everything after it."""
+        position = self.questions[block]
+        self.questions = {one: at for one, at in self.questions.items() if at < position}
         self._begin_turn()
         self._over = True
         self._prompt = None
@@ -155,17 +154,17 @@ class TurnPresenter:
     def begin(
         self,
         prompt: str | None,
-        place: int | None = None,
+        position: int | None = None,
         pictures: Sequence["ImageContent"] = (),
     ) -> None:
-        """Show that a prompt was sent, which message it is; None is the last one again.
+        """Show that a prompt was sent, at which position; None is the last one again.
 
         An answer that is asked for again goes from the history, so it goes from the screen; an
         error stays where it is.
         """
         if prompt is None and self._prompt is not None and not self.failed:
             block, prompt = self._prompt
-            place = self.questions.pop(block, None)
+            position = self.questions.pop(block, None)
             self._transcript.remove_from(block)
         elif prompt is not None:
             self._pictures = pictures
@@ -173,8 +172,8 @@ class TurnPresenter:
         if prompt is not None:
             block = f"prompt-{next(self._numbers)}"
             self._prompt = (block, prompt)
-            if place is not None:
-                self.questions[block] = place
+            if position is not None:
+                self.questions[block] = position
             self._transcript.add_user(block, prompt)
             for picture in self._pictures:
                 show_picture(self._transcript, f"picture-{next(self._numbers)}", picture)
@@ -182,20 +181,20 @@ class TurnPresenter:
         self._status.show_turn("waiting")
 
     def go_on(self) -> None:
-        """Show that the model goes on with the newest prompt."""
+        """Show that the model continues with the newest prompt."""
         self._begin_turn()
         self._status.show_speed(None)
         self._status.show_turn("waiting")
 
     def stop(self) -> None:
-        """Show at once that the person stopped; whatever comes after it is not shown."""
+        """Show at once that the person stopped; what comes afterwards is not shown."""
         if self._over:
             return
         self._end("stopped")
         self.note("Stopped", "stopped")
 
     def fail(self, error: AIError) -> None:
-        """Show why there is no (whole) answer."""
+        """Show why there is no complete answer."""
         if self._over:
             return
         if error.known_code is ErrorCode.ABORTED:
@@ -285,7 +284,7 @@ class TurnPresenter:
                 self._status.show_turn("waiting")
 
     def ask(self, *, is_open: bool) -> None:
-        """Show that a tool waits for the person's word, or no longer does."""
+        """Show that a tool waits for approval, or no longer does."""
         if not self._over:
             self._status.show_turn("asking" if is_open else "tools")
 
@@ -308,7 +307,7 @@ class TurnPresenter:
             self.note(text, "warning", self._hints.context or None)
 
     def _leave_out(self, count: int, model: str) -> None:
-        """Say so, but not with every prompt anew."""
+        """Say so, once for the same pictures and model."""
         if self._left_out != (count, model):
             self._left_out = (count, model)
             self.note(left_out_note(count, model), "warning")

@@ -10,7 +10,7 @@ from ollm_tui.protocol.blocks import Content, ImageContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt_words import prompt_words
+from ollm_tui.tui.chat.restore import prompt_words
 from ollm_tui.tui.services import Client
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ STOP_GRACE_S = 1.5
 
 
 class PromptQueue:
-    """Asks the client what is submitted, in order, and stops when told."""
+    """Sends prompts to the client in order, and stops the answer on request."""
 
     def __init__(
         self,
@@ -30,9 +30,9 @@ class PromptQueue:
         client: Callable[[], Client],
         content: Callable[[str], Content] = str,
     ) -> None:
-        """Ask whoever `client` gives when a prompt's turn has come: the chat may have changed.
+        """Make a queue; `client` is called for each prompt, as the chat may have changed.
 
-        `content` gives a prompt as it is sent, with its pictures.
+        `content` returns a prompt as it is sent, with its pictures.
         """
         self._presenter = presenter
         self._client = client
@@ -41,10 +41,11 @@ class PromptQueue:
         self._waiting: deque[str] = deque()
         self._signal: AbortSignal | None = None
         self._scope: anyio.CancelScope | None = None
+        self._holds = 0
         self.failed = False
-        """Whether the newest prompt ended in an error, so that asking again makes sense."""
+        """Whether the newest prompt ended in an error, so that sending it again makes sense."""
         self.refused = False
-        """Whether it would end in the same error if it were asked again as things are."""
+        """Whether it would end in the same error if it were sent again as things are."""
 
     @property
     def is_running(self) -> bool:
@@ -53,13 +54,21 @@ class PromptQueue:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a prompt has to wait: an answer is coming or its connection is closing."""
-        return self._signal is not None
+        """Whether a prompt has to wait: an answer is coming or closing, or the queue is held."""
+        return self._signal is not None or self._holds > 0
+
+    def hold(self) -> None:
+        """Let prompts wait until `release` is called as often."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Undo one `hold`; what waits is not sent by this."""
+        self._holds -= 1
 
     @property
     def can_go_on(self) -> bool:
-        """Whether the newest prompt ran out of turns and nothing was asked since."""
-        return self._presenter.can_go_on and not self.is_busy
+        """Whether the newest prompt ran out of turns and nothing was sent since."""
+        return self._presenter.can_go_on and self._signal is None
 
     @property
     def is_waiting(self) -> bool:
@@ -84,7 +93,7 @@ class PromptQueue:
         return text
 
     def take_newest(self) -> str | None:
-        """Take the prompt that was queued last out of the queue; None when none waits."""
+        """Take the newest prompt out of the queue, or None if none waits."""
         if not self._waiting:
             return None
         text = self._waiting.pop()
@@ -92,7 +101,7 @@ class PromptQueue:
         return text
 
     def stop(self) -> None:
-        """Stop the answer: shown at once, the connection closes behind it."""
+        """Stop the answer: shown at once, the connection closes afterwards."""
         if self._signal is None or self._signal.aborted:
             return
         self._signal.abort()
@@ -101,46 +110,46 @@ class PromptQueue:
             self._scope.deadline = anyio.current_time() + STOP_GRACE_S
 
     async def run(self, prompt: str | None) -> None:
-        """Ask, then ask what was queued meanwhile; None asks the newest question again."""
-        await self._ask(prompt)
+        """Send a prompt, then what was queued meanwhile; None sends the newest question again."""
+        await self._send(prompt)
         if not self.failed:
             await self.drain()
 
     async def go_on(self) -> None:
-        """Let the model go on where its turns ran out, then ask what was queued meanwhile."""
+        """Let the model continue where its turns ran out, then send what was queued meanwhile."""
         client = self._client()
-        await self._follow(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
+        await self._run(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
         if not self.failed:
             await self.drain()
 
     async def drain(self) -> None:
-        """Ask everything that waits; what follows an error waits on, as it may depend on it."""
+        """Send everything that waits, up to an error: what follows it may depend on it."""
         while self._waiting:
             text = self._waiting.popleft()
             self._queue_changed(tuple(self._waiting))
-            await self._ask(text)
+            await self._send(text)
             if self.failed:
                 return
 
-    async def _ask(self, prompt: str | None) -> None:
+    async def _send(self, prompt: str | None) -> None:
         client = self._client()
-        place = len(client.conversation.messages)
+        position = len(client.conversation.messages)
         if prompt is None:
-            await self._follow(
+            await self._run(
                 lambda signal: client.retry(signal=signal),
-                lambda: self._presenter.begin(None, place),
+                lambda: self._presenter.begin(None, position),
             )
             return
         content = self._content(prompt)
         blocks = normalize_content(content)
         pictures = [block for block in blocks if isinstance(block, ImageContent)]
-        words = prompt_words(blocks) if pictures else prompt
-        await self._follow(
+        text = prompt_words(blocks) if pictures else prompt
+        await self._run(
             lambda signal: client.chat(content, signal=signal),
-            lambda: self._presenter.begin(words, place, pictures),
+            lambda: self._presenter.begin(text, position, pictures),
         )
 
-    async def _follow(
+    async def _run(
         self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]
     ) -> None:
         self._signal = signal = AbortSignal()

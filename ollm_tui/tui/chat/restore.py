@@ -1,5 +1,6 @@
-"""A saved chat put back on the screen as it was left."""
+"""A saved chat shown as it was left, and its blocks as plain text."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
@@ -9,12 +10,57 @@ from ollm_tui.protocol.blocks import (
     ImageContent,
     TextContent,
     ThinkingContent,
+    UnknownContent,
 )
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.ports import TranscriptFace
-from ollm_tui.tui.chat.prompt_words import block_words, prompt_words
+from ollm_tui.tui.chat.ports import TranscriptPort
 from ollm_tui.tui.transcript.block import NoteKind
 from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
+
+
+def block_words(block: Block) -> str:
+    """Return the text of one block, or its type in brackets."""
+    match block:
+        case TextContent() | ThinkingContent():
+            return block.text
+        case UnknownContent():
+            return f"[{block.type}] {json.dumps(block.data, ensure_ascii=False)}"
+        case _:
+            return f"[{block.type}]"
+
+
+def prompt_words(content: Sequence[Block]) -> str:
+    """Return the text of a question; its pictures are named only where the text leaves room."""
+    pictures = [block for block in content if isinstance(block, ImageContent)]
+    if any(map(_is_between_words, zip(content, content[1:], content[2:], strict=False))):
+        return drafted(content, [f"[Image #{number + 1}]" for number in range(len(pictures))])
+    words = [block_words(block) for block in content if not isinstance(block, ImageContent)]
+    # A question without words would have no row that says who showed the picture.
+    return "\n".join(word for word in words if word) or "\n".join(map(block_words, pictures))
+
+
+def drafted(content: Sequence[Block], tokens: Sequence[str]) -> str:
+    """Return text with tokens in the places of its pictures, set apart by spaces."""
+    names = iter(tokens)
+    are_pictures = [isinstance(block, ImageContent) for block in content]
+    draft = ""
+    for number, block in enumerate(content):
+        if number and (
+            all(are_pictures[:number])
+            or all(are_pictures[number:])
+            or all(are_pictures[number - 1 : number + 1])
+        ):
+            draft += " "
+        draft += next(names) if are_pictures[number] else block_words(block)
+    return draft
+
+
+def _is_between_words(blocks: tuple[Block, Block, Block]) -> bool:
+    before, picture, after = blocks
+    if not isinstance(picture, ImageContent):
+        return False
+    return block_words(before)[-1:].isspace() or block_words(after)[:1].isspace()
+
 
 _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
     {
@@ -26,9 +72,9 @@ _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
 
 
 class HistoryPainter:
-    """Shows messages, each block under an id of its own."""
+    """Shows messages, each block under its own id."""
 
-    def __init__(self, transcript: TranscriptFace, next_id: Callable[[], str]) -> None:
+    def __init__(self, transcript: TranscriptPort, next_id: Callable[[], str]) -> None:
         self._transcript = transcript
         self._next_id = next_id
         self._calls: dict[str, str] = {}
@@ -37,7 +83,7 @@ class HistoryPainter:
         self.pictures: tuple[ImageContent, ...] = ()
         """What was shown with it."""
         self.questions: dict[str, int] = {}
-        """The block of each question, and its place among the messages."""
+        """The position of each question among the messages, by its block."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""
@@ -107,7 +153,7 @@ class HistoryPainter:
         self._transcript.add_note(self._next_id(), text, kind)
 
 
-def show_picture(transcript: TranscriptFace, block_id: str, picture: ImageContent) -> None:
+def show_picture(transcript: TranscriptPort, block_id: str, picture: ImageContent) -> None:
     """Show a picture of a message."""
     transcript.add_picture(
         block_id, picture.data, picture.mime_type, picture.url, picture.name or ""

@@ -1,55 +1,61 @@
-"""The chat screen: input, transcript, status, and the one worker that answers."""
+"""The chat screen: it lays out its widgets, opens the runtime, and passes keys on."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import anyio.to_thread
-from textual import getters, on, work
+from textual import events, getters, on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.widgets import TextArea
 
-from ollm_tui.tui.chat.header import ChatHeader
-from ollm_tui.tui.chat.hint_line import HintLine, queue_line
-from ollm_tui.tui.chat.prompt import Prompt
+from ollm_tui.tui.chat.opening import OpeningChat
+from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.chat.typing_priority import TypingPriority
-from ollm_tui.tui.composer.attachment_lines import AttachmentLines
 from ollm_tui.tui.composer.completions import Completions
 from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.composer.mention import FileQuery
+from ollm_tui.tui.composer.pictures import AttachmentLines
 from ollm_tui.tui.composer.prompt_history import PromptHistory
+from ollm_tui.tui.dialogs.copying import Copying
+from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
 from ollm_tui.tui.keys.overrides import with_overrides
 from ollm_tui.tui.keys.table import Keymap
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.messages import LinkClicked, RetryRequested
-from ollm_tui.tui.transcript.navigation import TranscriptNavigation
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-from ollm_tui.tui.transcript.search.keys import Searching
+from ollm_tui.tui.transcript.message_cursor import Typed
+from ollm_tui.tui.transcript.messages import (
+    CopyRequested,
+    CursorMoved,
+    KeyRefused,
+    LinkClicked,
+    RetryRequested,
+    SelectionCopyRequested,
+)
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.transcript.search.bar import SearchBar
+from ollm_tui.tui.transcript.search.keys import SearchControl
+from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.messages import InputReady
 from ollm_tui.tui.widgets.selection import TranscriptSelection
 
 if TYPE_CHECKING:
-    from ollm_tui.commands.complete import Suggestions
     from ollm_tui.commands.host import View
-    from ollm_tui.commands.parse import CommandCall, UnknownCommand
-    from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.chat.controller import ChatController, OpenController
 
 SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
-NARROW = 60
 PLACEHOLDER = "Ask anything. / commands · @ files"
 
 
-def _desk_class() -> "type[ChatController]":
+def _load_controller() -> "OpenController":
     # brings the vocabulary and the commands, which the first frame does not wait for
-    from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.chat.controller import open_controller
 
-    return ChatController
+    return open_controller
 
 
-class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSelection[None]):
+class ChatScreen(TranscriptSelection[None]):
     """Nearly always the only screen a person sees."""
 
     DEFAULT_CSS = """
@@ -61,39 +67,49 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
     """
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat", "find")]
 
-    header = getters.query_one(ChatHeader)
     completions = getters.query_one(Completions)
 
     def __init__(self, services: Services, problems: tuple[str, ...] = ()) -> None:
-        super().__init__(with_overrides(services.keymap), services.copies)
+        super().__init__()
         self.services = services
         self.problems = problems
+        self.keymap = keymap = with_overrides(services.keymap)
+        self.header, self.hints, self.status = ChatHeader(), HintLine(), StatusBar()
+        self.composer = Prompt(
+            placeholder=PLACEHOLDER,
+            suggest=lambda draft: self.controller.suggest(draft),
+            letters=keymap.letters(),
+            history=PromptHistory(services.history_file),
+            take_waiting=lambda: self.controller.prompts.take_waiting(),
+        )
+        self.transcript = NavigableTranscript(
+            keys={"cursor": keymap.actions("cursor"), "caret": keymap.actions("caret")},
+            leave=self._type_on,
+            edit=lambda block: self.controller.editing.edit(block),
+            streams_thinking=services.show_thinking,
+        )
+        self.search_bar = SearchBar(keymap.hints_of("find.older", "find.newer", "find.close"))
+        self.search = SearchControl(self.transcript, self.search_bar)
+        self.key_hints = KeyHints(self.status, keymap)
+        self.copying = Copying(self, services.copies)
+        self.navigation = Navigation(
+            self.transcript, self.composer, self.hints, keymap, self.copying
+        )
         self.escapes = DoubleEscape()
-        self.controller: ChatController | None = None
-        self._early: list[str] = []
-        self._early_pastes: list[str] = []
-        self._wanted_early = ""
-        """The action of a key that was pressed before there was anyone to do it."""
-        self._is_opening = True
+        self._opening = OpeningChat(self.composer, self.hints, keymap.key_for)
+        self.controller: ChatController | OpeningChat = self._opening
+        self._has_typed = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        yield ChatHeader()
-        yield self.make_reader(
-            edit=self._edit_message, streams_thinking=self.services.show_thinking
-        )
-        yield self.make_search_bar()
-        yield HintLine()
+        yield self.header
+        yield self.transcript
+        yield self.search_bar
+        yield self.hints
         yield AttachmentLines()
         yield Completions()
-        yield Prompt(
-            placeholder=PLACEHOLDER,
-            suggest=self._suggest,
-            letters=self.keymap.letters(),
-            history=PromptHistory(self.services.history_file),
-            take_waiting=self._take_waiting,
-        )
-        yield StatusBar()
+        yield self.composer
+        yield self.status
 
     # Opening: the first frame is drawn before anything of the runtime is loaded
 
@@ -101,32 +117,49 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
         """Take keys at once; open the runtime behind the first frame."""
         self.set_focus(self.composer)
         self.post_message(InputReady())
-        self.show_keys("ready")
+        self.key_hints.show("ready")
         self.call_after_refresh(self.set_timer, SECOND_FRAME_S, self._open)
 
     @work(group="opening")
     async def _open(self) -> None:
-        make_desk = await anyio.to_thread.run_sync(_desk_class)
-        self.controller = controller = await make_desk.beside(self)
-        self._is_opening = False
-        pastes, self._early_pastes = self._early_pastes, []
-        for text in pastes:
-            self._read_pasted(text)
+        open_controller = await anyio.to_thread.run_sync(_load_controller)
+        controller = await open_controller(
+            ChatParts(
+                self.header,
+                self.transcript,
+                self.hints,
+                self.composer,
+                self.status,
+                self.key_hints,
+                self.keymap,
+                self.search,
+                self.copying,
+                Dialogs(self),
+                self.services,
+            )
+        )
         if controller is None:
+            self._opening.fail()
             return
-        if self._wanted_early:
-            self.hints.hush()
-            self.run_worker(self.run_action(self._wanted_early), group="view")
-        early, self._early = self._early, []
-        for text in early:
-            self.take(text)
-        await controller.open()
-        self._answer_queue()
+        self.controller = controller
+        self._opening.hand_over(controller)
+        await controller.open(self.problems)
 
-    # What the person submits
+    # What is typed is drawn at once, before more of an answer is: Textual draws at the next beat
+    # of a clock, and one that is late skips a beat, so in a busy moment a letter waited 33 ms.
 
-    def _suggest(self, draft: str) -> "Suggestions | None":
-        return self.controller.suggest(draft) if self.controller is not None else None
+    @on(TextArea.Changed)
+    def _make_way(self) -> None:
+        self._has_typed = True
+        self.transcript.painting.make_way()
+
+    def on_idle(self, _event: events.Idle) -> None:
+        """Draw what was typed as soon as its widget has said that it changed."""
+        if self._has_typed and any(isinstance(one, TextArea) for one in self._dirty_widgets):
+            self._has_typed = False
+            self._on_timer_update()
+
+    # What the composer asks for
 
     @on(Composer.MenuChanged)
     def _show_menu(self, event: Composer.MenuChanged) -> None:
@@ -137,202 +170,133 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
         self.composer.take(event.index, go_on=True)
 
     @on(Composer.PathsPasted)
-    def _paths_pasted(self, event: Composer.PathsPasted) -> None:
-        if self.controller is None and self._is_opening:
-            self._early_pastes.append(event.text)
-        else:
-            self._read_pasted(event.text)
-
-    @work(group="attach")
-    async def _read_pasted(self, text: str) -> None:
-        if self.controller is not None:
-            await self.controller.attaching.read_pasted(text)
-        else:
-            self.composer.end_reading(text, "")
+    def _read_pasted(self, event: Composer.PathsPasted) -> None:
+        self.controller.attaching.read_pasted(event.text)
 
     @on(Composer.FileWanted)
-    def _file_wanted(self, event: Composer.FileWanted) -> None:
-        self._find_files(event.query)
-
-    @work(exclusive=True, group="files")
-    async def _find_files(self, query: FileQuery) -> None:
-        found = await self.controller.files.find(query) if self.controller is not None else None
-        self.composer.offer(query, found)
+    def _find_files(self, event: Composer.FileWanted) -> None:
+        self.controller.find_files(event.query)
 
     @on(Composer.FileNamed)
-    def _file_named(self, event: Composer.FileNamed) -> None:
-        self._read_named(event.text, event.name)
-
-    @work(group="attach")
-    async def _read_named(self, text: str, name: str) -> None:
-        if self.controller is not None:
-            await self.controller.attaching.read_named(text, name)
+    def _read_named(self, event: Composer.FileNamed) -> None:
+        self.controller.attaching.read_named(event.text, event.name)
 
     @on(Composer.PicturesChanged)
     def _show_pictures(self, event: Composer.PicturesChanged) -> None:
         self.query_one(AttachmentLines).show(event.pictures)
 
     @on(Composer.Submitted)
-    def _submitted(self, event: Composer.Submitted) -> None:
-        self.take(event.text)
+    def _submit(self, event: Composer.Submitted) -> None:
+        self.controller.prompts.submit(event.text)
 
-    def take(self, text: str) -> None:
-        """Run a command, send a prompt, or let it wait."""
-        controller = self.controller
-        if controller is None:
-            self._early.append(text)
-            self.show_queue(self._early)
-            return
-        wanted = controller.read(text)
-        if not isinstance(wanted, str):
-            self._run_command(wanted)
-            return
-        wanted = self.composer.pictures.take_beside(wanted)
-        self.composer.look_at_pictures()
-        if controller.is_busy and controller.rewriting.is_editing:
-            self.composer.prepend(wanted)
-            self.hints.flash("An answer is still in progress", FLASH_S)
-        elif controller.is_busy:
-            controller.turns.enqueue(wanted)
-        else:
-            self.transcript.follow()
-            self._answer(wanted)
+    # What the transcript asks for
 
-    def ask_again(self) -> None:
-        """Ask the newest question once more."""
-        if self.controller is None or self.controller.is_busy:
-            self.hints.flash("An answer is still in progress", FLASH_S)
-        elif not self.controller.session.was_asked:
-            self.hints.flash("No messages yet", FLASH_S)
-        else:
-            self.transcript.follow()
-            self._answer(None)
-
-    @work(group="command")
-    async def _run_command(self, call: "CommandCall | UnknownCommand") -> None:
-        if self.controller is not None:
-            await self.controller.run_command(call)
-
-    @work(exclusive=True, group="turn")
-    async def _answer(self, prompt: str | None) -> None:
-        if self.controller is not None:
-            await self.controller.answer(prompt)
-
-    @work(exclusive=True, group="turn")
-    async def _answer_queue(self) -> None:
-        if self.controller is not None:
-            await self.controller.answer_queue()
-
-    def show_queue(self, waiting: Sequence[str]) -> None:
-        """Say how many prompts wait, and which."""
-        controller = self.controller
-        editing = controller.rewriting.line if controller is not None else ""
-        is_held = controller is not None and controller.turns.failed and not controller.is_busy
-        self.hints.stand(queue_line(waiting, self.keymap.key_for, is_held=is_held) or editing)
-
-    def _take_waiting(self) -> str | None:
-        if self.controller is not None:
-            return self.controller.turns.take_newest()
-        text = self._early.pop() if self._early else None
-        self.show_queue(self._early)
-        return text
+    def _type_on(self, event: Typed | None) -> None:
+        self.navigation.type_on(event)
 
     @on(LinkClicked)
     def _ask_for_link(self, event: LinkClicked) -> None:
-        if self.controller is not None:
-            self.controller.views.links.ask(event.address)
+        self.controller.open_link(event.address)
+
+    @on(RetryRequested)
+    def _ask_again(self, event: RetryRequested) -> None:
+        self.controller.editing.again(event.block_id)
+
+    @on(CursorMoved)
+    def _name_keys(self, event: CursorMoved) -> None:
+        self.key_hints.show_mode(event.hints)
+
+    @on(CopyRequested)
+    def _copy(self, event: CopyRequested) -> None:
+        self.copying.text(event.text)
+
+    @on(SelectionCopyRequested)
+    def _copy_selection(self, event: SelectionCopyRequested) -> None:
+        self.navigation.copy_rows(event.selection)
+
+    @on(KeyRefused)
+    def _show_why(self, event: KeyRefused) -> None:
+        self.hints.flash(event.reason, FLASH_S)
+
+    @on(SearchBar.Changed)
+    def _seek(self, event: SearchBar.Changed) -> None:
+        self.search.seek(event.text)
+
+    def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
+        """Show where a copy was saved, in the transcript, so that it stays."""
+        self.navigation.note_copy(words, is_error=is_error)
 
     # Keys
 
-    @property
-    def _can_stop(self) -> bool:
-        return bool(self._early) or (self.controller is not None and self.controller.turns.can_stop)
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave keys to the input where they mean nothing here."""
+        prompts = self.controller.prompts
+        if self.navigation.yields(action) and not (action == "stop" and prompts.can_stop):
+            return False
+        has_menu, has_search = self.composer.has_menu, self.search.has_focus
+        match action:
+            case "stop":
+                # an open list of suggestions is closed first, and so is a search
+                is_on = prompts.can_stop and not (has_menu or has_search)
+            case "escape":
+                is_on = self._can_go_back and not (has_menu or has_search)
+            case "retry_error":
+                is_on = prompts.can_retry
+            case "go_on":
+                is_on = prompts.can_go_on
+            case "fold" if parameters == ("tools",):
+                # the same key unfolds a pasted text
+                is_on = not self.composer.check_action("expand_paste", ())
+            case "find_step":
+                is_on = has_search
+            case "find_close":
+                is_on = self.search.is_open and (has_search or not has_menu)
+            case _:
+                return super().check_action(action, parameters)
+        return is_on
 
     @property
     def _can_go_back(self) -> bool:
-        is_editing = self.controller is not None and self.controller.rewriting.is_editing
-        return self.finder is None and (is_editing or not self.composer.text)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys to the input where they mean nothing here."""
-        if self.yields(action) and not (action == "stop" and self._can_stop):
-            return False
-        match action:
-            case "stop" | "escape":
-                # an open list of suggestions is closed first, and so is a search
-                can_act = self._can_stop if action == "stop" else self._can_go_back
-                return can_act and not (self.composer.has_menu or self.is_searching)
-            case "retry_error" | "go_on":
-                return self._offers(action)
-            case "toggle_tools":
-                # the same key unfolds a pasted text
-                return not self.composer.check_action("expand_paste", ())
-            case "find_close":
-                return self.finder is not None and (self.is_searching or not self.composer.has_menu)
-            case _:
-                return super().check_action(action, parameters)
-
-    def _offers(self, action: Literal["retry_error", "go_on"]) -> bool:
-        """Whether the newest answer ended so that this makes sense."""
-        controller = self.controller
-        if controller is None:
-            return False
-        can_retry = (
-            controller.turns.failed and not controller.turns.refused and not controller.is_busy
-        )
-        return controller.turns.can_go_on if action == "go_on" else can_retry
+        is_editing = self.controller.editing.is_editing
+        return not self.search.is_open and (is_editing or not self.composer.text)
 
     def action_stop(self) -> None:
         """Stop the answer; what was queued goes back to the editor."""
         self.escapes.stopped()
-        back = "\n\n".join(self._early)
-        self._early.clear()
-        if self.controller is not None:
-            back = self.controller.turns.take_back()
-            self.controller.turns.stop()
-        self.show_queue(())
-        if back:
-            self.composer.prepend(back)
+        self.controller.prompts.stop()
 
     def action_escape(self) -> None:
-        """Give an edit up; twice: edit the newest question."""
-        rewriting = self.controller.rewriting if self.controller is not None else None
-        if rewriting is None or self._can_stop:
+        """Cancel an edit; twice: edit the newest question."""
+        editing = self.controller.editing
+        if self.controller.prompts.can_stop:
             return
-        if rewriting.is_editing:
-            rewriting.cancel()
-        elif rewriting.has_question and (is_second := self.escapes.is_second()) is not None:
+        if editing.is_editing:
+            editing.cancel()
+        elif editing.has_question and (is_second := self.escapes.is_second()) is not None:
             if is_second:
-                rewriting.edit_newest()
+                editing.edit_newest()
             else:
                 key = self.keymap.key_for("chat.back")
                 self.hints.flash(f"Press {key} again to edit your last message", AGAIN_WITHIN_S)
 
-    def _edit_message(self, block_id: str) -> bool:
-        return self.controller is not None and self.controller.rewriting.edit(block_id)
-
-    @on(RetryRequested)
-    def _ask_question_again(self, event: RetryRequested) -> None:
-        if self.controller is not None:
-            self.controller.rewriting.again(event.block_id)
-
     def action_interrupt(self) -> None:
         """Stop, else copy, else leave what is going on, else clear the input, else quit."""
-        if self._can_stop:
+        if self.controller.prompts.can_stop:
             self.action_stop()
-        elif self.is_searching and not self.selections:
-            self.action_find_close()
-        elif self.copy_selected() or self.leave_messages():
+        elif self.search.has_focus and not self.selections:
+            self.search.close()
+        elif self.navigation.copy_selected() or self.navigation.leave():
             return
-        elif self.controller is not None and self.controller.rewriting.is_editing:
-            self.controller.rewriting.cancel()
+        elif self.controller.editing.is_editing:
+            self.controller.editing.cancel()
         elif not self.composer.stash() and self._is_sure_to_quit("chat.interrupt"):
-            self.quit()
+            self.controller.quit()
 
     def action_leave(self) -> None:
         """Quit; while an answer comes, only when pressed twice."""
-        if not self._can_stop or self._is_sure_to_quit("chat.leave", "An answer is in progress. "):
-            self.quit()
+        can_stop = self.controller.prompts.can_stop
+        if not can_stop or self._is_sure_to_quit("chat.leave", "An answer is in progress. "):
+            self.controller.quit()
 
     def _is_sure_to_quit(self, key_id: str, why: str = "") -> bool:
         """Whether a key is pressed a second time; after the first the question is shown."""
@@ -342,56 +306,60 @@ class ChatScreen(TranscriptNavigation, Searching, TypingPriority, TranscriptSele
             self.hints.flash(question, QUIT_WITHIN_S)
         return is_sure
 
-    def quit(self) -> None:
-        """Leave the program, unless something would be lost that nobody was told of."""
-        if self.controller is None or not self.controller.unsaved.holds_back():
-            self.app.exit()
-
     def action_retry_error(self) -> None:
-        """Ask again what ended in an error."""
-        self.ask_again()
+        """Send again what ended in an error."""
+        self.controller.prompts.retry()
 
-    @work(exclusive=True, group="turn")
-    async def action_go_on(self) -> None:
-        """Let the model go on where its turns ran out."""
-        if self.controller is not None:
-            self.transcript.follow()
-            await self.controller.go_on()
-
-    def action_cycle_permissions(self) -> None:
-        """Go to the next way of asking before tools run."""
-        if self.controller is None:
-            self._want("cycle_permissions")
-        else:
-            self.hints.flash(self.services.approver.permissions.cycle(), FLASH_S)
-            self.controller.status.show_tools()
-
-    def action_new_chat(self) -> None:
-        """Start a new chat; asks while an answer comes."""
-        if self.controller is None:
-            self._want("new_chat")
-        else:
-            self.run_worker(self.controller.views.new_chat(), group="view", exclusive=True)
+    def action_go_on(self) -> None:
+        """Let the model continue where its turns ran out."""
+        self.controller.prompts.go_on()
 
     def action_show(self, view: "View") -> None:
-        """Open a dialog."""
-        if self.controller is None:
-            self._want(f"show({view!r})")
-        else:
-            self.controller.views.show(view)
+        """Open a dialog or another screen."""
+        self.controller.show(view)
 
-    def _want(self, action: str) -> None:
-        """Keep what a key asks for until it can be done, and say that this is not yet."""
-        if self._is_opening:
-            self._wanted_early = action
-            self.hints.flash("Still starting; try again in a moment", FLASH_S)
-        else:
-            self.hints.flash("This needs valid settings; see above", FLASH_S)
+    def action_do(self, what: Literal["new_chat", "next_recent", "find"]) -> None:
+        """Start a new chat, change to the model used before this one, or search."""
+        match what:
+            case "new_chat":
+                self.controller.begin_new_chat()
+            case "next_recent":
+                self.controller.next_recent()
+            case "find":
+                self.search.find()
 
-    @work(group="command")
-    async def action_next_recent(self) -> None:
-        """Go to the model used before this one."""
-        if self.controller is None:
-            self._want("next_recent")
-        else:
-            await self.controller.next_recent()
+    def action_cycle_permissions(self) -> None:
+        """Change which tools run without asking."""
+        self.controller.cycle_permissions()
+
+    def action_go_through(self, direction: int) -> None:
+        """Put the cursor on the newest message, or move it."""
+        self.navigation.go_through(direction)
+
+    def action_fold(self, what: Literal["thinking", "tools"]) -> None:
+        """Show or fold all thinking, or the output of all tools."""
+        self.navigation.fold(what)
+
+    def action_scroll_page(self, direction: int) -> None:
+        """Scroll by a page."""
+        self.navigation.scroll_page(direction)
+
+    def action_scroll_line(self, direction: int) -> None:
+        """Scroll by a line."""
+        self.navigation.scroll_lines(direction)
+
+    def action_scroll_edge(self, direction: int) -> None:
+        """Scroll to the top, or to the end to follow it."""
+        self.navigation.scroll_edge(direction)
+
+    def action_copy_text(self) -> None:
+        """Copy as Textual's own key for it would, without holding up the screen."""
+        self.navigation.copy_selected()
+
+    def action_find_step(self, direction: Literal[-1, 1]) -> None:
+        """Go to the match before or after this one."""
+        self.search.step(direction)
+
+    def action_find_close(self) -> None:
+        """End the search where it is."""
+        self.search.close()

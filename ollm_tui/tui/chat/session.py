@@ -1,4 +1,4 @@
-"""The open chat behind the screen: its client, its model, and the models used before."""
+"""The open chat: its client, its model, and the models used before."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ChatSession:
-    """One conversation at a time; a new one keeps the model and the settings of the last."""
+    """One conversation at a time; a new one keeps the model and the settings of the last one."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
@@ -25,7 +25,7 @@ class ChatSession:
         self._counted: set[ModelRef] = set()
         self._loaded: ModelRef | None = None
         self.window: int | None = None
-        """The model's context window as the engine has it; None if unknown."""
+        """The model's context window in tokens, as the engine has it; None if unknown."""
 
     @property
     def was_asked(self) -> bool:
@@ -39,17 +39,17 @@ class ChatSession:
 
     @property
     def ref(self) -> ModelRef | None:
-        """The model that answers; None when there is none."""
+        """The model that answers, or None."""
         return ModelRef.parse(self.model or "")
 
     def set_model(self, ref: ModelRef) -> None:
-        """Let another model answer from now on."""
+        """Use another model from the next prompt on."""
         self.client.conversation.model = str(ref)
         info = self.runtime.catalog.find(ref)
         self.window = info.context if info else None
 
     def drop_model(self) -> None:
-        """Let no model answer until one is chosen."""
+        """Use no model until one is chosen."""
         self.client.conversation.model = None
         self.window = None
 
@@ -61,11 +61,11 @@ class ChatSession:
 
     @property
     def offered_tools(self) -> "Sequence[OfferedTool]":
-        """The tools there are, switched on or not."""
+        """All tools, switched on or not."""
         return self.runtime.offered_tools() if isinstance(self.runtime, OffersTools) else ()
 
     async def count_use(self) -> None:
-        """Tell the registry of models of a chat, once for each that answered in it."""
+        """Note in the model registry that the model was chatted with: once per chat and model."""
         ref = self.ref
         if ref is None or not self.was_asked or ref in self._counted:
             return
@@ -73,8 +73,8 @@ class ChatSession:
             self._counted.add(ref)
             await self.runtime.model_registry.note_use(ref)
 
-    def begin_anew(self) -> None:
-        """Leave the history behind."""
+    def start_new(self) -> None:
+        """Start an empty conversation."""
         self._counted.clear()
         before = self.client.conversation
         self.client = self.runtime.new_client()
@@ -85,7 +85,7 @@ class ChatSession:
         self.usage = None
 
     def go_to(self, client: Client) -> None:
-        """Go on with another chat, with the model and the settings it has."""
+        """Continue another chat, with the model and the settings it has."""
         self._counted.clear()
         before = self.client.conversation
         self.client = client
@@ -95,25 +95,25 @@ class ChatSession:
             self.set_model(ref)
 
     def next_recent(self) -> str | None:
-        """Give the model used before the present one, going round; None if there is no other."""
+        """Return the model used before the current one, going round, or None."""
         recents = list(self.runtime.recent_models())
         if not [address for address in recents if address != self.model]:
             return None
-        place = recents.index(self.model) if self.model in recents else -1
-        return recents[(place + 1) % len(recents)]
+        position = recents.index(self.model) if self.model in recents else -1
+        return recents[(position + 1) % len(recents)]
 
     async def find_window(self) -> None:
-        """Ask what is known of a model that nobody has listed yet, so that a full chat is told."""
+        """Ask for the context window of a model that was never listed."""
         ref = self.ref
         if ref is None or self.window is not None:
             return
-        with suppress(AIError):  # the provider may be gone from the settings: asking will tell
+        with suppress(AIError):  # the provider may be gone from the settings: the next prompt fails
             info = await self.runtime.model_info(ref)
             if ref == self.ref:
                 self.window = info.context if info else None
 
-    async def look_at_window(self) -> None:
-        """Ask for the window once more, which an engine may choose when it loads the model."""
+    async def refresh_window(self) -> None:
+        """Ask for the window again, once per model: an engine may choose it when loading."""
         ref = self.ref
         if ref is not None and ref != self._loaded:
             self._loaded = ref
@@ -122,7 +122,7 @@ class ChatSession:
 
     @property
     def context_used(self) -> int | None:
-        """How many tokens the chat took by the server's last count; None where nobody counted."""
+        """Tokens of the chat by the server's last count, or None if it did not count."""
         usage = self.usage
         counted = (usage.prompt_tokens, usage.completion_tokens) if usage else ()
         known = [count for count in counted if count is not None]
@@ -131,6 +131,6 @@ class ChatSession:
         return sum(known) if known else None
 
     def known_models(self) -> "Sequence[ModelRef]":
-        """Give the models listed so far, for completion."""
+        """Return the models listed so far, for completion."""
         listings = self.runtime.catalog.cached()
         return [ModelRef(entry.provider, info.name) for entry in listings for info in entry.models]

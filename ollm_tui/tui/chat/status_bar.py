@@ -1,15 +1,20 @@
 """The line below the composer: state, context, remarks and the keys that matter now."""
 
+import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.chat.status_line import BUSY, KeyHint, Status, TurnState, status_line
-from ollm_tui.tui.widgets.chrome import Piece, paint
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.tui.chat.ports import TurnState
+from ollm_tui.tui.figures import tokens
+from ollm_tui.tui.widgets.chrome import Piece, cut, paint, spread, width_of
+from ollm_tui.tui.widgets.key_line import KeyHint
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -17,12 +22,162 @@ if TYPE_CHECKING:
     # the vocabulary is loaded after the first frame
     from ollm_tui.protocol.message import Usage
 
+
+BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
+_WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "ready": ("●", "ready", "ready"),
+        "loading": ("◐", "busy", "loading model"),
+        "waiting": ("◐", "busy", "waiting"),
+        "thinking": ("●", "busy", "thinking"),
+        "answering": ("●", "busy", "streaming"),
+        "tools": ("◐", "busy", "running tools"),
+        "asking": ("◐", "warning", "waiting for you"),
+        "stopped": ("■", "quiet", "stopped"),
+        "error": ("✗", "error", "error"),
+        "refused": ("✗", "error", "error"),  # the same would come again
+    }
+)
+SILENT_S: Final = 5
+"""Seconds without anything new after which an answer counts as stalled."""
+_METER_CELLS: Final = 8
+_GAP: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Everything the line may show."""
+
+    state: TurnState = "ready"
+    elapsed_s: int = 0
+    """Whole seconds since the state began."""
+    silent_s: int = 0
+    """Whole seconds since anything new arrived."""
+    tokens_per_s: float | None = None
+    used: int | None = None
+    """Tokens of the chat, or None if they were not counted."""
+    limit: int | None = None
+    """The context window in tokens, or None if unknown."""
+    is_assumed: bool = False
+    """Whether the limit is a guess."""
+    notes: tuple[str, ...] = ()
+    """Short remarks such as `queued 2`."""
+    keys: tuple[KeyHint, ...] = ()
+    """The one that matters most comes first."""
+
+
+def status_line(status: Status, width: int) -> list[Piece]:
+    """Fill a line; what matters least goes first where it does not fit.
+
+    The state stays, then the first key, the context, the remarks, the other keys, the meter.
+    """
+    state = _state(status)
+    keys = [_key(hint) for hint in status.keys]
+    context, meter = _context(status), _meter(status)
+    notes = [[Piece(clean_line(note), "quiet")] for note in status.notes]
+    inner = width - 2
+    # From the fullest line to the barest; the first that fits is taken.
+    for left, right in (
+        ([state, context + meter, *notes], keys),
+        *(([state, context, *notes], keys[:count]) for count in range(len(keys), 0, -1)),
+        ([state, context], keys[:1]),
+        ([state], keys[:1]),
+    ):
+        line = _join(left, right, inner)
+        if line is not None:
+            return [Piece(" "), *line, Piece(" ")]
+    mark, word = state
+    return [Piece(" "), mark, Piece(cut(word.text, max(0, inner - mark.width)), word.look)]
+
+
+def _join(left: list[list[Piece]], right: list[list[Piece]], width: int) -> list[Piece] | None:
+    first, last = _separated(left, _GAP), _separated(right, 2)
+    gap = _GAP if first and last else 0
+    fits = width_of(first) + gap + width_of(last) <= width
+    return spread(first, last, width) if fits else None
+
+
+def _separated(parts: list[list[Piece]], gap: int) -> list[Piece]:
+    line: list[Piece] = []
+    for part in parts:
+        if part:
+            line += [*([Piece(" " * gap)] if line else []), *part]
+    return line
+
+
+def _state(status: Status) -> list[Piece]:
+    mark, look, word = _WORDS[status.state]
+    match status.state:
+        case "loading" | "waiting" | "tools":
+            word += _clock(status.elapsed_s)
+        case "thinking" | "answering":
+            is_silent = status.silent_s >= SILENT_S
+            word += f", nothing for{_clock(status.silent_s)}" if is_silent else _speed(status)
+        case _:
+            pass
+    return [Piece(f"{mark} ", look), Piece(word)]
+
+
+def _clock(whole_s: int) -> str:
+    minutes, rest = divmod(whole_s, 60)
+    if minutes:
+        return f" {minutes} min {rest} s"
+    return f" {rest} s" if rest else ""
+
+
+def _speed(status: Status) -> str:
+    rate = status.tokens_per_s
+    if rate is None or not math.isfinite(rate):
+        return ""
+    return f" {rate:.0f} tok/s" if rate >= 10 else f" {rate:.1f} tok/s"
+
+
+def _key(hint: KeyHint) -> list[Piece]:
+    return [Piece(hint.label, "key"), Piece(" "), Piece(hint.description, "quiet")]
+
+
+def _context(status: Status) -> list[Piece]:
+    if not status.used and status.limit is None:
+        return []
+    mark = "~" if status.is_assumed else ""
+    used = "?" if status.used is None else tokens(status.used)
+    limit = f"{mark}{_window(status.limit)}" if status.limit else "?"
+    return [Piece("ctx ", "quiet"), Piece(f"{used}/{limit}", _warmth(status))]
+
+
+def _window(limit: int) -> str:
+    # Windows are powers of two more often than not: 32768 is known as 32k.
+    return f"{limit // 1024}k" if limit % 1024 == 0 else tokens(limit)
+
+
+def _share(status: Status) -> float:
+    return (status.used or 0) / status.limit if status.limit else 0.0
+
+
+def _warmth(status: Status) -> str:
+    share = _share(status)
+    if share > 1:
+        return "error"
+    return "warning" if share >= 0.9 else ""
+
+
+def _meter(status: Status) -> list[Piece]:
+    if not status.limit:
+        return []
+    full = min(_METER_CELLS, math.ceil(_share(status) * _METER_CELLS))
+    return [
+        Piece(" "),
+        Piece("▮" * full, _warmth(status) or "meter"),
+        Piece("▯" * (_METER_CELLS - full), "quiet"),
+    ]
+
+
 TICK_S: Final = 0.25
 """How often the running clock and the speed are drawn anew; nothing ticks while idle."""
 
 
 class StatusBar(Widget):
-    """Draws a `Status`; repaints when the line it makes is another one."""
+    """Draws a `Status`; repaints only when the line changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "status-bar--ready",
@@ -59,7 +214,7 @@ class StatusBar(Widget):
         self._ticking: Timer | None = None
 
     def show_turn(self, state: TurnState) -> None:
-        """Say what the answer is doing; the clock of a state begins with it."""
+        """Show what the answer is doing; the clock of a state starts with it."""
         if state != self._status.state:
             self._since = self._clock()
         self._heard_at = self._clock()
@@ -67,14 +222,14 @@ class StatusBar(Widget):
         self._tick_while_busy()
 
     def show_speed(self, tokens_per_s: float | None) -> None:
-        """Say how fast the answer comes; while it comes this is drawn with the next tick."""
+        """Show how fast the answer comes, from the next tick on while it does."""
         self._heard_at = self._clock()
         self._status = replace(self._status, tokens_per_s=tokens_per_s)
         if self._ticking is None:
             self._redraw()
 
     def show_usage(self, usage: "Usage") -> None:
-        """Say how much of the window the last answer and its prompt take."""
+        """Show how many tokens the last answer and its prompt take."""
         counted = [usage.prompt_tokens, usage.completion_tokens]
         if any(count is not None for count in counted):
             used = sum(count for count in counted if count is not None)
@@ -83,7 +238,7 @@ class StatusBar(Widget):
     def show_context(
         self, used: int | None, limit: int | None, *, is_assumed: bool = False
     ) -> None:
-        """Say what is used of which window; None is not known."""
+        """Show how much of the context window is used, both in tokens; None is unknown."""
         self._change(replace(self._status, used=used, limit=limit, is_assumed=is_assumed))
 
     def show_notes(self, *notes: str) -> None:

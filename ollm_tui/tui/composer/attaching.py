@@ -1,8 +1,18 @@
-"""Files that go along with the next message: read beside the loop, shown before they are sent."""
+"""Files in a draft: reading and attaching them, and suggesting their names.
 
-from collections.abc import Sequence
+One thread at most looks for names. What is asked for while it searches waits for its end, so a disk
+that does not answer holds one thread, however many letters are typed.
+"""
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import anyio
 
 from ollm_tui.attachments.attachment import (
     AttachedImage,
@@ -12,13 +22,17 @@ from ollm_tui.attachments.attachment import (
     existing_paths,
     named_paths,
 )
+from ollm_tui.attachments.finder import FileFinder
 from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
+from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions
+from ollm_tui.commands.registry import Completion
+from ollm_tui.decode.matching import best_rank
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.composer.attachment_lines import attachment_line
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.composer.completions import FileQuery
+from ollm_tui.tui.composer.composer import Composer
+from ollm_tui.tui.composer.pictures import attachment_line
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 MOST_PICTURES: Final = 20
 """In one message."""
@@ -29,8 +43,10 @@ READ_S: Final = 2 * FLASH_S
 class Attaching:
     """What the composer, the commands and a paste attach."""
 
-    def __init__(self, screen: "ChatScreen") -> None:
-        self._screen = screen
+    def __init__(self, composer: Composer, hints: HintLine, dialogs: Dialogs) -> None:
+        self._composer = composer
+        self._hints = hints
+        self._dialogs = dialogs
 
     # By a command
 
@@ -40,82 +56,155 @@ class Attaching:
         Raises:
             AIError: BAD_REQUEST for what cannot be attached; what came before it stays.
         """
-        composer = self._screen.composer
         for path in await named_paths(name):
-            found = await attach(path)
-            if isinstance(found, AttachedText):
-                composer.insert_pasted(found.block)
+            attachment = await attach(path)
+            if isinstance(attachment, AttachedText):
+                self._composer.insert_pasted(attachment.block)
                 self._warn_of_secrets(path)
             else:
-                self._require_room(found)
-                composer.pictures.put_beside(found)
-                composer.look_at_pictures()
+                self._require_room(attachment)
+                self._composer.pictures.put_beside(attachment)
+                self._composer.look_at_pictures()
 
     def listed(self) -> Sequence[str]:
-        """Give a line for each picture beside the draft."""
-        beside = self._screen.composer.pictures.beside
+        """Return a line for each picture beside the draft."""
+        beside = self._composer.pictures.beside
         return [attachment_line(number, picture) for number, picture in beside]
 
     def remove(self, number: int | None) -> int:
-        """Take away a picture beside the draft, or all; gives how many there were."""
-        gone = self._screen.composer.pictures.remove(number)
-        self._screen.composer.look_at_pictures()
-        return gone
+        """Remove a picture beside the draft, or all; returns how many there were."""
+        removed = self._composer.pictures.remove(number)
+        self._composer.look_at_pictures()
+        return removed
 
     # In the draft
 
-    async def read_pasted(self, text: str) -> None:
+    def read_pasted(self, text: str) -> None:
         """Put tokens in the place of pasted paths, if all of them are pictures."""
+        self._dialogs.run(self._read_pasted(text), "attach")
+
+    async def _read_pasted(self, text: str) -> None:
         tokens: list[str] = []
         try:
             for path in await existing_paths(text):
-                tokens.append(self._taken(await attach_image(path)))
+                tokens.append(self._token(await attach_image(path)))
         except AIError as error:
             self._refuse(error)
             tokens.clear()
         finally:
-            self._screen.composer.end_reading(text, " ".join([*tokens, ""]))
+            self._composer.end_reading(text, " ".join([*tokens, ""]))
 
-    async def read_named(self, text: str, name: str) -> None:
+    def read_named(self, text: str, name: str) -> None:
         """Put a picture's token, or a file's text, in the place of its name in the draft."""
-        words = ""
+        self._dialogs.run(self._read_named(text, name), "attach")
+
+    async def _read_named(self, text: str, name: str) -> None:
+        insert = ""
         try:
             for path in await named_paths(name):
-                found = await attach(path)
-                if isinstance(found, AttachedText):
-                    words = self._screen.composer.folded(found.block)
+                attachment = await attach(path)
+                if isinstance(attachment, AttachedText):
+                    insert = self._composer.folded(attachment.block)
                     self._warn_of_secrets(path)
                 else:
-                    words = f"{self._taken(found)} "
+                    insert = f"{self._token(attachment)} "
         except AIError as error:
             self._refuse(error)
         finally:
-            self._screen.composer.end_reading(text, words)
+            self._composer.end_reading(text, insert)
 
-    def _taken(self, picture: AttachedImage) -> str:
+    def _token(self, picture: AttachedImage) -> str:
         self._require_room(picture)
-        return self._screen.composer.pictures.add(picture)
+        return self._composer.pictures.add(picture)
 
     def _require_room(self, picture: AttachedImage) -> None:
-        composer = self._screen.composer
-        there = [one for _, one in composer.pictures.attached(composer.draft)]
-        if len(there) >= MOST_PICTURES:
+        attached = [one for _, one in self._composer.pictures.attached(self._composer.draft)]
+        if len(attached) >= MOST_PICTURES:
             raise refusal(f"{MOST_PICTURES} pictures are the limit for one message.")
-        if sum(one.size for one in [*there, picture]) > MOST_TOGETHER_BYTES:
+        if sum(one.size for one in [*attached, picture]) > MOST_TOGETHER_BYTES:
             most = MOST_TOGETHER_BYTES // 1_000_000
             raise refusal(f"With {picture.name} the pictures have more than {most} MB together.")
 
     def _warn_of_secrets(self, path: Path) -> None:
-        """Say that a file is one that tools may not read: a person may send it all the same."""
+        """Say that a file is one that tools may not read; a person may send it all the same."""
         # Loads the tools, which the first frame does not wait for.
         from ollm_tui.tools.builtin.secrets import is_secret
 
         if is_secret(path.absolute().parts[1:]):
-            self._screen.hints.flash(
+            self._hints.flash(
                 f"{shown_path(path)} may contain passwords or keys. It is sent as is; "
                 "remove it from the message if you do not want that.",
                 READ_S,
             )
 
     def _refuse(self, error: AIError) -> None:
-        self._screen.hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
+        self._hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
+
+
+PATIENCE_S: Final = 2.5
+
+
+@dataclass(slots=True)
+class _Search:
+    ended: anyio.Event = field(default_factory=anyio.Event)
+    matches: tuple[Completion, ...] = ()
+    failure: Exception | None = None
+
+
+class FileSuggestions:
+    """Ranks the names of a finder; never on the event loop."""
+
+    def __init__(
+        self, commands: Callable[[str], Suggestions | None], finder: FileFinder | None = None
+    ) -> None:
+        """Suggest files beside what `commands` suggests for the same text."""
+        self._commands = commands
+        self._finder = finder or FileFinder(Path.cwd())
+        self._running: _Search | None = None
+
+    async def find(self, query: FileQuery) -> Suggestions | None:
+        """Suggest files, or return None if there are none or the disk is too slow."""
+        others = self._commands(query.draft) if not query.is_mention else None
+        items = others.items if others is not None else ()
+        with anyio.move_on_after(PATIENCE_S):
+            items += await self._searched(query.text)
+        if not items:
+            return None
+        return Suggestions(
+            query.start, query.text, items, is_argument=True, is_mention=query.is_mention
+        )
+
+    async def _searched(self, text: str) -> tuple[Completion, ...]:
+        while self._running is not None:
+            await self._running.ended.wait()
+        search = self._running = _Search()
+        loop = asyncio.get_running_loop()
+
+        def work() -> None:
+            try:
+                search.matches = self._ranked(text)
+            except Exception as error:  # noqa: BLE001 -- its reader raises it
+                search.failure = error
+            with suppress(RuntimeError):  # the loop has ended meanwhile
+                loop.call_soon_threadsafe(self._end, search)
+
+        # A daemon: the end of the program does not wait for the disk either.
+        threading.Thread(target=work, name="files", daemon=True).start()
+        await search.ended.wait()
+        if search.failure is not None:
+            raise search.failure
+        return search.matches
+
+    def _end(self, search: _Search) -> None:
+        self._running = None
+        search.ended.set()
+
+    def _ranked(self, query: str) -> tuple[Completion, ...]:
+        ranked = []
+        for name in self._finder.candidates(query):
+            leaf = name.rstrip("/").rpartition("/")[2]
+            rank = best_rank(query, (leaf, name))
+            if rank is not None:
+                ranked.append((rank, len(name), name))
+        ranked.sort()
+        return tuple(Completion(name) for _, _, name in ranked[:MOST_SUGGESTIONS])

@@ -1,5 +1,7 @@
 """The list of suggestions above the composer, painted line by line."""
 
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.cells import cell_len
@@ -10,12 +12,76 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.tui.composer.menu import Menu
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint
 
 if TYPE_CHECKING:
     # the commands are loaded after the first frame
+    from ollm_tui.commands.parse import Suggestions
     from ollm_tui.commands.registry import Completion
+    # the commands are loaded after the first frame
+
+
+@dataclass(frozen=True, slots=True)
+class Menu:
+    """An open list of suggestions."""
+
+    suggestions: "Suggestions"
+    index: int | None
+    """None while nothing is chosen: then Enter sends what was typed."""
+
+    @property
+    def items(self) -> "tuple[Completion, ...]":
+        """The suggestions, best first."""
+        return self.suggestions.items
+
+    @property
+    def chosen(self) -> "Completion | None":
+        """The suggestion that Enter would take."""
+        return None if self.index is None else self.items[self.index]
+
+    def moved(self, step: int) -> "Menu":
+        """Choose another one, going round."""
+        start = self.index if self.index is not None else (-1 if step > 0 else 0)
+        return replace(self, index=(start + step) % len(self.items))
+
+
+def open_menu(suggestions: "Suggestions | None") -> Menu | None:
+    """Open the list; the first is chosen if Enter would take it anyway."""
+    if suggestions is None:
+        return None
+    begun = bool(suggestions.query)
+    return Menu(suggestions, 0 if begun and not suggestions.items[0].is_example else None)
+
+
+_LONGEST: Final = 200
+_MENTION: Final = re.compile(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
+_ATTACH: Final = re.compile(r"/attach[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class FileQuery:
+    """The beginning of a file's name, and where it stands."""
+
+    draft: str
+    text: str
+    """The part of the name that is written."""
+    start: int
+    """Where it begins in the draft: for a mention, after the `@`."""
+    is_mention: bool
+
+
+def file_query(draft: str, cursor: int) -> FileQuery | None:
+    """Return the file name that is being written at `cursor`, or None."""
+    if match := _ATTACH.match(draft):
+        return FileQuery(draft, match["name"], match.start("name"), is_mention=False)
+    if draft.startswith("/"):
+        return None
+    line = max(draft.rfind("\n", 0, cursor) + 1, cursor - _LONGEST - 2)
+    match = _MENTION.search(draft[line:cursor])
+    if match is None:
+        return None
+    return FileQuery(draft, match["name"], line + match.start("name"), is_mention=True)
+
 
 MOST_ROWS: Final = 10
 _WIDEST_VALUE: Final = 40
@@ -74,7 +140,7 @@ class Completions(Widget):
         self.refresh(layout=before is None or len(before.items) != len(menu.items))
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As many rows as there are suggestions, up to a limit."""
+        """One row for each suggestion, up to a limit."""
         return _rows(self._menu, viewport) if self._menu else 0
 
     def render_line(self, y: int) -> Strip:

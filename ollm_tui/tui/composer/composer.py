@@ -8,9 +8,8 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of
-from ollm_tui.tui.composer.mention import FileQuery, file_query
-from ollm_tui.tui.composer.menu import Menu, open_menu
 from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.keys.composer import COMPOSER_KEYS
 from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor
@@ -21,15 +20,15 @@ if TYPE_CHECKING:
 
     # the commands are loaded after the first frame
     from ollm_tui.attachments.attachment import AttachedImage
-    from ollm_tui.commands.complete import Suggestions
+    from ollm_tui.commands.parse import Suggestions
 
 MOST_ROWS: Final = 8
 PASTE_GUARD_S: Final = 0.05
-"""For so long after a paste, and after each key that follows within it, Enter sends nothing."""
+"""How long after a paste, and after each key within that time, Enter sends nothing."""
 
 
 class Composer(DraftEditor, inherit_bindings=False):
-    """The prompt editor; its keys are obeyed in the order of typing, between the letters."""
+    """The prompt editor; its keys take effect in the order of typing, between the letters."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*COMPOSER_KEYS]
     DEFAULT_CSS = """
@@ -48,25 +47,25 @@ class Composer(DraftEditor, inherit_bindings=False):
 
         def __init__(self, text: str) -> None:
             self.text = text
-            """As it was meant: pastes unfolded, every character as it was typed or pasted."""
+            """The text with pastes unfolded, every character as it was typed or pasted."""
             super().__init__()
 
     class PathsPasted(Message):
-        """What was pasted may be the paths of pictures; `end_reading` must be called for it."""
+        """Pasted text that may be paths of pictures; call `end_reading` for it."""
 
         def __init__(self, text: str) -> None:
             self.text = text
             super().__init__()
 
     class FileWanted(Message):
-        """The name of a file is being written; `offer` must be called for it."""
+        """The name of a file is being written; call `offer` for it."""
 
         def __init__(self, query: FileQuery) -> None:
             self.query = query
             super().__init__()
 
     class FileNamed(Message):
-        """A file was chosen that stands by its name in the draft; wants `end_reading` too."""
+        """A file was chosen by its name in the draft; call `end_reading` for it."""
 
         def __init__(self, text: str, name: str) -> None:
             self.text = text
@@ -74,7 +73,7 @@ class Composer(DraftEditor, inherit_bindings=False):
             super().__init__()
 
     class PicturesChanged(Message):
-        """Other pictures go with the draft than before."""
+        """The pictures of the draft have changed."""
 
         def __init__(self, pictures: "list[tuple[int, AttachedImage]]") -> None:
             self.pictures = pictures
@@ -101,10 +100,10 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._guarded_until = 0.0
         self._key_is_pasted = False
         self._reading = 0
-        """Files that are being read for this draft: it is sent when they are in it."""
+        """Files that are being read; the draft is sent when they are in it."""
         self._sends_once_read = False
         self._query: FileQuery | None = None
-        """What is being looked for."""
+        """The file query in progress."""
         self._shown_pictures: list[int] = []
         super().__init__(placeholder=placeholder, id=id)
 
@@ -112,7 +111,7 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     @property
     def just_pasted(self) -> bool:
-        """Whether a paste ended so lately that a key may still belong to it: let it end nothing."""
+        """Whether a paste ended so recently that a key may still belong to it."""
         return time.monotonic() < self._guarded_until
 
     @property
@@ -121,7 +120,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         return self._menu is not None
 
     def stash(self) -> bool:
-        """Clear the draft into the history, where Up finds it; False when there was none."""
+        """Clear the draft into the history, where Up finds it; False if it was empty."""
         if not self.text and not self.pictures.beside:
             return False
         self._history.add(self.pictures.take_beside(self.draft))
@@ -129,7 +128,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         return True
 
     def prepend(self, text: str) -> None:
-        """Put a text that comes back before the draft, with a blank line between."""
+        """Insert a returned text before the draft, with a blank line between."""
         parts = (self._pastes.fold(text), self.draft)
         self.draft = "\n\n".join(part for part in parts if part)
 
@@ -155,7 +154,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._key_is_pasted = False
 
     def _type(self, first: events.Key) -> None:
-        """Insert a letter, and with it all that wait behind it: each edit costs the whole text."""
+        """Insert a letter together with all that are queued: each edit costs the whole text."""
         # A space may take what is suggested.
         run = typed_run(self, first, lambda key: key.character != " " or self._menu is None)
         for key in run[1:]:
@@ -221,7 +220,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     # Files that are read while somebody types on
 
     def look_at_pictures(self) -> None:
-        """Say so if other pictures go with the draft than before."""
+        """Post `PicturesChanged` if the pictures of the draft have changed."""
         pictures = self.pictures.attached(self.draft) if self.pictures else []
         numbers = [number for number, _ in pictures]
         if numbers != self._shown_pictures:
@@ -229,7 +228,7 @@ class Composer(DraftEditor, inherit_bindings=False):
             self.post_message(self.PicturesChanged(pictures))
 
     def end_reading(self, text: str, words: str) -> None:
-        """Put words in the place of what named a file, if there are any and it still stands."""
+        """Replace the text that named a file, if it is still there; empty `words` leave it."""
         self._reading -= 1
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         if words.strip():
@@ -291,7 +290,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         return column + sum(len(self.document.get_line(above)) + 1 for above in range(row))
 
     def offer(self, query: FileQuery, suggestions: "Suggestions | None") -> None:
-        """Show what was found for a query, unless something else was written meanwhile."""
+        """Show suggestions for a query, unless something else was written meanwhile."""
         if query != self._query:
             return
         self._query = None
@@ -311,12 +310,12 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._show(None)
 
     def action_complete(self) -> None:
-        """Take the chosen suggestion, or the first, and go on typing."""
+        """Insert the chosen suggestion, or the first, and let typing go on."""
         if self._menu is not None:
             self.take(self._menu.index or 0, go_on=True)
 
     def take(self, index: int, *, go_on: bool = False) -> None:
-        """Put a suggestion into the text; `go_on` makes room for what has to follow it."""
+        """Insert a suggestion; `go_on` adds a space if an argument must follow."""
         if self._menu is None:
             return
         item = self._menu.items[index]
@@ -335,7 +334,7 @@ class Composer(DraftEditor, inherit_bindings=False):
             self._show(None)
 
     def _take_file(self, start: int, name: str) -> None:
-        """Write a name in the place of its beginning; what is no folder is read at once."""
+        """Complete a file name; a file is read at once, a folder lists its files."""
         held = to_editor(name)
         first = location_of(self.text, start)
         result = self.replace(held, first, self.cursor_location, maintain_selection_offset=False)
@@ -348,7 +347,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         self.post_message(self.FileNamed(f"@{name}", name))
 
     def _take_exact(self) -> bool:
-        """Take the suggested file whose whole name is written; False when there is none."""
+        """Read the suggested file whose whole name is written; False if there is none."""
         suggestions = self._menu.suggestions if self._menu is not None else None
         if suggestions is None or not suggestions.is_mention:
             return False

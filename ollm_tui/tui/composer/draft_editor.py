@@ -1,4 +1,4 @@
-"""An editor for drafts: long pastes are one unit, control characters are data drawn as signs."""
+"""An editor for drafts: long pastes are one unit, control characters are drawn as signs."""
 
 import re
 from typing import ClassVar, Final
@@ -9,15 +9,15 @@ from textual.content import Content
 from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
 
-from ollm_tui.tui.composer.paste import PasteStore
 from ollm_tui.tui.composer.pictures import PictureShelf
+from ollm_tui.tui.widgets.paste import PasteStore
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
 
 _BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
 
 
 class DraftEditor(TextArea, inherit_bindings=False):
-    """Holds a text of which some parts are folded to tokens; a token is never cut apart."""
+    """Holds a text with parts folded to tokens; a token is never split."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"draft-editor--paste"}
     DEFAULT_CSS = """
@@ -32,13 +32,13 @@ class DraftEditor(TextArea, inherit_bindings=False):
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:
         self._pastes = PasteStore()
         self.pictures = PictureShelf()
-        """What the tokens of pictures mean."""
+        """The pictures of the draft's tokens."""
         super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
         self.cursor_blink = False
 
     @property
     def draft(self) -> str:
-        """What is written, with folded pastes as their tokens."""
+        """The text with pastes folded."""
         return from_editor(self.text)
 
     @draft.setter
@@ -48,22 +48,22 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     @property
     def value(self) -> str:
-        """What would be sent."""
+        """The text with pastes unfolded."""
         return self._whole(self.text)
 
     def insert_pasted(self, text: str) -> None:
-        """Insert a text as if it had been pasted: folded when it is long."""
+        """Insert a text as if it had been pasted: folded if it is long."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         result = self._replace_via_keyboard(to_editor(self._pastes.fold(text)), *self.selection)
         if result is not None:
             self.move_cursor(result.end_location)
 
     def folded(self, text: str) -> str:
-        """Give a text as a paste of it would stand here: a long one as its token."""
+        """Return a text as a paste of it would be inserted: a long one as its token."""
         return self._pastes.fold(text)
 
     def swap(self, text: str, other: str) -> bool:
-        """Put another text in the place of one that was written last; False when it is gone."""
+        """Replace the last occurrence of a text; False if there is none."""
         held = to_editor(text)
         start = self.text.rfind(held)
         if start < 0:
@@ -76,7 +76,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return True
 
     def load_draft(self, draft: str) -> None:
-        """Replace everything, the record of edits too; pictures that were sent come back."""
+        """Replace everything, the undo history too; the pictures of its tokens come back."""
         self.pictures.revive(draft)
         if cannot_be_held(draft):
             draft = self._pastes.fold(draft, always=True)
@@ -84,7 +84,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     @property
     def selected_value(self) -> str:
-        """What the selected part stands for; empty without a selection."""
+        """The selection with pastes unfolded, or an empty text."""
         return self._whole(self.selected_text)
 
     def _whole(self, held: str) -> str:
@@ -127,7 +127,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return None
 
     def action_expand_paste(self) -> None:
-        """Put the whole text in place of its token."""
+        """Replace a token by its whole text."""
         if span := self._paste_at_cursor():
             text = self._pastes.unfold(self.get_text_range(*span))
             if not cannot_be_held(text):
@@ -142,7 +142,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return row, column
 
     def get_cursor_left_location(self) -> Location:
-        """Step over a token as over one letter."""
+        """Move over a token as over one letter."""
         row, column = self.cursor_location
         before = {end: start for start, end in self._token_spans(row)}
         if column in before:
@@ -150,7 +150,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return super().get_cursor_left_location()
 
     def get_cursor_right_location(self) -> Location:
-        """Step over a token as over one letter."""
+        """Move over a token as over one letter."""
         row, column = self.cursor_location
         after = dict(self._token_spans(row))
         if column in after:
@@ -158,17 +158,17 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return super().get_cursor_right_location()
 
     def get_cursor_word_left_location(self) -> Location:
-        """Step over a token as over one word."""
+        """Move over a token as over one word."""
         return self._widened(super().get_cursor_word_left_location(), 0)
 
     def get_cursor_word_right_location(self) -> Location:
-        """Step over a token as over one word."""
+        """Move over a token as over one word."""
         return self._widened(super().get_cursor_word_right_location(), 1)
 
     def delete(
         self, start: Location, end: Location, *, maintain_selection_offset: bool = True
     ) -> EditResult:
-        """Delete, and with a part of a token all of it."""
+        """Delete a range, extended to whole tokens."""
         top, bottom = sorted((start, end))
         top, bottom = self._widened(top, 0), self._widened(bottom, 1)
         return super().delete(top, bottom, maintain_selection_offset=maintain_selection_offset)
@@ -183,19 +183,19 @@ class DraftEditor(TextArea, inherit_bindings=False):
         return location
 
     def get_line(self, line_index: int) -> Text:
-        """Draw control characters as signs and tokens in their own look."""
+        """Draw control characters as signs, and tokens in their own style."""
         line = Text(to_signs(self.document.get_line(line_index)), end="", no_wrap=True)
         for start, end in self._token_spans(line_index):
             line.stylize(self.get_component_rich_style("draft-editor--paste"), start, end)
         return line
 
     def find_matching_bracket(self, bracket: str, search_from: Location) -> Location | None:
-        """Match none: a prompt is no program, and the search may go through all of it."""
+        """Match no brackets: a prompt is no program, and the search may scan all of it."""
         return None
 
 
 def location_of(text: str, index: int) -> Location:
-    """Give row and column of a place in a text."""
+    """Return row and column of an index in a text."""
     return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
 
 

@@ -1,18 +1,24 @@
-"""The pictures that are attached to what is being written, each under its number."""
+"""The pictures attached to a draft, by number, and the lines that list them."""
 
 import re
 from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+from textual.widgets import Static
+
+from ollm_tui.tui.figures import picture_figures
 
 if TYPE_CHECKING:
     # the vocabulary of files is loaded with the first of them
     from collections.abc import Sequence
 
     from ollm_tui.attachments.attachment import AttachedImage
-    from ollm_tui.protocol.blocks import Content
+    from ollm_tui.protocol.blocks import Content as MessageContent
+
 
 _TOKEN: Final = re.compile(r"\[Image #(?P<number>[1-9][0-9]{0,5})\]")
 _MOST_KEPT_BYTES: Final = 100_000_000
-"""So much of what was sent is kept for a draft that comes back."""
+"""How much of what was sent is kept for a draft that comes back."""
 
 
 class PictureShelf:
@@ -30,62 +36,62 @@ class PictureShelf:
         self._newest = 0
 
     def __bool__(self) -> bool:
-        """Whether any token means a picture."""
+        """Whether there are pictures."""
         return bool(self._open)
 
     def add(self, picture: "AttachedImage") -> str:
-        """Take a picture and give its token."""
+        """Add a picture and return its token."""
         self._newest += 1
         self._open[self._newest] = picture
         return _token(self._newest)
 
     def put_beside(self, picture: "AttachedImage") -> str:
-        """Take a picture that goes with the next prompt, whatever that says; gives its token."""
+        """Add a picture for the next prompt, whatever its text; returns its token."""
         token = self.add(picture)
         self._beside.append(self._newest)
         return token
 
     def spans(self, line: str) -> list[tuple[int, int]]:
-        """Say where in a line tokens stand that mean a picture."""
+        """Return the spans of the tokens in a line that have a picture."""
         return [m.span() for m in _TOKEN.finditer(line) if int(m["number"]) in self._open]
 
     def attached(self, draft: str) -> "list[tuple[int, AttachedImage]]":
-        """Give what would be sent with a draft, by number, in the order of the draft."""
+        """Return the pictures of a draft with their numbers, in its order."""
         numbers = [int(match["number"]) for match in _TOKEN.finditer(draft)]
         wanted = dict.fromkeys([*numbers, *self._beside])
         return [(number, self._open[number]) for number in wanted if number in self._open]
 
     @property
     def beside(self) -> "list[tuple[int, AttachedImage]]":
-        """What waits beside the draft."""
+        """The pictures beside the draft, with their numbers."""
         return [(number, self._open[number]) for number in self._beside]
 
     def remove(self, number: int | None) -> int:
-        """Let go of a picture that waits beside the draft, or of all; gives how many there were."""
-        gone = [one for one in self._beside if number in (None, one)]
-        self._beside = [one for one in self._beside if one not in gone]
-        for one in gone:
+        """Remove a picture beside the draft, or all; returns how many were removed."""
+        removed = [one for one in self._beside if number in (None, one)]
+        self._beside = [one for one in self._beside if one not in removed]
+        for one in removed:
             del self._open[one]
-        return len(gone)
+        return len(removed)
 
     def take_beside(self, prompt: str) -> str:
-        """Put the tokens of what waits beside the draft behind a prompt that is to be sent."""
+        """Append the tokens of the pictures beside the draft to a prompt."""
         waiting, self._beside = self._beside, []
         return " ".join(part for part in (prompt, *map(_token, waiting)) if part)
 
     def revive(self, draft: str) -> None:
-        """Let the tokens of a draft that comes back mean their pictures again."""
+        """Restore the pictures of a returned draft's tokens."""
         for match in _TOKEN.finditer(draft):
             number = int(match["number"])
             if number in self._sent:
                 self._open[number] = self._sent.pop(number)
 
     def without(self, text: str) -> str:
-        """Give a text without its tokens, as it is written down for another run."""
+        """Return a text without its tokens, as the history file keeps it."""
         return _TOKEN.sub(lambda m: "" if int(m["number"]) in self._open else m[0], text).strip()
 
-    def content(self, prompt: str) -> "Content":
-        """Give a prompt as it is sent: each picture in the place of its token, once."""
+    def content(self, prompt: str) -> "MessageContent":
+        """Return a prompt as it is sent: each picture in the place of its token, once."""
         parts: list[str | AttachedImage] = []
         end = 0
         for match in _TOKEN.finditer(prompt):
@@ -107,7 +113,7 @@ def _token(number: int) -> str:
     return f"[Image #{number}]"
 
 
-def _blocks(parts: "Sequence[str | AttachedImage]") -> "Content":
+def _blocks(parts: "Sequence[str | AttachedImage]") -> "MessageContent":
     # Only a prompt with a picture needs the vocabulary here.
     from ollm_tui.protocol.blocks import Block, TextContent
 
@@ -121,3 +127,40 @@ def _blocks(parts: "Sequence[str | AttachedImage]") -> "Content":
             text = part.lstrip() if number == texts[0] and number > 0 else part
             blocks.append(TextContent(text.rstrip() if number == texts[-1] else text))
     return blocks
+
+
+MOST_LINES: Final = 3
+
+
+def attachment_line(number: int, picture: "AttachedImage") -> str:
+    """Write one picture: `Image #1 · cat.png · png · 640 x 480 · 94 kB`."""
+    parts = (f"Image #{number}", picture.name, picture_figures(picture.content))
+    return " · ".join(part for part in parts if part)
+
+
+class AttachmentLines(Static):
+    """Takes no room while nothing is attached."""
+
+    DEFAULT_CSS = """
+    AttachmentLines {
+        display: none;
+        height: auto;
+        padding: 0 3;
+        color: $text-accent;
+        text-overflow: ellipsis;
+        text-wrap: nowrap;
+        &.-shown { display: block; }
+        &:ansi { color: ansi_default; }
+    }
+    """
+
+    def __init__(self) -> None:
+        super().__init__("", markup=False)
+
+    def show(self, pictures: "Sequence[tuple[int, AttachedImage]]") -> None:
+        """List the pictures; of many, the first ones and how many more there are."""
+        lines = [attachment_line(number, picture) for number, picture in pictures]
+        if len(lines) > MOST_LINES:
+            lines[MOST_LINES - 1 :] = [f"and {len(lines) - MOST_LINES + 1} more pictures"]
+        self.set_class(bool(lines), "-shown")
+        self.update(Content("\n".join(lines)))

@@ -13,7 +13,7 @@ from ollm_tui.config.regular_file import open_regular, why_unreadable
 
 MOST_ENTRIES: Final = 1000
 MOST_ENTRY_CHARACTERS: Final = 64_000
-"""A longer prompt is remembered while the program runs, but not written down."""
+"""A longer prompt is remembered while the program runs, but not saved."""
 _MOST_READ_BYTES: Final = 4_000_000
 _log: Final = logging.getLogger(__name__)
 
@@ -30,12 +30,12 @@ class PromptHistory:
         self._entries: list[str] = []
         self._loaded = path is None
         self._others_end: int | None = None
-        self._place: int | None = None
+        self._index: int | None = None
         self._edited: dict[int, str] = {}
 
     def add(self, draft: str, sent: str | None = None) -> None:
-        """Remember a draft, and write down what was sent of it; the walk ends."""
-        self._place = None
+        """Remember a draft and save what was sent of it; the walk ends."""
+        self._index = None
         self._edited.clear()
         if draft.strip() and not (self._entries and self._entries[-1] == draft):
             self._entries.append(draft)
@@ -43,22 +43,22 @@ class PromptHistory:
             self._write(sent)
 
     def previous(self, current: str) -> str | None:
-        """Step to the entry before; `current` is what the input holds. None at the oldest."""
+        """Return the entry before, or None at the oldest; `current` is the text of the input."""
         self._load()
-        place = len(self._entries) if self._place is None else self._place
-        return self._step(current, place, place - 1)
+        index = len(self._entries) if self._index is None else self._index
+        return self._step(current, index, index - 1)
 
     def next(self, current: str) -> str | None:
-        """Step to the entry after; the last step gives the draft the walk began with."""
-        if self._place is None:
+        """Return the entry after; the last one is the draft the walk began with."""
+        if self._index is None:
             return None
-        return self._step(current, self._place, self._place + 1)
+        return self._step(current, self._index, self._index + 1)
 
-    def _step(self, current: str, place: int, target: int) -> str | None:
+    def _step(self, current: str, index: int, target: int) -> str | None:
         if not 0 <= target <= len(self._entries):
             return None
-        self._edited[place] = current
-        self._place = target
+        self._edited[index] = current
+        self._index = target
         if target in self._edited:
             return self._edited[target]
         return self._entries[target] if target < len(self._entries) else ""
@@ -97,8 +97,8 @@ def _line(text: str) -> bytes:
 
 
 def _entries(lines: Iterable[bytes]) -> list[str]:
-    found = (_entry(line) for line in lines)
-    return [text for text in found if text is not None]
+    entries = (_entry(line) for line in lines)
+    return [text for text in entries if text is not None]
 
 
 def _entry(line: bytes) -> str | None:
@@ -125,7 +125,7 @@ def _read_lines(path: Path, end: int | None) -> list[bytes]:
 
 
 def _append(path: Path, line: bytes) -> int:
-    """Add a line and give the size before it."""
+    """Append a line and return the file's size before it."""
     descriptor = open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
     try:
         status = os.fstat(descriptor)

@@ -10,7 +10,6 @@ import anyio.to_thread
 
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.counted import counted
-from ollm_tui.tui.chat.hint_line import HintLine
 from ollm_tui.tui.terminal.clipboard import (
     cleaned,
     fits_a_terminal,
@@ -18,8 +17,8 @@ from ollm_tui.tui.terminal.clipboard import (
     pieces,
     write_copy,
 )
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 from ollm_tui.tui.transcript.selection import Selected, copied_lines
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -1,4 +1,4 @@
-"""Downloads as the chat sees them: a figure in the status line, and a word when one has ended."""
+"""Downloads as the chat shows them: a figure in the status line, and a note when one ends."""
 
 import math
 import time
@@ -12,21 +12,20 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
+from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word, title_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.chat.screen import ChatScreen
     from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
     from ollm_tui.tui.downloads.find_screen import FindModels
 
 FRAME_S: Final = 0.5
 """The figure is drawn at most once in this time."""
 QUIET_S: Final = 5.0
-"""So long after the last of them has ended nobody watches any more."""
+"""How long the queue is watched after the last download has ended."""
 _LONGEST: Final = 500
 Sleep = Callable[[float], Awaitable[None]]
 
@@ -34,7 +33,7 @@ Sleep = Callable[[float], Awaitable[None]]
 async def find_models_page(
     runtime: Runtime, keymap: Keymap, text: str = "", *, sleep: Sleep = anyio.sleep
 ) -> "FindModels":
-    """Make the screen that finds models, without holding anybody up."""
+    """Make the screen that finds models; it is imported in a thread."""
     make = await anyio.to_thread.run_sync(_find_models_class)
     return make(runtime, keymap, text, sleep=sleep)
 
@@ -46,63 +45,65 @@ def _find_models_class() -> "type[FindModels]":
     return FindModels
 
 
-class Fetching:
-    """Opens the screen that finds models, and tells the chat of what has come."""
+class ChatDownloads:
+    """Opens the screen that finds models, and says in the chat what was downloaded."""
 
     def __init__(
         self,
-        screen: "ChatScreen",
-        controller: "ChatController",
-        sleep: Sleep = anyio.sleep,
-        wall_clock: Callable[[], float] = time.time,
+        runtime: Runtime,
+        chat: OpenChat,
+        dialogs: Dialogs,
+        keymap: Keymap,
+        show_progress: Callable[[str], None],
     ) -> None:
-        self._screen = screen
-        self._desk = controller
-        self.sleep = sleep
+        self._runtime = runtime
+        self._chat = chat
+        self._dialogs = dialogs
+        self._keymap = keymap
+        self._show_progress = show_progress
+        self.sleep: Sleep = anyio.sleep
         """How pauses pass."""
-        self._began = wall_clock()
+        self._began = time.time()
         self._states: dict[str, JobState] = {}
         self._is_listed = False
-        """Whether another screen lists them, so that the chat tells what came afterwards."""
-        self._taken: ModelRef | None = None
+        """Whether another screen lists the downloads; the chat then says later what ended."""
+        self._chosen: ModelRef | None = None
 
     def find(self, text: str = "") -> None:
-        """Open the screen that finds models, with what is looked for."""
-        self._screen.run_worker(self._find(text), group="view", exclusive=True)
+        """Open the screen that finds models, with a text to search for."""
+        self._dialogs.run(self._find(text), "view", is_exclusive=True)
 
     async def _find(self, text: str) -> None:
-        page = await find_models_page(
-            self._desk.runtime, self._screen.keymap, text, sleep=self.sleep
-        )
-        if self._screen.app.screen is self._screen:
+        page = await find_models_page(self._runtime, self._keymap, text, sleep=self.sleep)
+        if self._dialogs.is_free:
             self.open(page)
 
     def open(self, page: "ShowsDownloads") -> None:
         """Open a screen that lists the downloads too."""
         self._is_listed = True
-        self._screen.app.push_screen(page, self.came_back)
+        self._dialogs.open(page, self.came_back)
 
     def came_back(self, ref: ModelRef | None) -> None:
-        """Look what was begun on another screen, and use the model that was chosen there."""
-        self._is_listed, self._taken = False, ref
+        """Watch what was started on another screen, and use the model that was chosen there."""
+        self._is_listed, self._chosen = False, ref
         self.watch()
         if ref is not None:
-            self._screen.run_worker(self._use(ref), group="fetched", exclusive=True)
+            self._dialogs.run(self._use(ref), "fetched", is_exclusive=True)
 
     async def _use(self, ref: ModelRef) -> None:
-        if self._desk.runtime.catalog.find(ref) is None:  # the lists are older than it
-            await self._desk.runtime.model_info(ref)
-        self._desk.use_model(ref)
+        if self._runtime.catalog.find(ref) is None:  # the lists are older than it
+            await self._runtime.model_info(ref)
+        self._chat.use_model(ref)
 
-    # While something is fetched
+    # While something is downloaded
 
     def watch(self) -> None:
-        """Follow the downloads from now on, for as long as there is something to follow."""
-        self._screen.run_worker(self._watch(), group="downloads", exclusive=True)
+        """Follow the downloads for as long as one is queued or running."""
+        self._dialogs.run(self._watch(), "downloads", is_exclusive=True)
 
     async def _watch(self) -> None:
-        runtime = self._desk.runtime
-        # To ask for the queue makes it, which a chat without downloads does not need.
+        runtime = self._runtime
+        # Asking for the queue makes it, which a chat without downloads does not need.
         if isinstance(runtime, FetchesLazily):
             if not await runtime.has_downloads():
                 return
@@ -110,7 +111,7 @@ class Fetching:
         if not isinstance(runtime, KeepsDownloads):
             return
         queue = runtime.downloads
-        # Somebody who watches has the folder of the downloads looked at: not while all rests.
+        # Watching polls the folder of the downloads: not while nothing goes on.
         with anyio.CancelScope() as scope:
             async with queue.changes() as changes:
                 await self._look(queue.jobs(), scope)
@@ -119,7 +120,7 @@ class Fetching:
                     await self.sleep(FRAME_S)
 
     async def _look(self, jobs: Sequence[Job], scope: anyio.CancelScope) -> None:
-        self._desk.status.show_downloads(progress_word(jobs))
+        self._show_progress(progress_word(jobs))
         is_active = any(job.state in {"queued", "running"} for job in jobs)
         scope.deadline = math.inf if is_active else anyio.current_time() + QUIET_S
         if self._is_listed:
@@ -130,32 +131,32 @@ class Fetching:
                 job.id in before or job.changed_at >= self._began
             )
             if is_news and not job.is_elsewhere:
-                await self._tell(job)
+                await self._say(job)
 
-    async def _tell(self, job: Job) -> None:
+    async def _say(self, job: Job) -> None:
         if job.state == "done":
-            await self._tell_done(job)
+            await self._say_done(job)
         elif job.state == "failed":
-            self._tell_failed(job)
+            self._say_failed(job)
 
-    async def _tell_done(self, job: Job) -> None:
+    async def _say_done(self, job: Job) -> None:
         amount = f", {size(job.completed)}" if job.completed else ""
         ref = ModelRef.parse(job.model or "")
         hint = None
         if ref is not None:
-            await self._desk.runtime.model_info(ref)
-        # Who chose it on the other screen is told that it answers, and need not be told how.
-        if ref is not None and ref != self._taken:
-            address = self._desk.runtime.catalog.shown_address(ref)
+            await self._runtime.model_info(ref)
+        # A model chosen on the other screen is in use already.
+        if ref is not None and ref != self._chosen:
+            address = self._runtime.catalog.shown_address(ref)
             hint = f"/model {clean_name(address[:_LONGEST])} to chat with it."
-        self._desk.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
+        self._chat.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
 
-    def _tell_failed(self, job: Job) -> None:
+    def _say_failed(self, job: Job) -> None:
         trouble = job.error
-        words = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
+        reason = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
         advice = clean_line((trouble.hint or "")[:_LONGEST]) if trouble is not None else ""
         hint = " ".join(filter(None, (advice, "/pull shows the details.")))
-        self._desk.say(f"{self._title(job)} could not be downloaded. {words}", "error", hint)
+        self._chat.say(f"{self._title(job)} could not be downloaded. {reason}", "error", hint)
 
     def _title(self, job: Job) -> str:
-        return title_of(job, self._desk.runtime.catalog.shown_name)
+        return title_of(job, self._runtime.catalog.shown_name)

@@ -12,12 +12,12 @@ from textual.binding import Binding
 
 from ollm_tui.config.origin import summarize
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.keys.composer import EDITING_KEYS, PRIMARY_KEYS
 from ollm_tui.tui.keys.details import DETAILS_ROWS
 from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
 from ollm_tui.tui.keys.finding import FETCH_LABELS, FETCH_WHEN, FIND_MODELS_KEYS, VARIANT_KEYS
 from ollm_tui.tui.keys.transcript import CARET_KEYS, CURSOR_KEYS
+from ollm_tui.tui.widgets.key_line import KeyHint
 
 Scope: TypeAlias = Literal[
     "chat",
@@ -71,7 +71,7 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
         command="retry"),
     Key("chat.go_on", "g", "go_on", "Continue after the tool limit", "continue",
         "after the tool limit, input empty"),
-    Key("chat.new", "ctrl+n", "new_chat", "New chat", "new", in_palette=True, command="new"),
+    Key("chat.new", "ctrl+n", "do('new_chat')", "New chat", "new", in_palette=True, command="new"),
     Key("chat.models", "ctrl+l", "show('models')", "Choose a model", "model", in_palette=True,
         command="model"),
     Key("chat.manager", "f3", "show('manager')", "Manage models",
@@ -84,13 +84,13 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
         command="links"),
     Key("chat.permissions", "shift+tab", "cycle_permissions", "Change auto-approved tools",
         in_palette=True),
-    Key("chat.next_recent", "f2", "next_recent", "Next recent model", in_palette=True),
+    Key("chat.next_recent", "f2", "do('next_recent')", "Next recent model", in_palette=True),
     Key("chat.palette", "ctrl+p", "show('palette')", "Command palette", "palette"),
     Key("chat.help", "f1", "show('help')", "Help", "help", in_palette=True, command="help"),
     Key("chat.help_mark", "question_mark", "show('help')", "Help", when="the input is empty"),
-    Key("chat.thinking", "ctrl+t", "toggle_thinking", "Toggle thinking", in_palette=True),
-    Key("chat.tools", "ctrl+o", "toggle_tools", "Toggle tool output", in_palette=True),
-    Key("chat.find", "ctrl+f", "find", "Search in this chat", "find", in_palette=True,
+    Key("chat.thinking", "ctrl+t", "fold('thinking')", "Toggle thinking", in_palette=True),
+    Key("chat.tools", "ctrl+o", "fold('tools')", "Toggle tool output", in_palette=True),
+    Key("chat.find", "ctrl+f", "do('find')", "Search in this chat", "find", in_palette=True,
         command="find"),
     Key("chat.messages", "alt+up", "go_through(-1)", "Previous message", "messages",
         in_palette=True),
@@ -105,8 +105,8 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
 
 _WHILE_SEARCHING: Final = "while searching"
 _FIND_KEYS: Final[tuple[Key, ...]] = (
-    Key("find.older", "up,enter", "find_older", "Previous match", "older", _WHILE_SEARCHING),
-    Key("find.newer", "down,shift+enter", "find_newer", "Next match", "newer", _WHILE_SEARCHING),
+    Key("find.older", "up,enter", "find_step(-1)", "Previous match", "older", _WHILE_SEARCHING),
+    Key("find.newer", "down,shift+enter", "find_step(1)", "Next match", "newer", _WHILE_SEARCHING),
     Key("find.close", "escape", "find_close", "Close the search and stay there", "close",
         _WHILE_SEARCHING),
 )  # fmt: skip

@@ -1,61 +1,65 @@
 """Links on the screen: where one leads, and opening it after a yes."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
+from ollm_tui.tui.dialogs.copying import Copying
+from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
+from ollm_tui.tui.links.opener import LinkOpener
 from ollm_tui.tui.links.target import LinkTarget, read_link
-from ollm_tui.tui.transcript.navigation_keys import FLASH_S
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.services import Say
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 
+@dataclass(frozen=True, slots=True)
 class Links:
-    """Nothing leaves here without the dialog in between."""
+    """Opens a link only after the dialog that shows where it leads."""
 
-    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
-        self._screen = screen
-        self._desk = controller
+    transcript: NavigableTranscript
+    hints: HintLine
+    dialogs: Dialogs
+    copying: Copying
+    opener: LinkOpener
+    say: Say
 
     def ask(self, address: str) -> None:
-        """Show where a link leads, unless a dialog is open."""
-        if self._screen.app.screen is not self._screen:
-            return
+        """Show where a link leads; a no-op while another dialog is open."""
         target = read_link(address)
 
         def answered(answer: LinkAnswer) -> None:
             if answer == "copy":
-                self._screen.copy(target.address if isinstance(target, LinkTarget) else address)
+                self.copying.text(target.address if isinstance(target, LinkTarget) else address)
             elif answer == "open" and isinstance(target, LinkTarget):
-                self._screen.run_worker(self._open(target), group="link")
+                self.dialogs.run(self._open(target), "link")
 
-        self._screen.app.push_screen(OpenLink(address, target), answered)
+        self.dialogs.open(OpenLink(address, target), answered)
 
     async def _open(self, target: LinkTarget) -> None:
-        problem = await self._screen.services.opener.open(target.address)
+        problem = await self.opener.open(target.address)
         if problem is None:
-            whom = "mail program" if target.scheme == "mailto" else "browser"
-            self._screen.hints.flash(f"Handed to the {whom}", FLASH_S)
+            program = "mail program" if target.scheme == "mailto" else "browser"
+            self.hints.flash(f"Handed to the {program}", FLASH_S)
             return
-        self._screen.copy(target.address)
-        self._desk.say(f"{problem} Its address was sent to the terminal's clipboard.", "warning")
+        self.copying.text(target.address)
+        self.say(f"{problem} Its address was sent to the terminal's clipboard.", "warning")
 
     def show(self) -> None:
         """List the links of the newest answer."""
-        self._screen.run_worker(self._list(), group="links", exclusive=True)
+        self.dialogs.run(self._list(), "links", is_exclusive=True)
 
     async def _list(self) -> None:
         # Imported for the first list: the Markdown painters come with it.
         from ollm_tui.tui.links.collect import links_in
         from ollm_tui.tui.links.pick_dialog import PickLink
 
-        links = await links_in(self._screen.transcript.block_list.last_answer_text() or "")
-        if not links:
-            self._screen.hints.flash("The last answer has no links", FLASH_S)
-        elif self._screen.app.screen is self._screen:
-            self._screen.app.push_screen(PickLink(links), self._chosen)
+        links = await links_in(self.transcript.block_list.last_answer_text() or "")
+        if links:
+            self.dialogs.open(PickLink(links), self._chosen)
+        else:
+            self.hints.flash("The last answer has no links", FLASH_S)
 
     def _chosen(self, address: str | None) -> None:
         if address is not None:
-            self._screen.call_after_refresh(self.ask, address)
+            # after the list has closed
+            self.transcript.call_after_refresh(self.ask, address)

@@ -1,97 +1,133 @@
-"""What is being done with models: it goes on when the screen that began it is left."""
+"""What is done with models: loading, unloading, copying, deleting.
+
+It goes on when the screen that started it is left.
+"""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
+from ollm_tui.runtime.details import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.runtime.manager import ModelManager
-    from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.chat.screen import ChatScreen
-    from ollm_tui.tui.models.details import ModelDetailsScreen
+    from ollm_tui.tui.models.details import DetailsAnswer, ModelDetailsScreen
 
-    _Work = Callable[[ModelManager], Awaitable["Outcome"]]
+    _Operation = Callable[[ModelManager], Awaitable["Outcome"]]
 
 logger = logging.getLogger(__name__)
 
 LISTED_WITHIN_S: Final = 2.0
-"""How long a question about deleting waits for the names that are left."""
+"""How long a question about deleting waits for the model's other names."""
+_NOT_FROM_A_CHAT: Final = "copy"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How something that was done with a model ended."""
+    """How an operation on a model ended."""
 
     ref: ModelRef
     words: str
     hint: str | None = None
     is_error: bool = False
     is_told: bool = False
-    """Whether the chat was told already."""
+    """Whether the chat says so already."""
 
 
 class WorkWatcher(Protocol):
-    """A screen that shows what is being done."""
+    """A screen that shows operations."""
 
     def work_changed(self, outcome: Outcome | None) -> None:
-        """Take note that something has begun, or how it ended."""
+        """An operation has started, or ended with an outcome."""
         ...
 
 
-class ModelOperations:
-    """Loads, drops, copies and deletes models, one thing at a time with each.
+class RunningOperations:
+    """The operations in progress: a sentence for each model, the oldest first."""
 
-    How it ended is shown by the screen that watches, and by the chat where none does. That the
-    model of the open chat is gone the chat is told in any case.
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+        self.words: dict[ModelRef, str] = {}
+
+    @contextmanager
+    def add(self, ref: ModelRef, words: str) -> Iterator[None]:
+        """Let no other operation on a model start meanwhile."""
+        self.words[ref] = words
+        self._changed()
+        try:
+            yield
+        finally:
+            self.words.pop(ref, None)
+
+
+class ModelOperations:
+    """Loads, unloads, copies and deletes models, one operation at a time with each.
+
+    How one ended is shown by the screen that watches, or by the chat if none does. That the open
+    chat has lost its model is said in the chat in any case.
     """
 
-    def __init__(self, screen: "ChatScreen", controller: "ChatController") -> None:
-        self._screen = screen
-        self._desk = controller
-        self._ongoing: dict[ModelRef, str] = {}
+    def __init__(
+        self,
+        runtime: Runtime,
+        chat: OpenChat,
+        dialogs: Dialogs,
+        keymap: Keymap,
+        copies: Path | None,
+    ) -> None:
+        self._runtime = runtime
+        self._chat = chat
+        self._dialogs = dialogs
+        self._keymap = keymap
+        self._copies = copies
+        self.running = RunningOperations(lambda: self._show(None))
         self._watcher: WorkWatcher | None = None
 
     def watch(self, watcher: WorkWatcher | None) -> None:
-        """Tell one screen from now on, or none."""
+        """Let one screen show the operations from now on, or none."""
         self._watcher = watcher
 
     @property
     def ongoing(self) -> Sequence[str]:
-        """What is being done, in words, the oldest first."""
-        return tuple(self._ongoing.values())
+        """A sentence for each operation, the oldest first."""
+        return tuple(self.running.words.values())
 
     def is_busy_with(self, ref: ModelRef) -> bool:
-        """Whether something is being done with a model."""
-        return ref in self._ongoing
+        """Whether there is an operation on a model."""
+        return ref in self.running.words
 
     @property
     def manager(self) -> "ModelManager | None":
-        """What does it; None where nothing can be done."""
-        runtime = self._desk.runtime
-        return runtime.manager if isinstance(runtime, ManagesModels) else None
+        """What does the work, or None if models can only be listed."""
+        return self._runtime.manager if isinstance(self._runtime, ManagesModels) else None
 
     def place(self, ref: ModelRef) -> str | None:
-        """Name where a model is, as foreign text; None where nobody knows."""
+        """Return where a model is, as foreign text, or None if that is unknown."""
         try:
             return self.manager.place(ref) if self.manager is not None else None
         except AIError:  # its provider has gone from the settings
             return None
 
     async def other_names(self, ref: ModelRef) -> Sequence[str]:
-        """Ask for the other names that a model has now, as far as its server tells digests.
+        """Return the model's other names, by the digests its server lists.
 
-        None are given where it does not list its models in time.
+        Empty if the server does not list its models within `LISTED_WITHIN_S`.
         """
-        catalog = self._desk.runtime.catalog
+        catalog = self._runtime.catalog
         catalog.forget(ref.provider)
         try:
             listing = await catalog.listing(ref.provider, within_s=LISTED_WITHIN_S)
@@ -104,122 +140,255 @@ class ModelOperations:
     @property
     def own_model(self) -> ModelRef | None:
         """The model of the open chat."""
-        return self._desk.session.ref
+        return self._chat.ref
 
-    async def may_stop(self, ref: ModelRef, deed: str) -> bool:
-        """Whether something may be done that ends this model's answer; asks while one comes."""
-        return not self.is_own(ref) or await self._desk.views.may_stop(deed)
+    def is_own(self, ref: ModelRef) -> bool:
+        """Whether a model is that of the open chat, by this name or another of it."""
+        own = self._chat.ref
+        return own is not None and own.provider == ref.provider and same_model(own.model, ref.model)
 
-    # The deeds
+    async def may_stop(self, ref: ModelRef, action: str) -> bool:
+        """Whether an action may end this model's answer; asks the person while there is one."""
+        return not self.is_own(ref) or await self._chat.may_stop(action)
+
+    # The operations
 
     def load(self, ref: ModelRef, keep_alive: str | None) -> None:
-        """Bring a model into memory, for as long as `keep_alive` says."""
+        """Load a model into memory; `keep_alive` is a duration as Ollama writes it."""
         name = clean_name(ref.model)
 
-        async def deed(manager: "ModelManager") -> Outcome:
+        async def operation(manager: "ModelManager") -> Outcome:
             await manager.load(ref, keep_alive=keep_alive)
             return Outcome(ref, f"Loaded {name}.")
 
-        self._begin(ref, f"Loading {name}…", deed)
+        self._start(ref, f"Loading {name}…", operation)
 
     def unload(self, ref: ModelRef) -> None:
-        """Drop a model from memory; an answer of it is stopped."""
+        """Unload a model from memory; its answer is stopped."""
         name = clean_name(ref.model)
         self._stop(ref)
 
-        async def deed(manager: "ModelManager") -> Outcome:
+        async def operation(manager: "ModelManager") -> Outcome:
             await manager.unload(ref)
             return Outcome(ref, f"Unloaded {name}.")
 
-        self._begin(ref, f"Unloading {name} …", deed)
+        self._start(ref, f"Unloading {name} …", operation)
 
     def copy(self, ref: ModelRef, copy: str) -> None:
         """Give a model a second name."""
 
-        async def deed(manager: "ModelManager") -> Outcome:
+        async def operation(manager: "ModelManager") -> Outcome:
             made = await manager.copy(ref, copy)
             return Outcome(ref, f"Copied {clean_name(ref.model)} to {clean_name(made.model)}.")
 
-        self._begin(ref, f"Copying {clean_name(ref.model)}…", deed)
+        self._start(ref, f"Copying {clean_name(ref.model)}…", operation)
 
     def delete(self, ref: ModelRef) -> None:
-        """Remove a model for good; an answer of it is stopped."""
+        """Delete a model for good; its answer is stopped."""
         name = clean_name(ref.model)
         self._stop(ref)
 
-        async def deed(manager: "ModelManager") -> Outcome:
-            provider = self._desk.runtime.catalog.shown_name(ref.provider)
+        async def operation(manager: "ModelManager") -> Outcome:
+            provider = self._runtime.catalog.shown_name(ref.provider)
             place = clean_name(self.place(ref) or provider)
             await manager.delete(ref)
             words = f"Deleted {name} from {place}."
             return Outcome(ref, words, is_told=self._lose(ref, words))
 
-        self._begin(ref, f"Deleting {name}…", deed)
-
-    def gone(self, ref: ModelRef, label: str) -> None:
-        """Warn a chat whose model is no longer listed where it was.
-
-        It stays chosen: one server of several may be away, and asking tells what is wrong.
-        """
-        if self.is_own(ref):
-            key = self._screen.keymap.key_for("chat.models")
-            told = (
-                f"{clean_name(label)} no longer lists {clean_name(ref.model)}, this chat's model."
-            )
-            self._desk.say(told, "warning", f"Press {key} to choose another.")
-
-    def details_page(
-        self, details: "ModelDetails", refusals: "Mapping[ModelAction, str | None]"
-    ) -> "ModelDetailsScreen":
-        """Make the screen that shows a model as it counts in the open chat."""
-        return self._desk.model_views.page(details, refusals)
-
-    def is_own(self, ref: ModelRef) -> bool:
-        """Whether a model is that of the open chat, by this name or another of it."""
-        own = self.own_model
-        is_there = own is not None and own.provider == ref.provider
-        return is_there and own is not None and same_model(own.model, ref.model)
+        self._start(ref, f"Deleting {name}…", operation)
 
     def _stop(self, ref: ModelRef) -> None:
         if self.is_own(ref):
-            self._desk.turns.stop()
+            self._chat.stop_answer()
 
     def _lose(self, ref: ModelRef, words: str) -> bool:
-        """Tell the chat that a model is gone, if it is the one that answers; then none does."""
+        """Say in the chat that its model is gone; False if it is not the chat's."""
         if not self.is_own(ref):
             return False
-        self._desk.session.drop_model()
-        key = self._screen.keymap.key_for("chat.models")
-        told = f"{words} This chat used it; no model is selected now."
-        self._desk.say(told, "warning", f"Press {key} to choose another.")
-        self._desk.status.show_talk()
+        self._chat.drop_model()
+        key = self._keymap.key_for("chat.models")
+        text = f"{words} This chat used it; no model is selected now."
+        self._chat.say(text, "warning", f"Press {key} to choose another.")
         return True
 
-    def _begin(self, ref: ModelRef, words: str, deed: "_Work") -> None:
+    def gone(self, ref: ModelRef, label: str) -> None:
+        """Warn in the chat that its model is no longer listed where it was.
+
+        It stays selected: one server of several may be away, and the next prompt says what is
+        wrong.
+        """
+        if self.is_own(ref):
+            key = self._keymap.key_for("chat.models")
+            where = clean_name(label)
+            text = f"{where} no longer lists {clean_name(ref.model)}, this chat's model."
+            self._chat.say(text, "warning", f"Press {key} to choose another.")
+
+    def _start(self, ref: ModelRef, words: str, operation: "_Operation") -> None:
         manager = self.manager
-        if manager is not None and ref not in self._ongoing:
-            self._ongoing[ref] = words
-            self._tell(None)
-            self._screen.run_worker(self._do(ref, deed, manager), group="model work")
+        if manager is not None and not self.is_busy_with(ref):
+            doing = ExitStack()
+            doing.enter_context(self.running.add(ref, words))
+            self._dialogs.run(self._run(ref, operation, manager, doing), "model work")
 
-    async def _do(
-        self,
-        ref: ModelRef,
-        deed: "_Work",
-        manager: "ModelManager",
+    async def _run(
+        self, ref: ModelRef, operation: "_Operation", manager: "ModelManager", doing: ExitStack
     ) -> None:
-        try:
-            outcome = await deed(manager)
-        except AIError as error:
-            logger.info("Nothing was done with a model: %s", error)
-            outcome = Outcome(ref, error.message, error.hint, is_error=True)
-        finally:
-            self._ongoing.pop(ref, None)
-        self._desk.runtime.catalog.forget(ref.provider)
-        self._tell(outcome)
+        with doing:
+            try:
+                outcome = await operation(manager)
+            except AIError as error:
+                logger.info("Nothing was done with a model: %s", error)
+                outcome = Outcome(ref, error.message, error.hint, is_error=True)
+        self._runtime.catalog.forget(ref.provider)
+        self._show(outcome)
 
-    def _tell(self, outcome: Outcome | None) -> None:
+    def _show(self, outcome: Outcome | None) -> None:
         if self._watcher is not None:
             self._watcher.work_changed(outcome)
         elif outcome is not None and not outcome.is_told:
-            self._desk.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)
+            self._chat.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)
+
+    # The details of a model
+
+    def details_page(
+        self,
+        details: "ModelDetails",
+        refusals: "Mapping[ModelAction, str | None]",
+        section: str | None = None,
+    ) -> "ModelDetailsScreen":
+        """Make the screen of a model, at one of its sections, as the open chat would use it."""
+        # A screen of its own, which many chats never open.
+        from ollm_tui.tui.models.details import ModelDetailsScreen
+
+        if self._chat.ref == details.ref:
+            details = in_chat(details, self._chat.conversation.options)
+        page = ModelDetailsScreen(
+            details, refusals=refusals, section=section, keymap=self._keymap, copies=self._copies
+        )
+        page.provider_name = self._runtime.catalog.shown_name(details.ref.provider)
+        return page
+
+
+class ModelCommands:
+    """What the commands of a chat do with one model: /show, /load and /unload."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        chat: OpenChat,
+        dialogs: Dialogs,
+        keymap: Keymap,
+        operations: ModelOperations,
+    ) -> None:
+        self._runtime = runtime
+        self._chat = chat
+        self._dialogs = dialogs
+        self._keymap = keymap
+        self._operations = operations
+
+    def show(self, name: str, section: str | None) -> None:
+        """Open the details of a model, the chat's own for an empty name, at one section."""
+        self._begin(self._show(name, section))
+
+    def load(self, name: str, keep_alive: str | None) -> None:
+        """Load a model into memory, and keep it there for a time."""
+        self._begin(self._load(name, keep_alive))
+
+    def unload(self, name: str) -> None:
+        """Unload a model from memory."""
+        self._begin(self._unload(name))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._dialogs.run(self._run(work), "model")
+
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except AIError as error:
+            self._chat.say(error.message, "error", error.hint)
+
+    async def _show(self, name: str, section: str | None) -> None:
+        manager, ref = await self._resolve(name)
+        if manager is None or ref is None:
+            return
+        details = await manager.show(ref)
+        refusals: dict[ModelAction, str | None] = {**await manager.unavailable_reasons(ref)}
+        key = self._keymap.key_for("chat.models")
+        refusals[_NOT_FROM_A_CHAT] = f"Copy it in the model list: {key}."
+        if not self._dialogs.is_free:
+            return
+        page = self._operations.details_page(details, refusals, section)
+        if section is not None and not page.has(section):
+            self._chat.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
+            return
+        self._dialogs.open(page, partial(self._answered, details))
+
+    def _answered(self, details: "ModelDetails", answer: "DetailsAnswer") -> None:
+        address = str(details.ref)
+        match answer:
+            case "chat":
+                self._chat.use_model(details.ref)
+            case "load":
+                self.load(address, None)
+            case "unload":
+                self.unload(address)
+            case "delete":
+                self._begin(self._delete(details))
+            case _:
+                pass
+
+    async def _load(self, name: str, keep_alive: str | None) -> None:
+        manager, ref = await self._resolve(name)
+        if manager is None or ref is None or self._is_busy_with(ref):
+            return
+        shown = clean_name(ref.model)
+        self._chat.say(f"Loading {shown} …")
+        with self._operations.running.add(ref, f"Loading {shown}…"):
+            await manager.load(ref, keep_alive=keep_alive)
+        self._chat.say(f"Loaded {shown}.")
+        await self._chat.refresh_window()
+
+    async def _unload(self, name: str) -> None:
+        manager, ref = await self._resolve(name)
+        if manager is None or ref is None or self._is_busy_with(ref):
+            return
+        shown = clean_name(ref.model)
+        with self._operations.running.add(ref, f"Unloading {shown} …"):
+            await manager.unload(ref)
+        self._chat.say(f"Unloaded {shown}.")
+
+    def _is_busy_with(self, ref: ModelRef) -> bool:
+        """Whether there is an operation on a model already; then a note says so."""
+        is_busy = self._operations.is_busy_with(ref)
+        if is_busy:
+            self._chat.say(f"Another action on {clean_name(ref.model)} is in progress.")
+        return is_busy
+
+    async def _delete(self, details: "ModelDetails") -> None:
+        """Delete a model after a yes."""
+        # Not needed before a model is deleted.
+        from ollm_tui.tui.models.delete_dialog import DeleteModel
+
+        question = DeleteModel(
+            replace(details.info, name=details.ref.model),
+            details.place,
+            is_own=self._operations.is_own(details.ref),
+            is_loaded=bool(details.info.loaded),
+        )
+        if await self._dialogs.ask(question):
+            self._operations.delete(details.ref)
+
+    async def _resolve(self, name: str) -> "tuple[ModelManager | None, ModelRef | None]":
+        """Resolve a name, the chat's own model for an empty one; None, and a note, if impossible.
+
+        Raises:
+            AIError: no provider has the model.
+        """
+        manager, own = self._operations.manager, self._chat.conversation.model
+        if manager is None:
+            self._chat.say("This program only lists models.")
+            return None, None
+        if not name and own is None:
+            self._chat.say("No model is selected.", "warning")
+            return None, None
+        return manager, (await self._runtime.router.resolve(name or own or "")).ref

@@ -14,7 +14,6 @@ from textual.widgets import Input, Static
 from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.dialogs.choice import ChoiceRow
 from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
@@ -34,6 +33,7 @@ from ollm_tui.tui.models.operations import ModelOperations, Outcome
 from ollm_tui.tui.models.order import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.table import ModelTable
 from ollm_tui.tui.services import Runtime
+from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.text_field import TextField
 

@@ -1,12 +1,12 @@
 """What is folded in a transcript: thinking, long prompts, and the output of tools."""
 
-from ollm_tui.tui.composer.paste import long_summary, needs_folding
 from ollm_tui.tui.transcript.block import Block, BlockKind, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
+from ollm_tui.tui.widgets.paste import long_summary, needs_folding
 
 
 class Folding:

@@ -8,14 +8,14 @@ from textual import events
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ollm_tui.tui.chat.context_dialog import ContextFull
-from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.chat.context import ContextFull
+from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
-from tests.support.scripted_more import Figures
+from tests.support.scripted_more import FIGURES
 from tests.tui.screens.size_scenes import CALL, SCENES, every_runtime
 
 
@@ -82,9 +82,7 @@ async def test_a_key_for_a_dialog_answers_no_question_that_opens_over_it(
             assert stage.app.screen is stage.chat
 
 
-@pytest.mark.parametrize(
-    "make", [lambda: ApproveTool(CALL, "write"), lambda: ContextFull(Figures())]
-)
+@pytest.mark.parametrize("make", [lambda: ApproveTool(CALL, "write"), lambda: ContextFull(FIGURES)])
 async def test_a_key_pressed_many_times_at_once_closes_one_dialog(
     make: Callable[[], ApproveTool | ContextFull], tmp_path: Path
 ) -> None:

@@ -1,15 +1,16 @@
 """What takes the room, and the ways out on their keys."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
-from ollm_tui.tui.chat.context_dialog import ContextFull, context_lines, keyed_ways, ways_content
+from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
 from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import Figures, FullRuntime, leave_out
+from tests.support.scripted_more import FIGURES, FullRuntime, leave_out
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 
@@ -62,13 +63,13 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
         await stage.pilot.press("f6")
         await stage.settle()
         await choose(stage, key)
-        assert scripted.ways_taken == [keyed_ways(scripted.figures.ways)[key]]
+        assert scripted.ways_taken == [keyed_remedies(scripted.figures.ways)[key]]
         assert said in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?", None]
 
 
 async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) -> None:
-    scripted = FullRuntime(figures=Figures(ways=(SendEverything(),)))
+    scripted = FullRuntime(figures=replace(FIGURES, ways=(SendEverything(),)))
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
@@ -126,13 +127,13 @@ async def test_a_runtime_that_cannot_count_says_so(tmp_path: Path) -> None:
 
 
 def test_figures_are_written_as_what_they_are() -> None:
-    lines = context_lines(Figures(used=100, limit=200, estimated=False, source="assumed"))
+    lines = context_lines(replace(FIGURES, used=100, limit=200, estimated=False, source="assumed"))
     assert lines[:2] == [
         "100 of 200 tokens (50 %)",
         "Window size: assumed, not reported.",
     ]
-    shown = ways_content(
-        keyed_ways([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])
+    shown = remedies_content(
+        keyed_remedies([leave_out(1, 10), RaiseWindow(4096), DropAttachments(3, 900, False)])
     ).plain
     assert "l  Leave out the oldest question and its answer (frees 10 tokens)" in shown
     assert "d  Leave out 3 attachments (about 900 tokens, which is not enough by itself)" in shown

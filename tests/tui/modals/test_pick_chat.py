@@ -11,9 +11,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat import pick_dialog
-from ollm_tui.tui.chat.pick_rows import matching, row_content, when
+from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import NOW_MS, FullRuntime, SavedChat, ScriptedChats
+from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 DAY_MS = 86_400_000
@@ -38,9 +38,9 @@ def runtime() -> FullRuntime:
     return FullRuntime(
         chats=ScriptedChats(
             [
-                SavedChat("a", "Sky colours", NOW_MS, 4),
-                SavedChat("b", "[/red]\x1b[2J\u202e", NOW_MS - DAY_MS, 1, "embedded://smollm2"),
-                SavedChat("c", "", NOW_MS - 400 * DAY_MS, 0, None),
+                saved_chat("a", "Sky colours", NOW_MS, 4),
+                saved_chat("b", "[/red]\x1b[2J\u202e", NOW_MS - DAY_MS, 1, "embedded://smollm2"),
+                saved_chat("c", "", NOW_MS - 400 * DAY_MS, 0, None),
             ]
         ),
         histories={"a": list(HISTORY)},
@@ -149,7 +149,7 @@ async def test_deleting_asks_first(tmp_path: Path, key: str) -> None:
 
 async def test_the_question_counts_what_goes_on_all_branches(tmp_path: Path) -> None:
     scripted = runtime()
-    scripted.chats.saved = [SavedChat("a", "Sky colours", message_count=4, on_other_branches=3)]
+    scripted.chats.saved = [saved_chat("a", "Sky colours", message_count=4, on_other_branches=3)]
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await opened(stage)
         assert "4 messages" in stage.screen_text
@@ -225,14 +225,14 @@ def test_times_are_as_near_as_they_matter() -> None:
 
 
 def test_every_word_has_to_match() -> None:
-    chats = [SavedChat("a", "Sky colours"), SavedChat("b", "Sea", model="x://Sky")]
+    chats = [saved_chat("a", "Sky colours"), saved_chat("b", "Sea", model="x://Sky")]
     assert [chat.id for chat in matching(chats, "SKY")] == ["a", "b"]
     assert [chat.id for chat in matching(chats, "sky sea")] == ["b"]
 
 
 @pytest.mark.parametrize("width", range(10, 120, 7))
 def test_a_row_is_never_wider_than_its_room(width: int) -> None:
-    row = row_content(SavedChat("a", "日本語 " * 30), width, NOW_MS, is_open=True)
+    row = row_content(saved_chat("a", "日本語 " * 30), width, NOW_MS, is_open=True)
     assert row.cell_length <= max(width, 2)
 
 
@@ -245,7 +245,7 @@ async def test_it_looks_as_drawn(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("ollm_tui.tui.chat.pick_rows.datetime", UtcTimes)
+    monkeypatch.setattr("ollm_tui.tui.chat.pick_dialog.datetime", UtcTimes)
     scripted = runtime()
     scripted.ids = {}
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:

@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.save_copy import SaveCopy
@@ -29,7 +29,7 @@ from tests.support.scripted import text, thinking
 from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads
 from tests.support.scripted_manager import known_details
 from tests.support.scripted_models import ManagingRuntime
-from tests.support.scripted_more import NOW_MS, FullRuntime, SavedChat, ScriptedChats
+from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
 from tests.tui.screens.model_scenes import opened, runtime
 from tests.tui.screens.test_find_models import DONE, FAILED, PAUSED, PULL
 from tests.tui.screens.test_links import HOMOGRAPH
@@ -87,7 +87,7 @@ class EveryRuntime(FullRuntime, FetchingRuntime, ManagingRuntime):
 def every_runtime() -> EveryRuntime:
     """Give a runtime with some of everything."""
     known = runtime()
-    saved = [SavedChat("a", "Sky colours 日本", NOW_MS, 4), SavedChat("b", "", NOW_MS, 0, None)]
+    saved = [saved_chat("a", "Sky colours 日本", NOW_MS, 4), saved_chat("b", "", NOW_MS, 0, None)]
     return EveryRuntime(
         catalog=known.catalog,
         manager=known.manager,
@@ -103,10 +103,9 @@ async def _empty(stage: Stage) -> None:
 
 
 async def _messages(stage: Stage) -> None:
-    desk = stage.chat.controller
-    assert desk is not None
+    controller = stage.controller
     drawn = ImageContent(data=base64.b64encode(picture()).decode())
-    desk.presenter.recall([*HISTORY, Message("user", [TextContent("And this?"), drawn])])
+    controller.presenter.recall([*HISTORY, Message("user", [TextContent("And this?"), drawn])])
     await stage.settle()
 
 

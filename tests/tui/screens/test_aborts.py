@@ -9,11 +9,13 @@ import anyio
 import pytest
 from textual.pilot import Pilot
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import Runtime as RealRuntime
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
@@ -46,7 +48,7 @@ class Scene:
 
     @property
     def is_busy(self) -> bool:
-        return self.chat.controller is None or self.chat.controller.is_busy
+        return self.chat.controller.is_busy
 
     @property
     def screen_text(self) -> str:
@@ -62,19 +64,22 @@ class Scene:
         self.chat.composer.insert(words)
         await self.pilot.press("enter")
 
+    @property
+    def conversation(self) -> Conversation:
+        controller = self.chat.controller
+        assert isinstance(controller, ChatController)
+        return controller.session.client.conversation
+
     def last_answer(self) -> str:
-        desk = self.chat.controller
-        assert desk is not None
-        return desk.session.client.conversation.last_answer() or ""
+        return self.conversation.last_answer() or ""
 
     async def saved_as_shown(self) -> bool:
-        desk, store = self.chat.controller, self.runtime.chats
-        assert desk is not None
+        store = self.runtime.chats
         assert store is not None
         latest = await store.latest()
         assert latest is not None
         stored = await store.load(latest.id)
-        return [m.message for m in stored.messages] == desk.session.client.conversation.messages
+        return [m.message for m in stored.messages] == self.conversation.messages
 
 
 @asynccontextmanager

@@ -65,9 +65,7 @@ class Table(Stage):
 
     @property
     def talk(self) -> Conversation:
-        desk = self.chat.controller
-        assert desk is not None
-        return desk.session.client.conversation
+        return self.controller.session.client.conversation
 
     @property
     def runs(self) -> tuple[int, int]:
@@ -305,8 +303,7 @@ async def test_tools_that_are_gone_are_named_and_not_counted(tmp_path: Path) -> 
         runtime = stage.runtime
         assert isinstance(runtime, FullRuntime)
         runtime.histories["old"] = []
-        desk = stage.chat.controller
-        assert desk is not None
-        await desk.views._saved._open("old")  # it had read_file
+        controller = stage.controller
+        await controller.history.open("old")  # it had read_file
         await stage.until("no longer available: read_file.")
         assert "tools" not in bar(stage)

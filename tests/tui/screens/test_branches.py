@@ -9,7 +9,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.store.branches import Branch, ChatNews
-from ollm_tui.tui.chat.branches import news_words
+from ollm_tui.tui.chat.history import news_words
 from ollm_tui.tui.services import Client
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedClient

@@ -43,8 +43,7 @@ def status_of(stage: Stage) -> str:
 
 
 def at_once(stage: Stage) -> None:
-    assert stage.chat.controller is not None
-    stage.chat.controller.fetching.sleep = no_pause
+    stage.controller.downloads.sleep = no_pause
 
 
 async def test_the_status_line_says_how_far_it_is_until_it_has_ended(tmp_path: Path) -> None:
@@ -167,8 +166,7 @@ async def test_what_another_program_fetches_is_its_own_business(tmp_path: Path) 
 async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> None:
     running, pauses = runtime(PULL), Pauses()
     async with staged(tmp_path / "config.toml", running) as stage:
-        assert stage.chat.controller is not None
-        stage.chat.controller.fetching.sleep = pauses
+        stage.controller.downloads.sleep = pauses
         for completed in (2, 3, 4):
             running.downloads.put(replace(PULL, completed=completed * 1_000_000_000))
             await stage.settle()
@@ -182,8 +180,7 @@ async def test_the_figure_is_drawn_at_most_twice_a_second(tmp_path: Path) -> Non
 async def test_a_model_that_came_for_this_chat_is_looked_up_anew(tmp_path: Path) -> None:
     running = runtime(DONE)
     async with staged(tmp_path / "config.toml", running) as stage:
-        assert stage.chat.controller is not None
-        stage.chat.controller.fetching.came_back(ModelRef("local", "gemma3:12b"))
+        stage.controller.downloads.came_back(ModelRef("local", "gemma3:12b"))
         await stage.settle()
         assert stage.client.conversation.model == "local://gemma3:12b"
         assert "Now using gemma3:12b." in stage.shown

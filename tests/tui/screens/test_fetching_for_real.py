@@ -14,6 +14,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import Runtime as RealRuntime
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.variant_picker import PickVariant
@@ -96,11 +97,7 @@ async def scene(
         app = OllmApp(Services(give, paths.config_file), "dusk")
         async with app.run_test(size=(120, 40)) as pilot:
             played = Scene(app, pilot, runtime)
-            await played.until(
-                test=lambda: (
-                    played.chat.controller is not None and not played.chat.controller.is_busy
-                )
-            )
+            await played.until(test=lambda: not played.chat.controller.is_busy)
             yield played
 
 
@@ -138,8 +135,9 @@ async def test_a_model_that_has_come_can_be_chatted_with_at_once(tmp_path: Path)
         await played.until("done")
         await played.pilot.press("tab", "enter")
         await played.until("Now using Scripted-Q8_0.")
-        assert played.chat.controller is not None
-        model = played.chat.controller.session.client.conversation.model
+        controller = played.chat.controller
+        assert isinstance(controller, ChatController)
+        model = controller.session.client.conversation.model
         assert model is not None
         assert model.startswith("embedded://")
         found = await played.runtime.router.resolve(model)

@@ -88,8 +88,7 @@ async def finding(
 ) -> AsyncIterator[Stage]:
     runtime = runtime or FetchingRuntime()
     async with staged(folder / "config.toml", runtime, size=size) as stage:
-        assert stage.chat.controller is not None
-        stage.chat.controller.fetching.sleep = sleep
+        stage.controller.downloads.sleep = sleep
         await stage.ask(f"/pull {text}".strip())
         yield stage
 

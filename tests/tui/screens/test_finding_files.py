@@ -8,10 +8,10 @@ import anyio
 import pytest
 
 from ollm_tui.attachments.finder import FileFinder
-from ollm_tui.commands.complete import Suggestions
-from ollm_tui.tui.composer import file_suggestions
-from ollm_tui.tui.composer.file_suggestions import FileSuggestions
-from ollm_tui.tui.composer.mention import FileQuery
+from ollm_tui.commands.parse import Suggestions
+from ollm_tui.tui.composer import attaching
+from ollm_tui.tui.composer.attaching import FileSuggestions
+from ollm_tui.tui.composer.completions import FileQuery
 
 
 class HungDisk(FileFinder):
@@ -49,7 +49,7 @@ def names(found: Suggestions | None) -> list[str]:
 async def test_letters_typed_while_the_disk_hangs_start_no_further_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(file_suggestions, "PATIENCE_S", 0.02)
+    monkeypatch.setattr(attaching, "PATIENCE_S", 0.02)
     disk = HungDisk()
     files = FileSuggestions(lambda _draft: None, disk)
     threads = threading.active_count()

@@ -99,8 +99,7 @@ async def test_another_model_makes_trying_again_worth_it(config: Path) -> None:
         await stage.ask("one")
         stage.client.fail(AIError(ErrorCode.MODEL_NOT_FOUND, "That is gone."))
         await stage.settle()
-        assert stage.chat.controller is not None
-        stage.chat.controller.use_model(ModelRef("local", "gemma3:4b"))
+        stage.controller.models.use_model(ModelRef("local", "gemma3:4b"))
         await stage.pilot.press("r")
         await stage.settle()
         assert stage.chat.composer.value == ""

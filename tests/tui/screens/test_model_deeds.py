@@ -70,6 +70,21 @@ async def test_loading_asks_how_long_and_goes_on_when_the_screen_is_left(tmp_pat
         assert "Loaded llava:13b." in stage.shown
 
 
+async def test_a_command_waits_its_turn_while_something_is_done_with_the_model(
+    tmp_path: Path,
+) -> None:
+    scripted = runtime(OLLAMA)
+    scripted.manager.held = anyio.Event()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await stage.ask("/load local://llava:13b")
+        await stage.ask("/unload local://llava:13b")
+        assert scripted.manager.done == [("load", LLAVA, None)]
+        assert "Another action on llava:13b is in progress." in stage.shown
+        scripted.manager.held.set()
+        await stage.settle()
+        assert "Loaded llava:13b." in stage.shown
+
+
 async def test_the_first_choice_leaves_the_time_to_the_server(tmp_path: Path) -> None:
     scripted = runtime(OLLAMA)
     async with shown(tmp_path, scripted) as stage:

@@ -130,7 +130,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         screen = app.screen
         assert isinstance(screen, ChatScreen)
         with anyio.fail_after(5):
-            while screen.controller is None or screen.controller.is_busy:
+            while screen.controller.is_busy:
                 await pilot.pause(0.005)
         await pilot.press("f4")
         await pilot.pause()
@@ -156,7 +156,7 @@ async def test_questions_name_a_persons_own_keys(
     async with app.run_test(size=(120, 30)) as pilot:
         stage = Stage(app, pilot, scripted, RecordingOpener())
         with anyio.fail_after(5):
-            while stage.chat.controller is None or stage.chat.controller.is_busy:
+            while stage.chat.controller.is_busy:
                 await pilot.pause(0.005)
         hints: list[str] = []
         monkeypatch.setattr(stage.chat.hints, "flash", lambda text, _seconds: hints.append(text))

@@ -45,11 +45,10 @@ async def thinking_open(stage: Stage) -> None:
 async def folded(stage: Stage) -> None:
     await thinking_open(stage)
     await stage.settle()
-    desk = stage.chat.controller
-    assert desk is not None
+    controller = stage.controller
     # the one figure that comes from the clock
-    desk.presenter._open = dict.fromkeys(desk.presenter._open, 0.0)
-    desk.presenter._clock = lambda: 3.2
+    controller.presenter._open = dict.fromkeys(controller.presenter._open, 0.0)
+    controller.presenter._clock = lambda: 3.2
     stage.client.give(text(ANSWER), finish())
 
 

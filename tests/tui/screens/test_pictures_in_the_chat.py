@@ -35,9 +35,8 @@ def picture_event(data: bytes, **more: int | None) -> MediaDelta:
 
 async def recalled(stage: Stage, *pictures: ImageContent) -> None:
     await stage.settle()
-    desk = stage.chat.controller
-    assert desk is not None
-    desk.presenter.recall(
+    controller = stage.controller
+    controller.presenter.recall(
         [
             Message("user", [TextContent("What is on this picture?"), *pictures]),
             Message("assistant", "A boat on the sea, below the sun."),
@@ -83,9 +82,8 @@ async def test_a_picture_that_a_model_sends_is_shown(tmp_path: Path) -> None:
 async def test_asked_again_the_question_keeps_its_pictures(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(100, 50)) as stage:
         await recalled(stage, ImageContent(data=scene("jpeg")))
-        desk = stage.chat.controller
-        assert desk is not None
-        desk.presenter.begin(None)
+        controller = stage.controller
+        controller.presenter.begin(None)
         await stage.settle()
         assert "boat" not in stage.shown
         assert "\nWhat is on this picture?\njpeg · 96 x 54 · " in stage.shown

@@ -34,8 +34,7 @@ async def test_a_command_runs_and_its_failure_is_a_note(good: Path, tmp_path: Pa
         assert "Hello, Anna!" in stage.shown
         await stage.ask("/hello nobody")
         assert "/hello failed (KeyError). The log has the details." in stage.shown
-        assert stage.chat.controller is not None
-        suggestions = stage.chat.controller.suggest("/hell")
+        suggestions = stage.controller.suggest("/hell")
         assert suggestions is not None
         assert suggestions.items[0] == Completion("/hello", "Greet somebody.", takes_more=True)
 

@@ -91,7 +91,7 @@ async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
             view.finish(f"w{number}")
         await stage.settle()
         await stage.pilot.press("alt+up", "v", "a", "c")
-        stage.chat.controller.new_chat() if stage.chat.controller is not None else None
+        stage.controller.start_new()
         with anyio.fail_after(20):
             while not isinstance(stage.app.screen, SaveCopy):
                 await stage.pilot.pause()

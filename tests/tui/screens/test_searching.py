@@ -35,7 +35,7 @@ async def looked(stage: Stage) -> str:
 
 async def looked_again(stage: Stage) -> None:
     """Wait until an open search has looked whether the chat has changed."""
-    finder = stage.chat.finder
+    finder = stage.chat.search.current
     assert finder is not None
     before = finder._followed_at
     with anyio.fail_after(5):
@@ -123,7 +123,7 @@ async def test_a_held_key_opens_one_search(tmp_path: Path) -> None:
         fill(stage)
         await stage.settle()
         await burst(stage, "ctrl+f", "ctrl+f", "ctrl+f")
-        stage.chat.find("violet")
+        stage.chat.search.find("violet")
         assert await looked(stage) == "1 of 6"
         await burst(stage, "escape", "ctrl+f", "escape", "ctrl+f", "ctrl+f")
         assert await looked(stage) == "1 of 6"
@@ -133,8 +133,8 @@ async def test_a_command_right_behind_the_key_is_searched_for(tmp_path: Path) ->
     async with staged(tmp_path / "config.toml") as stage:
         fill(stage)
         await stage.settle()
-        stage.chat.action_find()
-        stage.chat.find("violet")
+        stage.chat.action_do("find")
+        stage.chat.search.find("violet")
         assert await looked(stage) == "1 of 6"
 
 
@@ -311,7 +311,7 @@ async def test_leaving_the_chat_ends_the_search(tmp_path: Path) -> None:
         assert await search(stage, "violet") == "1 of 6"
         await stage.pilot.press("ctrl+n")
         await stage.settle()
-        assert stage.chat.finder is None
+        assert stage.chat.search.current is None
         assert not stage.chat.search_bar.display
         assert stage.app.focused is stage.chat.composer
         fill(stage)
@@ -325,10 +325,10 @@ async def test_blocks_may_go_while_they_are_searched(tmp_path: Path) -> None:
         view = stage.chat.transcript
         load(view, 600)
         await stage.settle()
-        stage.chat.find("strong")
+        stage.chat.search.find("strong")
         await stage.pilot.pause(0.02)
-        assert stage.chat.finder is not None
-        known = stage.chat.finder.tally
+        assert stage.chat.search.current is not None
+        known = stage.chat.search.current.tally
         assert known is not None
         assert not known.is_done
         view.remove_from("u300")

@@ -12,7 +12,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.dialogs import StopAnswer
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
-from tests.support.scripted_more import FullRuntime, SavedChat, ScriptedChats
+from tests.support.scripted_more import FullRuntime, ScriptedChats, saved_chat
 from tests.tui.screens.model_scenes import OLLAMA, opened, runtime
 from tests.tui.screens.test_branches import OTHER, OWN, ScriptedBranches
 from tests.tui.screens.test_model_deeds import armed
@@ -24,7 +24,7 @@ class Everything(FullRuntime):
 
 
 def everything() -> Everything:
-    chats = ScriptedChats([SavedChat("a")])
+    chats = ScriptedChats([saved_chat("a")])
     return Everything(chats=chats, histories={"a": [Message("user", "Old")]})
 
 

@@ -119,7 +119,7 @@ async def test_control_c_copies_what_is_selected_in_the_input(config: Path) -> N
 
 async def test_a_copied_answer_cannot_drive_the_terminal_it_is_pasted_into(config: Path) -> None:
     async with staged(config) as stage:
-        stage.chat.copy("a\x1b[2Jb")
+        stage.chat.copying.text("a\x1b[2Jb")
         assert stage.app.clipboard == "a␛[2Jb"
 
 
@@ -137,6 +137,5 @@ async def test_a_storm_of_stops_and_prompts_ends_idle(config: Path) -> None:
             if number % 3 == 0:
                 await stage.settle()
         await stage.settle()
-        assert stage.chat.controller is not None
-        assert not stage.chat.controller.is_busy
+        assert not stage.controller.is_busy
         assert "error" not in stage.screen_text

@@ -67,11 +67,10 @@ class Shell:
 
 async def tools_ran(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
-    desk = stage.chat.controller
-    assert desk is not None
+    controller = stage.controller
     clock = iter(range(1000))
-    desk.presenter._clock = lambda: next(clock) * 0.2
-    desk.presenter._began = lambda _id: None
+    controller.presenter._clock = lambda: next(clock) * 0.2
+    controller.presenter._began = lambda _id: None
     one, two = call(1), call(2, "list_directory", "notes")
     three, four = call(3, "web_fetch", "https://en.wikipedia.org/wiki/Sky"), call(4, "shell", "ls")
     stage.client.give(
@@ -268,9 +267,8 @@ async def test_a_chat_from_before_has_a_window_and_no_count_yet(tmp_path: Path) 
     runtime = AsksForWindows(make_client=from_before, histories={"c1": [Message("user", "Old")]})
     async with staged(tmp_path / "config.toml", runtime) as stage:
         assert "ctx ?/32k" in stage.screen_text
-        assert stage.chat.controller is not None
-        stage.chat.controller.session.window = None
-        await stage.chat.controller.views._saved._open("c1")
+        stage.controller.session.window = None
+        await stage.controller.history.open("c1")
         await stage.settle()
         assert "Old" in stage.shown
         assert "ctx ?/32k" in stage.screen_text

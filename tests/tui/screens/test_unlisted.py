@@ -31,8 +31,7 @@ async def test_a_typing_mistake_is_told_with_what_was_meant(tmp_path: Path) -> N
         await stage.ask("/model local://qwen8:8b")
         assert "Ollama does not list a model named qwen8:8b." in stage.shown
         assert "Did you mean /model local://qwen3:8b?" in stage.screen_text
-        assert stage.chat.controller is not None
-        assert stage.chat.controller.session.model == "local://qwen8:8b"
+        assert stage.controller.session.model == "local://qwen8:8b"
 
 
 async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Path) -> None:
@@ -63,8 +62,7 @@ async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path)
     async with staged(tmp_path / "config.toml", Direct(catalog=catalog)) as stage:
         await stage.ask("/model local://qwen3:8b")
         assert "qwen3:8b · ollama" in stage.screen_text
-        assert stage.chat.controller is not None
-        models = stage.chat.controller.host.model_addresses()
+        models = stage.controller.host.model_addresses()
         assert models["ollama://qwen3:8b"] is True
         assert models["ollama://tiny:latest"] is False
         assert not any(address.startswith("local://") for address in models)

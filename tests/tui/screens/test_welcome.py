@@ -1,7 +1,7 @@
 """The first note: which model, what was found, and what to do for more."""
 
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.chat.welcome import welcome
+from ollm_tui.tui.chat.model_choice import welcome
 from tests.support.scripted import ScriptedFirstModel
 
 KEYS = {"chat.models": "Ctrl+L", "chat.manager": "F3"}

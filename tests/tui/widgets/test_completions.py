@@ -1,9 +1,8 @@
 from textual.app import App, ComposeResult
 
-from ollm_tui.commands.complete import Suggestions
+from ollm_tui.commands.parse import Suggestions
 from ollm_tui.commands.registry import Completion
-from ollm_tui.tui.composer.completions import MOST_ROWS, Completions
-from ollm_tui.tui.composer.menu import Menu, open_menu
+from ollm_tui.tui.composer.completions import MOST_ROWS, Completions, Menu, open_menu
 
 
 def menu(count: int, index: int | None = 0) -> Menu:

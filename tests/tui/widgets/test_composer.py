@@ -9,7 +9,7 @@ from textual.widgets import Static
 from textual.widgets.text_area import Edit
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.complete import suggest
+from ollm_tui.commands.parse import suggest
 from ollm_tui.tui.composer.completions import Completions
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.keys.composer import COMPOSER_KEYS

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.composer.mention import file_query
+from ollm_tui.tui.composer.completions import file_query
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.composer.paste import FOLD_OVER_CHARACTERS, PasteStore
+from ollm_tui.tui.widgets.paste import FOLD_OVER_CHARACTERS, PasteStore
 
 
 @pytest.mark.parametrize(

@@ -1,77 +1,58 @@
-"""The keys of a screen that searches in its transcript."""
+"""Opening and closing the search of a transcript."""
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Literal
 
-from textual import getters, on
-
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
 from ollm_tui.tui.transcript.search.bar import SearchBar
 
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
-_KEYS: Final = ("find.older", "find.newer", "find.close")
 
+class SearchControl:
+    """Opens one search at a time; its text is kept for the next."""
 
-class Searching(TranscriptKeys):
-    """Opens one search at a time; the words of the last one are kept for the next."""
-
-    search_bar = getters.query_one(SearchBar)
-
-    keymap: Keymap
-    finder: "TranscriptSearch | None" = None
-    _searched_for = ""
-
-    def make_search_bar(self) -> SearchBar:
-        """Make the line; nobody sees it before the first search."""
-        return SearchBar(self.keymap.hints_of(*_KEYS))
+    def __init__(self, transcript: NavigableTranscript, bar: SearchBar) -> None:
+        self._transcript = transcript
+        self._bar = bar
+        self._last_text = ""
+        self.current: TranscriptSearch | None = None
+        """The open search."""
 
     @property
-    def is_searching(self) -> bool:
-        """Do keys go to a search?"""
-        return self.finder is not None and self.finder.has_focus
+    def is_open(self) -> bool:
+        """Whether there is a search, wherever the keys go."""
+        return self.current is not None
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave the keys of a search to others while there is none."""
-        if action in {"find_older", "find_newer"}:
-            return self.is_searching
-        return super().check_action(action, parameters)
-
-    def action_find(self) -> None:
-        """Open the search, or begin to write another needle."""
-        self.find()
+    @property
+    def has_focus(self) -> bool:
+        """Whether keys go to the search."""
+        return self.current is not None and self.current.has_focus
 
     def find(self, text: str = "") -> None:
         """Search for a text; an empty one is asked for."""
-        if self.finder is None:
+        if self.current is None:
             # loaded with the first search: the first screen needs nothing of it
             from ollm_tui.tui.transcript.search.session import TranscriptSearch
 
-            self.finder = TranscriptSearch(self.transcript, self.search_bar)
-            self.finder.open(text or self._searched_for)
+            self.current = TranscriptSearch(self._transcript, self._bar)
+            self.current.open(text or self._last_text)
         else:
-            self.finder.ask(text)
+            self.current.ask(text)
 
-    def action_find_older(self) -> None:
-        """Go to the match before this one."""
-        if self.finder is not None:
-            self.finder.step(-1)
+    def seek(self, text: str) -> None:
+        """Search for what is written in the bar."""
+        if self.current is not None:
+            self.current.seek(text)
 
-    def action_find_newer(self) -> None:
-        """Go to the match after this one."""
-        if self.finder is not None:
-            self.finder.step(1)
+    def step(self, direction: Literal[-1, 1]) -> None:
+        """Go to the match before or after this one."""
+        if self.current is not None:
+            self.current.step(direction)
 
-    @on(SearchBar.Changed)
-    def _seek(self, event: SearchBar.Changed) -> None:
-        """Search for what is written."""
-        if self.finder is not None:
-            self.finder.seek(event.text)
-
-    def action_find_close(self) -> None:
+    def close(self) -> None:
         """End the search where it is; the input has the focus again."""
-        finder, self.finder = self.finder, None
-        if finder is not None:
-            self._searched_for = finder.text
-            finder.close()
+        search, self.current = self.current, None
+        if search is not None:
+            self._last_text = search.text
+            search.close()

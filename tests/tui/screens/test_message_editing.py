@@ -221,11 +221,10 @@ async def test_a_restored_chat_knows_its_questions(config: Path) -> None:
             Message("user", "two?"),
             Message("assistant", "3"),
         ]
-        desk = stage.chat.controller
-        assert desk is not None
+        controller = stage.controller
         client = stage.runtime.new_client()
         client.conversation.messages = messages
-        desk.go_to(client)
+        controller.go_to(client)
         await press(stage, "alt+up", "up", "e", "enter")
         assert client.rewound == [5]
         await answer(stage, "4")

@@ -11,7 +11,7 @@ from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import PicturesLeftOut
 from ollm_tui.protocol.message import Message
-from ollm_tui.tui.chat.image_consent_dialog import LeaveOutPictures
+from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from tests.support.picture_bytes import png
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedRuntime, finish, text

@@ -1,4 +1,4 @@
-"""One line above the input: what waits to be sent, or a word about the last key."""
+"""One line above the input: a standing text, or a word about the last key."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,8 @@ from ollm_tui.decode.clean import clean_line
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+FLASH_S: Final = 2.5
+"""How long a word about the last key stays."""
 _LONGEST_PROMPT: Final = 200
 """Characters of a waiting prompt that are looked at; no line shows as many."""
 
@@ -20,8 +22,8 @@ def queue_line(
 ) -> str:
     """Say how many prompts wait, how to get them back, and how they begin.
 
-    `key_for` names the key of an action. `is_held` says that they wait for more than an answer:
-    the one before them ended in an error.
+    `key_for` names the key of an action. `is_held` means that the prompt before them ended in an
+    error, so that they are not sent by themselves.
     """
     if not waiting:
         return ""

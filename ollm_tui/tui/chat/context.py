@@ -1,0 +1,224 @@
+"""How full the model's context window is, and the remedies, each on a key."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import ClassVar, Final, Literal, TypeAlias, assert_never
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.counted import counted
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.runtime.measure import ContextFigures
+from ollm_tui.tokens.budget import (
+    ContextRemedy,
+    DropAttachments,
+    LeaveOutTurns,
+    RaiseWindow,
+    SendEverything,
+)
+from ollm_tui.tokens.limits import WindowSource
+from ollm_tui.tui.capabilities import MeasuresContext
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chat.status_presenter import StatusPresenter
+from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.services import Say
+
+NEW_CHAT: Final = "new"
+_ROWS_AROUND: Final = 14
+_SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
+    {
+        "settings": "set in the settings",
+        "request": "set by num_ctx",
+        "engine": "reported by the engine",
+        "assumed": "assumed, not reported",
+    }
+)
+RemedyChoice: TypeAlias = ContextRemedy | Literal["new"] | None
+
+
+class ContextFull(ArmedDialog[RemedyChoice]):
+    """Returns the chosen remedy.
+
+    It opens when everything is counted, which may take a while: the person may be typing again.
+    """
+
+    CONSENTS: ClassVar[frozenset[str]] = frozenset("lwdsn")
+
+    DEFAULT_CSS = """
+    ContextFull {
+        & > Vertical { width: 70; height: auto; max-height: 96%; }
+        #figures, #ways { height: auto; }
+        #figures { margin-bottom: 1; }
+        #ways { margin-top: 1; }
+        &.-low #figures { margin-bottom: 0; }
+        &.-low #ways { margin-top: 0; }
+    }
+    """
+
+    def __init__(
+        self, figures: ContextFigures, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(clock=clock)
+        self._figures = figures
+        self._remedies = keyed_remedies(figures.ways)
+
+    def compose(self) -> ComposeResult:
+        """Lay out the figures and the remedies."""
+        with Vertical():
+            yield Static("Context", classes="title")
+            yield Static(Content("\n".join(context_lines(self._figures))), id="figures")
+            parts = Passage("What takes the room", "\n".join(part_lines(self._figures)))
+            yield Reading([parts], margin=_ROWS_AROUND + len(self._remedies))
+            yield Static(remedies_content(self._remedies), id="ways")
+            yield Static(Content(WAITING), id="about")
+
+    @property
+    def is_read(self) -> bool:
+        """Whether a remedy may be chosen: the figures need not be read to their end."""
+        return True
+
+    def keys(self) -> Content:
+        """Return how to choose."""
+        return Content("Type a letter to choose, or Esc to close.")
+
+    def answer(self, event: events.Key) -> bool:
+        """Choose a remedy, or none."""
+        choice: RemedyChoice = NEW_CHAT if event.character == "n" else None
+        if choice is None and event.key not in {"enter", "q"}:
+            choice = self._remedies.get(event.character or "")
+            if choice is None:
+                return False
+        self.dismiss(choice)
+        return True
+
+    def refuse(self) -> None:
+        """Close it and change nothing."""
+        self.dismiss(None)
+
+
+def context_lines(figures: ContextFigures) -> list[str]:
+    """Return lines about how much of the window is used, and where its size is from."""
+    share = 100 * figures.used / max(1, figures.limit)
+    about = "about " if figures.estimated else ""
+    return [
+        f"{about}{figures.used:,} of {figures.limit:,} tokens ({share:.0f} %)".capitalize(),
+        f"Window size: {_SOURCES[figures.source]}.",
+    ]
+
+
+def part_lines(figures: ContextFigures) -> list[str]:
+    """Return a line for each part of the context, with its tokens."""
+    return [f"{tokens:>9,}  {clean_line(what)}" for what, tokens in figures.parts]
+
+
+def keyed_remedies(remedies: Sequence[ContextRemedy]) -> Mapping[str, ContextRemedy]:
+    """Return each remedy by its key."""
+    return {_key(remedy): remedy for remedy in remedies}
+
+
+def _key(remedy: ContextRemedy) -> str:
+    match remedy:
+        case LeaveOutTurns():
+            return "l"
+        case RaiseWindow():
+            return "w"
+        case DropAttachments():
+            return "d"
+        case SendEverything():
+            return "s"
+        case _:
+            assert_never(remedy)
+
+
+def remedies_content(remedies: Mapping[str, ContextRemedy]) -> Content:
+    """Return the remedies, one a line."""
+    rows = [(key, _sentence(remedy)) for key, remedy in remedies.items()]
+    return Content("\n").join(
+        Content.assemble((key, "bold $text-accent"), f"  {words}")
+        for key, words in (*rows, ("n", "Start a new chat"))
+    )
+
+
+def _sentence(remedy: ContextRemedy) -> str:
+    match remedy:
+        case LeaveOutTurns(turns=1):
+            freed = counted(remedy.plan.freed, "token")
+            return f"Leave out the oldest question and its answer (frees {freed})"
+        case LeaveOutTurns():
+            freed = counted(remedy.plan.freed, "token")
+            return f"Leave out the {remedy.turns} oldest questions (frees {freed})"
+        case RaiseWindow():
+            return f"Load the model with a window of {remedy.num_ctx:,} tokens (num_ctx)"
+        case DropAttachments():
+            rest = "" if remedy.fits else ", which is not enough by itself"
+            them, freed = counted(remedy.count, "attachment"), counted(remedy.freed, "token")
+            return f"Leave out {them} (about {freed}{rest})"
+        case SendEverything():
+            return "Send everything again"
+        case _:
+            assert_never(remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRemedies:
+    """Shows the figures and applies the remedy that is chosen."""
+
+    session: ChatSession
+    status: StatusPresenter
+    dialogs: Dialogs
+    say: Say
+    new_chat: Callable[[], None]
+    retry_failed: Callable[[], None]
+    """Sends the newest question again, if its answer failed."""
+
+    def show(self) -> None:
+        """Count, then show."""
+        if isinstance(self.session.runtime, MeasuresContext):
+            self.dialogs.run(self._measure(self.session.runtime), "context")
+        else:
+            self.say("The context cannot be counted here.")
+
+    async def _measure(self, runtime: MeasuresContext) -> None:
+        try:
+            figures = await runtime.measure(self.session.client.conversation)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+            return
+        self.status.show_context()
+        self.dialogs.open(ContextFull(figures), self._apply)
+
+    def _apply(self, choice: RemedyChoice) -> None:
+        runtime = self.session.runtime
+        if choice is None or not isinstance(runtime, MeasuresContext):
+            return
+        if choice == NEW_CHAT:
+            self.new_chat()
+            return
+        runtime.take_way_out(self.session.client.conversation, choice)
+        self.say(_done(choice))
+        self.status.show_session()
+        if choice != SendEverything():
+            self.retry_failed()
+
+
+def _done(remedy: ContextRemedy) -> str:
+    match remedy:
+        case LeaveOutTurns():
+            them = "question is" if remedy.turns == 1 else f"{remedy.turns} questions are"
+            return f"The oldest {them} no longer sent; the chat keeps everything."
+        case RaiseWindow():
+            window = f"{remedy.num_ctx:,}"
+            return f"The model loads with a window of {window} tokens for the next prompt."
+        case DropAttachments():
+            return "Attachments are no longer sent; the chat keeps them."
+        case SendEverything():
+            return "The whole chat is sent again."

@@ -1,0 +1,236 @@
+"""Saved chats: opening one, its branches, renaming it, and saying when it cannot be saved."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.counted import counted
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.store.branches import Branch, ChatNews, others_line
+from ollm_tui.tui.capabilities import ChatBranches, KeepsBranches, KeepsChats, TellsUnsaved
+from ollm_tui.tui.chat.pick_dialog import PickChat
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.services import Client, Runtime, Say
+
+LOOK_EVERY_S: Final = 2.0
+_SHOW: Final = "/branch shows it."
+_SHOW_NEXT: Final = "/branch shows the next one."
+_QUIT_AGAIN: Final = "Quit again to leave without saving."
+
+
+@dataclass(slots=True)
+class ChatHistory:
+    """Opens saved chats and their branches, and watches the open one for other programs."""
+
+    session: ChatSession
+    dialogs: Dialogs
+    say: Say
+    may_stop: Callable[[str], Awaitable[bool]]
+    go_to: Callable[[Client], None]
+    show_session: Callable[[], None]
+    is_busy: Callable[[], bool]
+    """Whether an answer is coming: other programs are not looked for meanwhile."""
+    _is_looking: bool = False
+
+    # Other chats
+
+    def show(self) -> None:
+        """List the chats."""
+        runtime = self.session.runtime
+        if isinstance(runtime, KeepsChats):
+            picker = PickChat(runtime.chats, runtime.chat_id(self.session.client))
+            self.dialogs.open(picker, self._chosen)
+        else:
+            self.say("Chats are not saved here.")
+
+    def _chosen(self, chat_id: str | None) -> None:
+        if chat_id is not None:
+            self.dialogs.run(self.open(chat_id), "open", is_exclusive=True)
+
+    async def open(self, chat_id: str) -> None:
+        """Continue a saved chat; a no-op if it is open."""
+        runtime = self.session.runtime
+        if not isinstance(runtime, KeepsChats) or chat_id == runtime.chat_id(self.session.client):
+            return
+        if not await self.may_stop("open the other chat"):
+            return
+        try:
+            client = await runtime.open_chat(chat_id)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+            return
+        self.go_to(client)
+        await self._say_branches()
+        await self.session.find_window()
+        self.show_session()
+
+    def rename(self, title: str) -> None:
+        """Give the open chat another title."""
+        self.dialogs.run(self._rename(title), "rename")
+
+    async def _rename(self, title: str) -> None:
+        source = self._source
+        if source is None:
+            self.say("Chats cannot be renamed here.")
+            return
+        try:
+            await source.rename(self.session.client, title)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+        else:
+            self.say(f"Renamed this chat to “{clean_line(title)}”.")
+            self.show_session()
+
+    # Branches of the open chat
+
+    def watch(self) -> None:
+        """Look from now on whether another program continues the open chat."""
+        if self._source is not None:
+            self.dialogs.every(LOOK_EVERY_S, self._look_beside)
+            self.dialogs.run(self._say_branches(), "branches")
+
+    def _look_beside(self) -> None:
+        if not self._is_looking and not self.is_busy():
+            self.dialogs.run(self.look(), "branches")
+
+    async def look(self) -> None:
+        """Say what other programs have done to the open chat since the last look."""
+        source, client = self._source, self.session.client
+        if source is None or self._is_looking:
+            return
+        self._is_looking = True
+        try:
+            news = await source.news(client)
+        except AIError:  # writing to a chat that cannot be read says why
+            return
+        finally:
+            self._is_looking = False
+        if news is not None and client is self.session.client:
+            if news.title is not None:
+                client.conversation.own_title = news.title
+                self.show_session()
+            for text, hint in news_words(news):
+                self.say(text, "warning", hint)
+
+    async def _say_branches(self) -> None:
+        """Say that the open chat has more than one branch."""
+        branches = await self._branches() or ()
+        if (line := others_line(branches)) is not None:
+            self.say(line, hint=_SHOW if len(branches) == 2 else _SHOW_NEXT)
+
+    def show_branch(self, number: str) -> None:
+        """Go to a branch by its number, or to the next one."""
+        self.dialogs.run(self._show_branch(number.strip()), "open", is_exclusive=True)
+
+    async def _show_branch(self, number: str) -> None:
+        branches, source = await self._branches(), self._source
+        if source is None or branches is None:
+            return
+        if len(branches) < 2:
+            self.say("This chat has only one branch.")
+            return
+        index = _chosen(branches, number)
+        if index is None:
+            self.say(f"There are branches 1 to {len(branches)}.", "error")
+            return
+        if not await self.may_stop("show the other branch"):
+            return
+        try:
+            client = await source.open(self.session.client, branches[index])
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+            return
+        self.go_to(client)
+        newest = ", the latest" if index == 0 else ""
+        length = counted(branches[index].length, "message")
+        text = f"Branch {index + 1} of {len(branches)}{newest}: {length}."
+        self.say(text, hint="/branch shows the next one. New messages continue from here.")
+        await self.session.find_window()
+        self.show_session()
+
+    async def _branches(self) -> Sequence[Branch] | None:
+        """Return the branches; None, and a note, if they cannot be read."""
+        source, client = self._source, self.session.client
+        if source is None:
+            return ()
+        try:
+            branches = await source.listed(client)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+            return None
+        return branches if client is self.session.client else None
+
+    @property
+    def _source(self) -> ChatBranches | None:
+        runtime = self.session.runtime
+        return runtime.branches if isinstance(runtime, KeepsBranches) else None
+
+
+def news_words(news: ChatNews) -> list[tuple[str, str | None]]:
+    """Return sentences about what another program did, each with its hint."""
+    if news.is_saved_anew:
+        text = "This chat was deleted in another window. It is saved again as a new chat."
+        return [(text, "To remove it completely, delete it from the list of chats.")]
+    if news.is_deleted:
+        text = "This chat was deleted in another window."
+        return [(text, "The next message saves it again as a new chat.")]
+    sentences: list[tuple[str, str | None]] = []
+    if news.title is not None:
+        renamed = f"This chat was renamed in another window: {clean_line(news.title)}"
+        sentences.append((renamed, None))
+    if news.branch is not None:
+        where = "after this" if news.branch.is_continuation else "on another branch"
+        what = f"{counted(news.messages, 'message')} {where}"
+        sentences.append((f"This chat was continued in another window: {what}.", _SHOW))
+    return sentences
+
+
+def _chosen(branches: Sequence[Branch], number: str) -> int | None:
+    """Return the index of a branch: by its number, or the next one; None if there is none."""
+    if number:
+        is_number = number.isascii() and number.isdigit() and len(number) < 7
+        index = int(number) - 1 if is_number else -1
+        return index if 0 <= index < len(branches) else None
+    shown = next((at for at, branch in enumerate(branches) if branch.apart == 0), None)
+    return 0 if shown is None else (shown + 1) % len(branches)
+
+
+class SaveMonitor:
+    """Says when the chat cannot be saved, once for each problem, and asks before it is lost."""
+
+    def __init__(self, runtime: Runtime, say: Say) -> None:
+        self._runtime = runtime
+        self._say = say
+        self._last_problem: str | None = None
+        self._has_asked = False
+
+    def look(self) -> None:
+        """Say that saving has failed, or works again."""
+        chats = self._chats
+        problem = chats.problem if chats is not None else None
+        message = problem.message if problem is not None else None
+        if message == self._last_problem:
+            return
+        self._last_problem = message
+        self._has_asked = False
+        if problem is not None:
+            self._say(problem.message, "warning", problem.hint)
+        else:
+            self._say("The chat is saved again.", "info", None)
+
+    def may_quit(self) -> bool:
+        """Whether nothing would be lost; says once what would, and then lets the person quit."""
+        chats = self._chats
+        if chats is None or chats.problem is None or not chats.unsaved or self._has_asked:
+            return True
+        self._has_asked = True
+        what = f"{counted(chats.unsaved, 'message')} {'is' if chats.unsaved == 1 else 'are'}"
+        self._say(f"{what} in memory only. {chats.problem.message}", "warning", _QUIT_AGAIN)
+        return False
+
+    @property
+    def _chats(self) -> TellsUnsaved | None:
+        chats: object = self._runtime.chats if isinstance(self._runtime, KeepsChats) else None
+        return chats if isinstance(chats, TellsUnsaved) else None

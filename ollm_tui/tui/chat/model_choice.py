@@ -1,0 +1,179 @@
+"""Which model a chat uses: the first one, with the note that says so, and changing it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.runtime.first_model import FirstModel
+from ollm_tui.tui.chat.dialogs import StopAnswer
+from ollm_tui.tui.chat.parts import KeyHints
+from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chat.status_presenter import StatusPresenter
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.models.unlisted import unlisted_words
+from ollm_tui.tui.services import Say
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+
+logger = logging.getLogger(__name__)
+
+CHOOSE = "Press {models} to choose another model, {manager} for all models."
+GO_BACK = "Press {models} to choose another model, such as {model}, used last."
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Sets the model of the open chat and says what was chosen.
+
+    It is the `OpenChat` of models and downloads.
+    """
+
+    session: ChatSession
+    queue: PromptQueue
+    status: StatusPresenter
+    say: Say
+    keymap: Keymap
+    key_hints: KeyHints
+    hints: HintLine
+    dialogs: Dialogs
+
+    async def find_first(self) -> None:
+        """Find a model to begin with and say which it is."""
+        runtime = self.session.runtime
+        try:
+            first = await runtime.first_model()
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+            return
+        if first.ref is not None:
+            self._set(first.ref)
+        else:
+            self.session.drop_model()
+        text, hint = welcome(first, self.keymap.key_for, runtime.catalog.shown_address)
+        self.say(text, "info", hint)
+
+    async def find(self, address: str) -> None:
+        """Use the model of that name from the next prompt on.
+
+        Raises:
+            AIError: no provider has it.
+        """
+        runtime = self.session.runtime
+        resolved = await runtime.router.resolve(address)
+        self.use_model(resolved.ref)
+        key = self.keymap.key_for("chat.models")
+        warning = unlisted_words(runtime.catalog, resolved.ref, key)
+        if warning is not None:
+            self.say(warning[0], "warning", warning[1])
+
+    def use_model(self, ref: ModelRef) -> None:
+        """Use another model from the next prompt on, and say so."""
+        self._set(ref)
+        self.remember()
+        self.say(f"Now using {ref.model}.")
+        self.status.show_session()
+
+    def _set(self, ref: ModelRef) -> None:
+        self.session.set_model(ref)
+        self.queue.refused = False
+        if self.queue.failed and not self.queue.is_busy:
+            self.key_hints.show("error")
+        # What it can do decides how it is given tools and pictures; the first prompt need not wait.
+        describe = self.session.runtime.catalog.describe(ref)
+        self.dialogs.run(describe, "describe", is_exclusive=True)
+
+    def remember(self) -> None:
+        """Put the model in front of the recent ones."""
+        try:
+            self.session.remember_model()
+        except OSError as error:
+            logger.warning("The model used last could not be remembered: %s", error)
+
+    async def next_recent(self) -> None:
+        """Change to the model used before this one."""
+        address = self.session.next_recent()
+        if address is None:
+            self.hints.flash("No other model was used recently", FLASH_S)
+            return
+        try:
+            await self.find(address)
+        except AIError as error:
+            self.say(error.message, "error", error.hint)
+
+    def drop_model(self) -> None:
+        """Use no model until one is chosen."""
+        self.session.drop_model()
+        self.status.show_session()
+
+    @property
+    def ref(self) -> ModelRef | None:
+        """The model that answers, or None."""
+        return self.session.ref
+
+    @property
+    def conversation(self) -> Conversation:
+        """The open conversation."""
+        return self.session.client.conversation
+
+    async def refresh_window(self) -> None:
+        """Ask for the model's context window, which its engine may have chosen while loading."""
+        await self.session.refresh_window()
+        self.status.show_session()
+
+    async def may_stop(self, action: str) -> bool:
+        """Whether an action may stop the answer; asks the person while there is one."""
+        if not self.queue.is_running:
+            return True
+        model = self.session.runtime.catalog.shown_address(self.ref) if self.ref else ""
+        return await self.dialogs.ask(StopAnswer(model, action))
+
+    def stop_answer(self) -> None:
+        """Stop the answer that is being written, if any."""
+        self.queue.stop()
+
+    def say_none(self) -> None:
+        """Say that there is no model to send a prompt to."""
+        key = self.keymap.key_for("chat.models")
+        hint = f"Press {key} to choose one. What you wrote is back in the input."
+        self.say("No model is selected.", "warning", hint)
+
+
+def welcome(
+    first: FirstModel, key_for: Callable[[str], str], address: Callable[[ModelRef], str]
+) -> tuple[str, str | None]:
+    """Return the note and its hint; `key_for` and `address` write keys and models as people do."""
+    models_key, manager = key_for("chat.models"), key_for("chat.manager")
+    choose = CHOOSE.format(models=models_key, manager=manager)
+    if first.passed_over is not None:
+        choose = GO_BACK.format(models=models_key, model=clean_line(address(first.passed_over)))
+    if first.is_told:
+        return "No model is selected until that is fixed.", f"Or press {models_key} to choose one."
+    if first.ref is None:
+        then = f"Then press {models_key}. /pull finds and downloads models."
+        if first.passed_over is not None:
+            then = choose
+        hint = f"{first.advice} {then}" if first.advice else None
+        if not first.reason.endswith("."):
+            return f"No models found. {_looked(first)}".strip(), hint
+        return first.reason, hint  # why what was named cannot be asked
+    text = f"Chatting with {first.ref.model}, {first.reason}."
+    if first.reason in {"used last", "as configured"}:
+        return text, None
+    hint = f"{first.advice} {choose}" if first.advice else choose
+    return f"{text} {_looked(first)}".strip(), hint
+
+
+def _looked(first: FirstModel) -> str:
+    sentences = []
+    if first.found:
+        sentences.append(f"Models found at: {', '.join(first.found)}.")
+    if first.silent:
+        sentences.append(f"No answer from: {', '.join(first.silent)}.")
+    if not first.found:
+        sentences.append("`ollm doctor` lists the servers that were tried.")
+    return " ".join(sentences)

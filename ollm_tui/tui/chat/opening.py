@@ -1,0 +1,175 @@
+"""The chat before its runtime is there: what a person does already is kept for it."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine, queue_line
+
+if TYPE_CHECKING:
+    # the controller brings the vocabulary and the commands, which the first frame does not need
+    from ollm_tui.commands.host import View
+    from ollm_tui.commands.parse import Suggestions
+    from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.composer.completions import FileQuery
+    from ollm_tui.tui.composer.composer import Composer
+
+
+class EarlyPrompts:
+    """Keeps prompts and commands; see `Prompts`, which gets them."""
+
+    can_retry = can_go_on = False
+
+    def __init__(
+        self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]
+    ) -> None:
+        self._composer = composer
+        self._hints = hints
+        self._key_for = key_for
+        self.waiting: list[str] = []
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is a queue to take back."""
+        return bool(self.waiting)
+
+    def submit(self, text: str) -> None:
+        """Queue a prompt or a command."""
+        self.waiting.append(text)
+        self._show_queue()
+
+    def take_waiting(self) -> str | None:
+        """Take the newest prompt out of the queue, or None if none waits."""
+        text = self.waiting.pop() if self.waiting else None
+        self._show_queue()
+        return text
+
+    def stop(self) -> None:
+        """Return the queue to the editor."""
+        back = "\n\n".join(self.waiting)
+        self.waiting.clear()
+        self._show_queue()
+        if back:
+            self._composer.prepend(back)
+
+    def retry(self) -> None:
+        """Do nothing: there is no question yet."""
+
+    go_on = retry
+
+    def _show_queue(self) -> None:
+        self._hints.stand(queue_line(self.waiting, self._key_for))
+
+
+class EarlyPastes:
+    """Keeps pasted paths; see `Attaching`, which reads them."""
+
+    def __init__(self, composer: "Composer") -> None:
+        self._composer = composer
+        self._texts: list[str] | None = []
+
+    def read_pasted(self, text: str) -> None:
+        """Keep pasted paths until they can be read, or leave them as text if they never can."""
+        if self._texts is not None:
+            self._texts.append(text)
+        else:
+            self._composer.end_reading(text, "")
+
+    def read_named(self, _text: str, _name: str) -> None:
+        """No file is offered yet."""
+
+    def hand_over(self, read: Callable[[str], None]) -> None:
+        """Read what was pasted."""
+        for text in self._texts or ():
+            read(text)
+
+    def fail(self) -> None:
+        """Leave everything pasted as text, from now on too."""
+        texts, self._texts = self._texts or (), None
+        for text in texts:
+            self._composer.end_reading(text, "")
+
+
+class NoQuestions:
+    """There is nothing to edit or to send again; see `MessageEditing`."""
+
+    is_editing = has_question = False
+
+    def edit(self, _block: str = "") -> bool:
+        """Return False."""
+        return False
+
+    edit_newest = again = cancel = edit
+
+
+class OpeningChat:
+    """Stands in for `ChatController` until the runtime is open.
+
+    It keeps prompts, pasted paths and the last key that needs the runtime, and hands them over.
+    """
+
+    is_busy = True
+
+    def __init__(
+        self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]
+    ) -> None:
+        self.prompts = EarlyPrompts(composer, hints, key_for)
+        self.attaching = EarlyPastes(composer)
+        self.editing = NoQuestions()
+        self._composer = composer
+        self._hints = hints
+        self._wanted: Callable[[ChatController], None] | None = None
+        self._has_failed = False
+
+    def hand_over(self, controller: "ChatController") -> None:
+        """Let the controller do what was asked for meanwhile."""
+        self.attaching.hand_over(controller.attaching.read_pasted)
+        if self._wanted is not None:
+            self._hints.hush()
+            self._wanted(controller)
+        for text in self.prompts.waiting:
+            controller.prompts.submit(text)
+
+    def fail(self) -> None:
+        """Take note that the runtime cannot be opened; prompts stay in the queue."""
+        self._has_failed = True
+        self.attaching.fail()
+
+    def suggest(self, _draft: str) -> "Suggestions | None":
+        """Commands are not loaded yet."""
+        return None
+
+    def find_files(self, query: "FileQuery") -> None:
+        """Offer no files."""
+        self._composer.offer(query, None)
+
+    def open_link(self, _address: str) -> None:
+        """There is no link yet."""
+
+    def quit(self) -> None:
+        """Leave the program: nothing can be lost yet."""
+        self._composer.app.exit()
+
+    # What needs the runtime: the last of these is done when it is there
+
+    def show(self, view: "View") -> None:
+        """Open a view later."""
+        self._want(lambda controller: controller.show(view))
+
+    def begin_new_chat(self) -> None:
+        """Start a new chat later."""
+        self._want(lambda controller: controller.begin_new_chat())
+
+    def next_recent(self) -> None:
+        """Change the model later."""
+        self._want(lambda controller: controller.next_recent())
+
+    def cycle_permissions(self) -> None:
+        """Change the permissions later."""
+        self._want(lambda controller: controller.cycle_permissions())
+
+    def _want(self, action: "Callable[[ChatController], None]") -> None:
+        if self._has_failed:
+            self._hints.flash("This needs valid settings; see above", FLASH_S)
+        else:
+            self._wanted = action
+            self._hints.flash("Still starting; try again in a moment", FLASH_S)

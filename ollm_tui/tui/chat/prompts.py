@@ -1,0 +1,136 @@
+"""What a person submits: commands run, prompts sent or queued, and what cannot be sent returned."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text
+from ollm_tui.commands.registry import Command
+from ollm_tui.tui.chat.image_consent import ImageConsent
+from ollm_tui.tui.chat.message_editing import MessageEditing
+from ollm_tui.tui.chat.parts import Prompt
+from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """Takes what is submitted: runs commands, sends prompts, and returns what cannot be sent."""
+
+    session: ChatSession
+    queue: PromptQueue
+    editing: MessageEditing
+    consent: ImageConsent
+    composer: Prompt
+    transcript: NavigableTranscript
+    hints: HintLine
+    dialogs: Dialogs
+    commands: Sequence[Command]
+    run_command: Callable[[CommandCall | UnknownCommand], Coroutine[Any, Any, None]]
+    refuse: Callable[[], None]
+    """Says that there is no model."""
+    after: Callable[[], Awaitable[None]]
+    """What follows an answer."""
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is an answer to stop or a queue to take back."""
+        return self.queue.can_stop
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether the newest answer failed in a way that may not happen again."""
+        return self.queue.failed and not (self.queue.refused or self.queue.is_busy)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the newest answer ran out of turns."""
+        return self.queue.can_go_on
+
+    def submit(self, text: str) -> None:
+        """Run a command, send a prompt, or queue it."""
+        call = parse(text, self.commands)
+        if call is not None:
+            self.dialogs.run(self.run_command(call), "command")
+            return
+        prompt = self.composer.pictures.take_beside(prompt_text(text))
+        self.composer.look_at_pictures()
+        if self.queue.is_busy and self.editing.is_editing:
+            self.composer.prepend(prompt)
+            self.hints.flash("An answer is still in progress", FLASH_S)
+        elif self.queue.is_busy:
+            self.queue.enqueue(prompt)
+        else:
+            self._answer(prompt)
+
+    def retry(self) -> None:
+        """Send the newest question once more."""
+        if self.queue.is_busy:
+            self.hints.flash("An answer is still in progress", FLASH_S)
+        elif not self.session.was_asked:
+            self.hints.flash("No messages yet", FLASH_S)
+        else:
+            self._answer(None)
+
+    def go_on(self) -> None:
+        """Let the model continue where its turns ran out."""
+        self.transcript.follow()
+        self.dialogs.run(self._go_on(), "turn", is_exclusive=True)
+
+    def send_waiting(self) -> None:
+        """Send what was written before the chat was open."""
+        self.dialogs.run(self._drain(), "turn", is_exclusive=True)
+
+    def take_waiting(self) -> str | None:
+        """Take the newest prompt out of the queue, or None if none waits."""
+        return self.queue.take_newest()
+
+    def stop(self) -> None:
+        """Stop the answer; what was queued goes back to the editor."""
+        back = self.queue.take_back()
+        self.queue.stop()
+        if back:
+            self.composer.prepend(back)
+
+    def _answer(self, prompt: str | None) -> None:
+        self.transcript.follow()
+        self.dialogs.run(self._send(prompt), "turn", is_exclusive=True)
+
+    async def _send(self, prompt: str | None) -> None:
+        if self.session.model is None:
+            self._return(prompt)
+            self.refuse()
+            return
+        self.queue.hold()
+        try:
+            is_given = await self.consent.given(prompt)
+        finally:
+            self.queue.release()
+        if not is_given:
+            self._return(prompt)
+            return
+        if prompt is not None and not self.editing.commit():
+            self.composer.prepend(prompt)
+            return
+        await self.queue.run(prompt)
+        await self.after()
+
+    async def _go_on(self) -> None:
+        await self.queue.go_on()
+        await self.after()
+
+    async def _drain(self) -> None:
+        if self.session.model is not None:
+            await self.queue.drain()
+        elif self.queue.is_waiting:
+            self._return(None)
+            self.refuse()
+
+    def _return(self, prompt: str | None) -> None:
+        """Put a prompt and the queue back into the input."""
+        parts = (prompt, self.queue.take_back())
+        if back := "\n\n".join(part for part in parts if part):
+            self.composer.prepend(back)
