@@ -17,7 +17,7 @@ from textual.app import App, ComposeResult
 
 from benchmarks.stalls import BEAT_S, Stalls, watched_loop
 from ollm_tui.tui.chat.hint_line import HintLine
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.transcript.reader import NavigableTranscript
 from ollm_tui.tui.transcript.search.keys import Searching
 from ollm_tui.tui.transcript.transcript import Transcript

@@ -49,7 +49,7 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
 def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
     """Say what is wrong with theme and keys: the screen takes its own in their place."""
     # As above.
-    from ollm_tui.tui.keys.overrides import with_overrides
+    from ollm_tui.tui.keys.keymap import with_overrides
     from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
 
     try:

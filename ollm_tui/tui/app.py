@@ -14,7 +14,7 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
 from ollm_tui.tui.dialogs.dialog import SUSPEND
-from ollm_tui.tui.keys.overrides import with_overrides
+from ollm_tui.tui.keys.keymap import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal.guard import set_title
 from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf

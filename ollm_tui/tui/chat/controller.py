@@ -29,8 +29,8 @@ from ollm_tui.tui.chat.welcome import welcome
 from ollm_tui.tui.composer.attaching import Attaching
 from ollm_tui.tui.composer.file_suggestions import FileSuggestions
 from ollm_tui.tui.downloads.progress import Fetching
+from ollm_tui.tui.models.messages import unlisted_words
 from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.models.unlisted import unlisted_words
 from ollm_tui.tui.models.views import ModelViews
 from ollm_tui.tui.services import Client, Runtime
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S

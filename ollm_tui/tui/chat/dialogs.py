@@ -12,11 +12,10 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.chat_history import ChatHistory
 from ollm_tui.tui.chat.context_remedies import ContextRemedies
+from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.dialogs.yes_no import YesNoDialog
-from ollm_tui.tui.keys.help_dialog import Help
-from ollm_tui.tui.keys.palette import Entry, entries
-from ollm_tui.tui.keys.palette_dialog import Palette
+from ollm_tui.tui.keys.help import Help
+from ollm_tui.tui.keys.palette import Entry, Palette, entries
 from ollm_tui.tui.keys.table import EDITING
 from ollm_tui.tui.links.opening import Links
 from ollm_tui.tui.models.picker import PickModel

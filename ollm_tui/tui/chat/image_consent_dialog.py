@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.dialogs.yes_no import YesNoDialog
 
 
 class LeaveOutPictures(YesNoDialog):

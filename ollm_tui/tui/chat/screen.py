@@ -19,8 +19,7 @@ from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.mention import FileQuery
 from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-from ollm_tui.tui.keys.overrides import with_overrides
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap, with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.navigation import TranscriptNavigation
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S

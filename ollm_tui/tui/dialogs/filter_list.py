@@ -1,4 +1,4 @@
-"""A dialog with a list that narrows as one types."""
+"""A dialog with a list and a filter."""
 
 from typing import ClassVar, Final
 
@@ -15,11 +15,11 @@ from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.widgets.text_field import TextField
 
 LONGEST_FILTER: Final = 200
-"""Each letter looks at every row again; no name is as long."""
+"""Each letter matches every row again; no name is as long."""
 
 
 class FilterList(Dialog[ScreenResultType]):
-    """Keys go to the filter; those that move or choose act on the list."""
+    """Typing goes to the filter; keys that move or choose act on the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
@@ -46,17 +46,17 @@ class FilterList(Dialog[ScreenResultType]):
 
     @property
     def query_text(self) -> str:
-        """What is typed into the filter."""
+        """The text of the filter."""
         return self.query_one(Input).value if self.has_its_parts else ""
 
     @property
     def row_width(self) -> int:
-        """The cells a row has."""
+        """The width of a row, in cells."""
         width = self.query_one(OptionList).size.width if self.has_its_parts else 0
         return max(8, width - 2)
 
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
-        """Show these rows and mark one of them, else the first that can be chosen."""
+        """Show these rows and mark one by its id, or the first that can be chosen."""
         if not self.has_its_parts:
             return
         listed = self.query_one(OptionList)
@@ -68,7 +68,7 @@ class FilterList(Dialog[ScreenResultType]):
             if free:
                 listed.highlighted = (wanted or free)[0]
             if free and not wanted:
-                # the heading above the first row is worth seeing
+                # show the heading above the first row
                 listed.scroll_home(animate=False)
 
     @property

@@ -18,7 +18,7 @@ class DoubleEscape:
         self._asked = ("", float("-inf"))
 
     def is_sure(self, question: str, seconds: float) -> bool:
-        """Whether a question was asked within these seconds; if not it must be shown now."""
+        """Return whether a question was asked within these seconds; if not it must be shown now."""
         now, (asked, since) = self._clock(), self._asked
         is_second = asked == question and now - since < seconds
         self._asked = ("", float("-inf")) if is_second else (question, now)
@@ -30,7 +30,7 @@ class DoubleEscape:
         self._pressed_at = float("-inf")
 
     def is_second(self) -> bool | None:
-        """Whether a press follows another; None when it does not count at all."""
+        """Return whether a press follows another; None when it does not count at all."""
         now = self._clock()
         if now - self._stopped_at < NOT_AFTER_A_STOP_S:
             return None

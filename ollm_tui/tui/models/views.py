@@ -137,7 +137,7 @@ class ModelViews:
     async def _delete(self, details: ModelDetails) -> None:
         """Delete after a yes."""
         # Not needed before somebody deletes.
-        from ollm_tui.tui.models.delete_dialog import DeleteModel
+        from ollm_tui.tui.models.dialogs import DeleteModel
 
         question = DeleteModel(
             replace(details.info, name=details.ref.model),

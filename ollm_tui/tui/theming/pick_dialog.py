@@ -1,4 +1,4 @@
-"""Choose the colours, seeing them while choosing."""
+"""Choose a theme with a preview."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf
 
 
 class PickTheme(Dialog[str | None]):
-    """A list of themes; the marked one is shown, leaving brings back the former one."""
+    """Shows the marked theme; closing without a choice restores the former one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "Close", show=False, priority=True),
@@ -53,9 +53,9 @@ class PickTheme(Dialog[str | None]):
 
     @on(OptionList.OptionHighlighted)
     def _preview(self, event: OptionList.OptionHighlighted) -> None:
-        self._put_on(event.option_id or self._former)
+        self._apply(event.option_id or self._former)
 
-    def _put_on(self, name: str) -> bool:
+    def _apply(self, name: str) -> bool:
         try:
             theme = self._shelf.load(name)
         except ThemeProblem as problem:
@@ -68,11 +68,11 @@ class PickTheme(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:
         name = event.option_id or ""
-        if self._put_on(name):
+        if self._apply(name):
             self.dismiss(name)
 
     def action_leave(self) -> None:
-        """Close, with the colours as they were."""
+        """Close and restore the former theme."""
         if self.app.theme != self._former:
             self.app.theme = self._former
         self.dismiss(None)

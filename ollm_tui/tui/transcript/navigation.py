@@ -9,7 +9,7 @@ from textual import getters, on
 from ollm_tui.tui.chat.prompt import Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S, TranscriptKeys
 from ollm_tui.tui.transcript.reader import NavigableTranscript, Typed
 from ollm_tui.tui.transcript.reader_messages import (

@@ -16,9 +16,8 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.downloads.variant_rows import Offer, rows_of
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.downloads.variant_rows import ModelFits, Offer, rows_of
+from ollm_tui.tui.keys.keymap import Keymap
 from tests.support.screens import Stage, staged
 from tests.support.scripted_fetching import (
     GB,

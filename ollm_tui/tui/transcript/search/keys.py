@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual import getters, on
 
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.transcript.navigation_keys import TranscriptKeys
 from ollm_tui.tui.transcript.search.bar import SearchBar
 

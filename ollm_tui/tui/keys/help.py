@@ -1,9 +1,9 @@
-"""Keys and commands, from the tables they are made of."""
+"""The help dialog and the reference page of all keys."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,17 +13,20 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.keys.palette import Described
-from ollm_tui.tui.keys.table import SCREENS, Key, display_all
+from ollm_tui.tui.keys.key import Key
+from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.registry import Command
 
 COLUMN = 22
 STACKED_BELOW = 40
-"""In fewer cells what a key does stands below it."""
-_GOING_THROUGH = frozenset({"cursor", "caret"})
+"""In fewer cells the description of a key is written below it."""
+_READING = frozenset({"cursor", "caret"})
 
 
 class Help(Dialog[None]):
-    """One page to scroll."""
+    """All keys and commands on one page."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c,f1,q", "dismiss(None)", "Close", show=False, priority=True),
@@ -41,15 +44,15 @@ class Help(Dialog[None]):
         self,
         keys: Sequence[Key],
         editing: Sequence[Key],
-        commands: Sequence[Described],
+        commands: "Sequence[Command]",
         scope: str = "",
     ) -> None:
-        """Show them all; those of the screen of this `scope` come first."""
+        """Show all keys and commands; those of the screen of this `scope` come first."""
         super().__init__()
-        elsewhere = _GOING_THROUGH | SCREENS.keys()
+        elsewhere = _READING | SCREENS.keys()
         self._keys = [key for key in keys if key.scope not in elsewhere]
         self._further = {
-            "While browsing messages": [key for key in keys if key.scope in _GOING_THROUGH],
+            "While browsing messages": [key for key in keys if key.scope in _READING],
             **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
         }
         head = SCREENS.get(scope)
@@ -66,11 +69,11 @@ class Help(Dialog[None]):
             yield Static("Esc close · Up Down PgUp PgDn scroll", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Let the scroll keys work at once."""
+        """Focus the page, so that keys scroll it."""
         self.set_focus(self.query_one(VerticalScroll))
 
     def on_resize(self, event: Resize) -> None:
-        """Write the page for the width there is."""
+        """Lay out the page for the new width."""
         width = max(1, min(84, event.size.width * 94 // 100) - 8)
         page = help_page(
             self._keys, self._further, self._editing, self._commands, width, first=self._first
@@ -82,12 +85,12 @@ def help_page(
     keys: Iterable[Key],
     further: Mapping[str, Iterable[Key]],
     editing: Iterable[Key],
-    commands: Iterable[Described],
+    commands: "Iterable[Command]",
     width: int,
     *,
     first: Mapping[str, Iterable[Key]] = MappingProxyType({}),
 ) -> Content:
-    """Write all keys and commands in `width` cells."""
+    """Return all keys and commands in `width` cells."""
     command_rows = [(_call(command), command.help) for command in commands]
     return Content("\n").join(
         [
@@ -114,12 +117,10 @@ def _section(head: str, keys: Iterable[Key], width: int) -> Iterator[Content]:
 
 
 def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:
-    return [
-        (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
-    ]
+    return [(key.shown, key.description + (f" ({key.when})" if key.when else "")) for key in keys]
 
 
-def _call(command: Described) -> str:
+def _call(command: "Command") -> str:
     names = ", ".join(f"/{name}" for name in (command.name, *command.aliases))
     return f"{names} {command.usage}".strip()
 
@@ -149,3 +150,42 @@ def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
 
 def _line(lines: Sequence[str], number: int) -> str:
     return lines[number] if number < len(lines) else ""
+
+
+def reference_page() -> str:
+    """Return the page of all keys, as Markdown."""
+    return "\n".join(
+        [
+            "# Keys",
+            "",
+            "Each can be changed in `config.toml` by its id, for example:",
+            "",
+            "```toml",
+            "[keymap]",
+            '"chat.models" = "f4"',
+            "```",
+            "",
+            *_page_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
+            "",
+            "## While browsing messages",
+            "",
+            *_page_rows(READING),
+            "",
+            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
+            "## In the input",
+            "",
+            *_page_rows(EDITING),
+            "",
+        ]
+    )
+
+
+def _screen_rows(scope: str, head: str) -> list[str]:
+    return [f"## {head}", "", *_page_rows(key for key in KEYS if key.scope == scope), ""]
+
+
+def _page_rows(keys: Iterable[Key]) -> list[str]:
+    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
+    return head + [
+        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
+    ]
