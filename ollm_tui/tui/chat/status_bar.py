@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.chat.status_line import BUSY, KeyHint, Status, TurnState, status_line
+from ollm_tui.tui.chat.status_line import BUSY, Status, TurnState, status_line
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import Piece, paint
 
 if TYPE_CHECKING:

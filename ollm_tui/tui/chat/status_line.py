@@ -8,6 +8,7 @@ from typing import Final, Literal, TypeAlias
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.figures import tokens
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import Piece, cut, spread, width_of
 
 TurnState: TypeAlias = Literal[
@@ -41,14 +42,6 @@ SILENT_S: Final = 5
 """Seconds without anything new after which an answer is said to stand still."""
 _METER_CELLS: Final = 8
 _GAP: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class KeyHint:
-    """A key that matters now; both parts are the program's own words."""
-
-    label: str
-    description: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

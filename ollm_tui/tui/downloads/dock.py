@@ -13,8 +13,8 @@ from textual.widget import Widget
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
-from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.keys.table import DOWNLOADS
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
 

@@ -66,6 +66,14 @@ class Key:
         return Binding(self.keys, self.action, self.description, show=False, id=self.id)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """A key that matters now and what it does, for a line of keys."""
+
+    label: str
+    description: str
+
+
 _WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {"question_mark": "?", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
 )

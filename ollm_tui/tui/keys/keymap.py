@@ -11,8 +11,7 @@ from textual.keys import REPLACED_KEYS, Keys, key_to_character
 
 from ollm_tui.config.origin import in_short, nearest
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.chat.status_line import KeyHint
-from ollm_tui.tui.keys.key import Key, Scope, display, short
+from ollm_tui.tui.keys.key import Key, KeyHint, Scope, display, short
 from ollm_tui.tui.keys.table import EDITING, KEYS, LETTERS, SCREENS
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")

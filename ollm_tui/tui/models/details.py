@@ -12,9 +12,9 @@ from textual.binding import BindingType
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.chat.hint_line import HintLine
-from ollm_tui.tui.chat.status_line import KeyHint
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.dialogs.dialog import LeftOnce
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.keys.table import MODEL_COMMANDS
 from ollm_tui.tui.models.sections import section_number, sections_of

@@ -6,7 +6,8 @@ from textual.app import App, ComposeResult
 
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.chat.status_line import KeyHint, Status, TurnState, status_line
+from ollm_tui.tui.chat.status_line import Status, TurnState, status_line
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import cut, plain, width_of
 
 KEYS = (
