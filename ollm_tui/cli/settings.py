@@ -50,10 +50,10 @@ def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem
     """Say what is wrong with theme and keys: the screen takes its own in their place."""
     # As above.
     from ollm_tui.tui.keys.keymap import with_overrides
-    from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
+    from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
 
     try:
-        ThemeShelf((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)
+        ThemeCatalog((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)
     except ThemeProblem as problem:
         yield ConfigProblem(str(problem), loaded.origin_of("theme"), ("theme",))
     for key in with_overrides(loaded.config.keymap).refused:

@@ -17,7 +17,7 @@ from ollm_tui.tui.dialogs.dialog import SUSPEND
 from ollm_tui.tui.keys.keymap import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal.guard import set_title
-from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf
+from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeCatalog, ThemeProblem
 from ollm_tui.tui.transcript.navigation_keys import FLASH_S
 from ollm_tui.tui.widgets.messages import ShownAgain
 
@@ -52,7 +52,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         self._put_on(services.themes, theme)
         self.set_keymap(dict(keymap.chosen))
 
-    def _put_on(self, shelf: ThemeShelf, name: str) -> None:
+    def _put_on(self, shelf: ThemeCatalog, name: str) -> None:
         try:
             theme = shelf.load(name)
         except ThemeProblem as problem:

@@ -12,11 +12,10 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.chat_history import ChatHistory
 from ollm_tui.tui.chat.context_remedies import ContextRemedies
+from ollm_tui.tui.dialogs.help import Help
+from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
 from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.keys.help import Help
-from ollm_tui.tui.keys.palette import Entry, Palette, entries
-from ollm_tui.tui.keys.table import EDITING
 from ollm_tui.tui.links.opening import Links
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.theming.pick_dialog import PickTheme
@@ -99,7 +98,7 @@ class Dialogs:
             self._desk.new_chat()
 
     def _help(self) -> None:
-        page = Help(self._screen.keymap.keys, EDITING, self._desk.commands)
+        page = Help(self._screen.keymap, self._desk.commands)
         self._screen.app.push_screen(page)
 
     def _edit_newest(self) -> None:

@@ -1,5 +1,6 @@
 """A dialog with a list and a filter."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -57,19 +58,8 @@ class FilterList(Dialog[ScreenResultType]):
 
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
         """Show these rows and mark one by its id, or the first that can be chosen."""
-        if not self.has_its_parts:
-            return
-        listed = self.query_one(OptionList)
-        with self.app.batch_update():
-            listed.clear_options()
-            listed.add_options(options)
-            free = [place for place, option in enumerate(options) if not option.disabled]
-            wanted = [place for place in free if options[place].id == mark]
-            if free:
-                listed.highlighted = (wanted or free)[0]
-            if free and not wanted:
-                # show the heading above the first row
-                listed.scroll_home(animate=False)
+        if self.has_its_parts:
+            fill(self.query_one(OptionList), options, mark)
 
     @property
     def marked(self) -> str | None:
@@ -84,13 +74,31 @@ class FilterList(Dialog[ScreenResultType]):
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
-        listed = self.query_one(OptionList)
-        for _step in range(abs(steps)):
-            if steps > 0:
-                listed.action_cursor_down()
-            else:
-                listed.action_cursor_up()
+        move(self.query_one(OptionList), steps)
 
     @on(Input.Submitted)
     def _choose_marked(self) -> None:
         self.query_one(OptionList).action_select()
+
+
+def fill(listed: OptionList, options: Sequence[Option], mark: str | None) -> None:
+    """Show these options and highlight one by its id, or the first that is enabled."""
+    with listed.app.batch_update():
+        listed.clear_options()
+        listed.add_options(options)
+        enabled = [index for index, option in enumerate(options) if not option.disabled]
+        wanted = [index for index in enabled if options[index].id == mark]
+        if enabled:
+            listed.highlighted = (wanted or enabled)[0]
+        if enabled and not wanted:
+            # show the heading above the first row
+            listed.scroll_home(animate=False)
+
+
+def move(listed: OptionList, steps: int) -> None:
+    """Move the highlight by rows, past disabled ones."""
+    for _step in range(abs(steps)):
+        if steps > 0:
+            listed.action_cursor_down()
+        else:
+            listed.action_cursor_up()

@@ -134,8 +134,8 @@ class Choose(Dialog[str | None]):
                 for one in self._choices
             ]
         )
-        free = [place for place, one in enumerate(self._choices) if one.refusal is None]
-        listed.highlighted = marked if marked in free else next(iter(free), None)
+        enabled = [index for index, one in enumerate(self._choices) if one.refusal is None]
+        listed.highlighted = marked if marked in enabled else next(iter(enabled), None)
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:

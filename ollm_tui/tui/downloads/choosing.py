@@ -53,13 +53,13 @@ class RowChooser:
         match row:
             case OriginRow(origin=origin):
                 self._download((origin,))
-            case RepositoryRow(wanted=wanted):
+            case RepositoryRow(address=address):
                 offer = Offer(
-                    repo=wanted.repo,
-                    revision=wanted.revision,
-                    quantization=wanted.quantization,
-                    path=wanted.path,
-                    places=tuple(search.places),
+                    repo=address.repo,
+                    revision=address.revision,
+                    quantization=address.quantization,
+                    path=address.path,
+                    targets=tuple(search.targets),
                 )
                 self._pick(offer, search)
             case EntryRow(entry=entry):
@@ -67,10 +67,10 @@ class RowChooser:
 
     def _choose_entry(self, entry: "RegistryEntry", search: ModelSearch) -> None:
         repo, ollama = entry.origins.get("huggingface"), entry.origins.get("ollama")
-        servers = [place for place in search.places if place.takes_hub]
+        servers = [target for target in search.targets if target.takes_hub]
         if repo is not None:
-            places = tuple(search.places)
-            self._pick(Offer(repo=repo, entry=entry, places=places, ollama=ollama), search)
+            targets = tuple(search.targets)
+            self._pick(Offer(repo=repo, entry=entry, targets=targets, ollama=ollama), search)
         elif ollama is not None and servers:
             self._download((ProviderPull(provider=servers[0].provider or "", model=ollama),))
         elif entry.installed:
@@ -100,7 +100,7 @@ async def rate(dialogs: DialogOpener, registry: "Registry", entry: "RegistryEntr
     try:
         await registry.rate(entry.id, stars)
     except AIError as error:
-        return f"{error.message} {error.hint or ''}".strip()
+        return str(error)
     name = clean_name(entry.name)
     return f"{name} is no longer rated." if stars is None else f"{name} has {stars} of 5 now."
 

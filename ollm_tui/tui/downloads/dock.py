@@ -116,13 +116,13 @@ class DownloadsDock(Widget, can_focus=True):
         jobs = in_order(jobs)
         if jobs == self._jobs:
             return
-        place, known = self._place, {job.id for job in self._jobs}
+        index, known = self._marked_index, {job.id for job in self._jobs}
         self._jobs = jobs
         if known and not self.has_focus:  # a job that has just begun should be visible
             new = [job for job in jobs if job.id not in known and job.state != "done"]
             self._marked = new[-1].id if new else self._marked
         if self._jobs and self.marked is None:  # the marked job is gone
-            self._marked = self._jobs[min(place, len(self._jobs) - 1)].id
+            self._marked = self._jobs[min(index, len(self._jobs) - 1)].id
         self._write()
 
     def _write(self) -> None:
@@ -145,7 +145,7 @@ class DownloadsDock(Widget, can_focus=True):
         return self.size.width or self.screen.size.width
 
     @property
-    def _place(self) -> int:
+    def _marked_index(self) -> int:
         ids = [job.id for job in self._jobs]
         return ids.index(self._marked) if self._marked in ids else 0
 
@@ -156,7 +156,9 @@ class DownloadsDock(Widget, can_focus=True):
 
     def _scroll(self) -> None:
         """Keep all lines of the marked job in view."""
-        mine = [row for row, (number, _line) in enumerate(self._lines) if number == self._place]
+        mine = [
+            row for row, (number, _line) in enumerate(self._lines) if number == self._marked_index
+        ]
         if mine:
             lowest = max(self._top, mine[-1] - self._rows + 1)
             self._top = min(lowest, mine[0])
@@ -189,7 +191,7 @@ class DownloadsDock(Widget, can_focus=True):
         if row >= len(self._lines):
             return Strip.blank(width, self.rich_style)
         number, pieces = self._lines[row]
-        if self.has_focus and number == self._place:
+        if self.has_focus and number == self._marked_index:
             pieces = [Piece(fit(plain(pieces), width), "chosen")]
         return paint(self, "downloads", pieces, width)
 
@@ -210,8 +212,8 @@ class DownloadsDock(Widget, can_focus=True):
     def action_mark(self, steps: int) -> None:
         """Mark another job."""
         if self._jobs:
-            place = max(0, min(len(self._jobs) - 1, self._place + steps))
-            self._marked = self._jobs[place].id
+            index = max(0, min(len(self._jobs) - 1, self._marked_index + steps))
+            self._marked = self._jobs[index].id
             self._scroll()
             self.refresh()
 

@@ -180,5 +180,5 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         try:
             await actions[action]()
         except AIError as error:
-            self.say_of_downloads(clean_line(f"{error.message} {error.hint or ''}").strip())
+            self.say_of_downloads(clean_line(str(error)).strip())
         self._show_jobs(queue.jobs())

@@ -54,13 +54,13 @@ class EntryRow:
 class RepositoryRow:
     """A repository that was named, or something in it."""
 
-    wanted: HubAddress
-    place: str
+    address: HubAddress
+    hub: str
 
     @property
     def id(self) -> str:
         """The id of the option."""
-        return f"repository/{self.wanted.repo}"
+        return f"repository/{self.address.repo}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +93,8 @@ def row_content(row: FindRow, width: int) -> Content:
     match row:
         case EntryRow():
             return _entry(row, width)
-        case RepositoryRow(wanted, place):
-            return _named(shown_address(wanted), f"available at {place}", width)
+        case RepositoryRow(address, hub):
+            return _named(shown_address(address), f"available at {hub}", width)
         case OriginRow():
             return _named(row.title, row.about, width)
 
@@ -203,7 +203,7 @@ def stars(rating: int | None) -> str:
     return "★" * rating if rating else ""
 
 
-def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[str]:
+def about_row(row: FindRow | None, shown: Callable[[ModelRef], str]) -> list[str]:
     """Return what has no column, in at most two lines."""
     if not isinstance(row, EntryRow):
         return []
@@ -216,7 +216,7 @@ def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[s
         popularity(entry.likes, "like"),
         f"yours {stars(entry.rating)}" if entry.rating else "",
     ]
-    here = ", ".join(clean_name(address(ref)[:_LONGEST]) for ref in entry.installed[:3])
+    here = ", ".join(clean_name(shown(ref)[:_LONGEST]) for ref in entry.installed[:3])
     last = [
         f"here as {here}" if here else "",
         f"{clean_name(row.best.quantization)}: {fit_words(row.best.fit)}"

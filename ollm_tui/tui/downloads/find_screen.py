@@ -25,6 +25,7 @@ from ollm_tui.tui.capabilities import (
     OffersPlaces,
 )
 from ollm_tui.tui.dialogs.dialog import DialogOpener
+from ollm_tui.tui.dialogs.filter_list import fill, move
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
@@ -147,13 +148,13 @@ class FindModels(ShowsDownloads):
             self._show()
         self._check_targets()
 
-    @work(group="places", exclusive=True)
+    @work(group="targets", exclusive=True)
     async def _check_targets(self) -> None:
         """Find out where models can be downloaded to, and which are installed."""
         runtime, search = self._runtime, self._search
         if search is None or not isinstance(runtime, OffersPlaces):
             return
-        search.places = await runtime.places()
+        search.targets = await runtime.places()
         if isinstance(runtime, KnowsModels):
             runtime.model_registry.note_installed(
                 (ModelRef(listing.provider, info.name), info)
@@ -218,15 +219,12 @@ class FindModels(ShowsDownloads):
         if search is None or not self.has_its_parts:
             return
         self._has_moved = self._has_moved and not anew
-        mark = self._marked_id if self._has_moved else search.first_wanted
+        mark = self._marked_id if self._has_moved else search.first_marked
         options: list[Option] = []
         self._rows = {}
         for group in search.groups():
             options += self._options(group)
-        with self.app.batch_update():
-            self.listed.clear_options()
-            self.listed.add_options(options)
-            self._mark(options, mark)
+        fill(self.listed, options, mark)
         width = self._row_width
         self.query_one("#head", Static).update(head_content(width))
         title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
@@ -242,14 +240,6 @@ class FindModels(ShowsDownloads):
             self._rows[row.id] = row
             options.append(Option(row_content(row, self._row_width), id=row.id))
         return options
-
-    def _mark(self, options: Sequence[Option], wanted: str | None) -> None:
-        free = [place for place, option in enumerate(options) if not option.disabled]
-        mine = [place for place in free if options[place].id == wanted]
-        if free:
-            self.listed.highlighted = (mine or free)[0]
-        if free and not mine:
-            self.listed.scroll_home(animate=False)
 
     @property
     def _row_width(self) -> int:
@@ -288,8 +278,7 @@ class FindModels(ShowsDownloads):
         if search.is_asking:
             return "Searching the hub…"
         if search.trouble is not None:
-            words = f"{search.trouble.message} {search.trouble.hint or ''}".strip()
-            return f"{clean_line(words)} Only local results are shown."
+            return f"{clean_line(str(search.trouble))} Only local results are shown."
         return search.refusal or ("" if self._rows else "No models match.")
 
     # Choosing
@@ -319,7 +308,7 @@ class FindModels(ShowsDownloads):
             for origin in origins:
                 await queue.add(origin)
         except AIError as error:
-            self._say(clean_line(f"{error.message} {error.hint or ''}").strip())
+            self._say(clean_line(str(error)).strip())
         self._show_jobs(queue.jobs())
 
     def say_of_downloads(self, words: str) -> None:
@@ -335,20 +324,15 @@ class FindModels(ShowsDownloads):
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
         self._has_moved = True
-        for _step in range(abs(steps)):
-            if steps > 0:
-                self.listed.action_cursor_down()
-            else:
-                self.listed.action_cursor_up()
+        move(self.listed, steps)
 
     def action_help(self) -> None:
         """List the keys."""
         # loaded on first use
         from ollm_tui.commands import COMMANDS
-        from ollm_tui.tui.keys.help import Help
-        from ollm_tui.tui.keys.table import EDITING
+        from ollm_tui.tui.dialogs.help import Help
 
-        self.app.push_screen(Help(self._keymap.keys, EDITING, COMMANDS, "find_models"))
+        self.app.push_screen(Help(self._keymap, COMMANDS, "find_models"))
 
     def action_close(self) -> None:
         """Close; downloads go on."""

@@ -49,13 +49,13 @@ def _starter() -> OriginRow:
 class ModelSearch:
     """The state of the search: the text, the filters and the results."""
 
-    def __init__(self, registry: Registry, hub_place: str) -> None:
+    def __init__(self, registry: Registry, hub: str) -> None:
         self._registry = registry
-        self._hub_place = hub_place
+        self._hub = hub
         self.text = ""
         self.purpose: str | None = None
         self.fits = ModelFits()
-        self.places: Sequence[DownloadTarget] = ()
+        self.targets: Sequence[DownloadTarget] = ()
         self.trouble: AIError | None = None
         """Why the list has no results of the hub."""
         self.is_asking = False
@@ -79,7 +79,7 @@ class ModelSearch:
 
     @property
     def _address(self) -> Address:
-        return read_address(self.text, endpoint=self._hub_place)
+        return read_address(self.text, endpoint=self._hub)
 
     @property
     def refusal(self) -> str:
@@ -116,11 +116,11 @@ class ModelSearch:
         if not self.text.strip():
             return self._suggestions()
         named = tuple(self._named())
-        found = tuple(EntryRow(entry, self.fits.best_of(entry)) for entry in self._entries())
-        return [group for group in (Group("", named), Group("", found)) if group.rows]
+        results = tuple(EntryRow(entry, self.fits.best_of(entry)) for entry in self._entries())
+        return [group for group in (Group("", named), Group("", results)) if group.rows]
 
     @property
-    def first_wanted(self) -> str | None:
+    def first_marked(self) -> str | None:
         """The id of the row to mark first: a known model before what was typed."""
         is_name = any(sign in self.text for sign in ":/")
         entries = [] if is_name or not self.text.strip() else self._entries()
@@ -141,8 +141,8 @@ class ModelSearch:
         if not words:
             return []
         known = self._registry.search(words, purpose=self.purpose)
-        found = {entry.id: entry for entry in (*self._hub_results, *known)}
-        kept = [e for e in found.values() if self.purpose is None or self.purpose in e.purposes]
+        matches = {entry.id: entry for entry in (*self._hub_results, *known)}
+        kept = [e for e in matches.values() if self.purpose is None or self.purpose in e.purposes]
         return kept[:MOST]
 
     def _named(self) -> list[FindRow]:
@@ -156,7 +156,7 @@ class ModelSearch:
             case LocalFiles():
                 return [OriginRow(address, shown_address(address), "copy it to the library")]
             case HubAddress():
-                return [RepositoryRow(address, self._hub_place), *self._pulls()]
+                return [RepositoryRow(address, self._hub), *self._pulls()]
             case PlainName():
                 return list(self._pulls())
             case NoAddress():
@@ -165,17 +165,17 @@ class ModelSearch:
     def _pulls(self) -> list[OriginRow]:
         """Return a row for each server that may have a model of that name."""
         name = self.text.strip()
-        servers = [place for place in self.places if place.provider is not None]
+        servers = [target for target in self.targets if target.provider is not None]
         if (ref := ModelRef.parse(name)) is not None:
-            servers = [place for place in servers if place.provider == ref.provider]
+            servers = [target for target in servers if target.provider == ref.provider]
             name = ref.model
         if not name or len(name.split()) > 1:
             return []
         return [
             OriginRow(
-                ProviderPull(provider=place.provider or "", model=name),
+                ProviderPull(provider=target.provider or "", model=name),
                 name,
-                f"pull it on {place.label}",
+                f"pull it on {target.label}",
             )
-            for place in servers
+            for target in servers
         ]

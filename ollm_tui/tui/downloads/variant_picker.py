@@ -30,11 +30,11 @@ from ollm_tui.tui.downloads.variant_rows import (
     heading_lines,
     is_too_large,
     origins_of,
-    place_line,
     projector_of,
     pull_name,
     row_content,
     rows_of,
+    target_line,
 )
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys.keymap import Keymap
@@ -113,7 +113,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         try:
             self._repo = await self._hub.repo(self._offer.repo, revision=self._offer.revision)
         except AIError as error:
-            self._say_trouble(f"{error.message} {error.hint or ''}")
+            self._say_trouble(str(error))
         else:
             self._say_trouble("" if self._listed() else "It contains no model files.")
         marked = self._marked if self._has_moved else None
@@ -140,9 +140,9 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         with self.app.batch_update():
             listed.clear_options()
             listed.add_options([Option(row_content(row, width)) for row in self._rows])
-            places = [place for place, row in enumerate(self._rows) if row.id == mark]
+            wanted = [index for index, row in enumerate(self._rows) if row.id == mark]
             if self._rows:
-                listed.highlighted = places[0] if places else 0
+                listed.highlighted = wanted[0] if wanted else 0
         self._say()
 
     @on(OptionList.OptionHighlighted)
@@ -151,7 +151,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self._write("#what", "\n".join(heading))
         self._write("#fit", fit_line(self._marked, self._fits_there))
         chosen = self._chosen
-        where = [place_line(chosen)] if chosen is not None else []
+        where = [target_line(chosen)] if chosen is not None else []
         if chosen is not None and is_too_large(chosen):
             where.append("There is not enough disk space.")
         if (line := self._projector_line()) is not None:
@@ -196,8 +196,8 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @property
     def _marked(self) -> VariantRow | None:
-        place = self.query_one(OptionList).highlighted if self.has_its_parts else None
-        return self._rows[place] if place is not None and place < len(self._rows) else None
+        index = self.query_one(OptionList).highlighted if self.has_its_parts else None
+        return self._rows[index] if index is not None and index < len(self._rows) else None
 
     @property
     def _target(self) -> DownloadTarget:
@@ -210,16 +210,16 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @property
     def _chosen(self) -> Chosen | None:
-        place, name = self._targets[self._target_index]
+        target, name = self._targets[self._target_index]
         row = self._marked
         if row is None and name is None:
             return None
-        takes = self._takes_projector and place.provider is None
+        takes = self._takes_projector and target.provider is None
         return Chosen(
             row=row or VariantRow(quantization=None, size=None),
-            place=place,
+            target=target,
             projector=projector_of(self._repo) if takes else None,
-            pull_name=name or pull_name(self._offer, place, row),
+            pull_name=name or pull_name(self._offer, target, row),
         )
 
     # Keys
@@ -229,8 +229,8 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         listed = self.query_one(OptionList)
         self._has_moved = True
         if self._rows:
-            place = (listed.highlighted or 0) + steps
-            listed.highlighted = max(0, min(len(self._rows) - 1, place))
+            index = (listed.highlighted or 0) + steps
+            listed.highlighted = max(0, min(len(self._rows) - 1, index))
 
     def action_context(self, steps: int) -> None:
         """Check the fit with a larger or a smaller context window."""
@@ -272,7 +272,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         if chosen is None:
             return
         variant = chosen.row.variant
-        if chosen.place.provider is None and variant is not None and variant.problem:
+        if chosen.target.provider is None and variant is not None and variant.problem:
             self._say_trouble(f"It cannot be downloaded: {variant.problem}")
             return
         origins = origins_of(self._offer, self._repo, chosen)
@@ -286,12 +286,12 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
 def _targets(offer: Offer) -> list[tuple[DownloadTarget, str | None]]:
     """Return the targets with the name that each pulls by; None is the repository's own."""
-    ways: list[tuple[DownloadTarget, str | None]] = []
-    for place in offer.places:
-        if place.provider is None:
-            ways.append((place, None))
-        elif place.takes_hub:
-            ways.append((place, None))
+    targets: list[tuple[DownloadTarget, str | None]] = []
+    for target in offer.targets:
+        if target.provider is None:
+            targets.append((target, None))
+        elif target.takes_hub:
+            targets.append((target, None))
             if offer.ollama is not None:
-                ways.append((place, offer.ollama))
-    return ways or [(DownloadTarget(label="this machine"), None)]
+                targets.append((target, offer.ollama))
+    return targets or [(DownloadTarget(label="this machine"), None)]

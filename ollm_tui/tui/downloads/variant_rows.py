@@ -29,13 +29,13 @@ class ModelFits(EntryFit):
 
     def with_context(self, steps: int) -> "ModelFits":
         """Return a check for a larger or a smaller context window."""
-        place = CONTEXTS.index(self.context) if self.context in CONTEXTS else 1
-        return replace(self, context=CONTEXTS[max(0, min(len(CONTEXTS) - 1, place + steps))])
+        index = CONTEXTS.index(self.context) if self.context in CONTEXTS else 1
+        return replace(self, context=CONTEXTS[max(0, min(len(CONTEXTS) - 1, index + steps))])
 
     def with_next_cache(self) -> "ModelFits":
         """Return a check for the next cache type."""
-        place = CACHES.index(self.kv_type) if self.kv_type in CACHES else -1
-        return replace(self, kv_type=CACHES[(place + 1) % len(CACHES)])
+        index = CACHES.index(self.kv_type) if self.kv_type in CACHES else -1
+        return replace(self, kv_type=CACHES[(index + 1) % len(CACHES)])
 
 
 _LONGEST: Final = 500
@@ -58,7 +58,7 @@ class Offer:
     path: str | None = None
     """The file that was named; a part of a split model means all of it."""
     entry: RegistryEntry | None = None
-    places: tuple[DownloadTarget, ...] = ()
+    targets: tuple[DownloadTarget, ...] = ()
     ollama: str | None = None
     """The model's name in Ollama's own library."""
 
@@ -95,7 +95,7 @@ class Chosen:
     """What to download, and where to."""
 
     row: VariantRow
-    place: DownloadTarget
+    target: DownloadTarget
     projector: Variant | None = None
     """The image encoder to download with it."""
     pull_name: str | None = field(default=None)
@@ -106,10 +106,10 @@ def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[Variant
     """Return the rows, the best quality first, with the recommended one marked."""
     if repo is None:
         sizes = offer.entry.sizes if offer.entry is not None else {}
-        known = [VariantRow(quantization=name, size=amount) for name, amount in sizes.items()]
-        known.sort(key=lambda row: -(row.size or 0))
+        listed = [VariantRow(quantization=name, size=amount) for name, amount in sizes.items()]
+        listed.sort(key=lambda row: -(row.size or 0))
     else:
-        known = [
+        listed = [
             VariantRow(quantization=one.quantization, size=one.size, variant=one)
             for one in repo.variants
             if one.kind != "projector"
@@ -117,19 +117,19 @@ def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[Variant
     model = repo.model if repo is not None else None
     entry = offer.entry
     family = (model.architecture if model else None) or (entry.family if entry else None)
-    return _judged(known, fits, _parameters(offer, model), _trained(offer, model), family)
+    return _with_fits(listed, fits, _parameters(offer, model), _trained(offer, model), family)
 
 
-def _judged(
+def _with_fits(
     rows: Sequence[VariantRow],
     fits: ModelFits,
     parameter_count: int | None,
     trained: int | None,
     family: str | None,
 ) -> list[VariantRow]:
-    usable = [place for place, row in enumerate(rows) if _is_model(row)]
+    usable = [index for index, row in enumerate(rows) if _is_model(row)]
     best = fits.best(
-        [(rows[place].quantization, rows[place].size) for place in usable],
+        [(rows[index].quantization, rows[index].size) for index in usable],
         parameter_count,
         trained,
         family,
@@ -142,9 +142,9 @@ def _judged(
             fit=fits.of_size(row.size, parameter_count, trained, family)
             if row.size and _is_model(row)
             else None,
-            is_best=best is not None and place == usable[best],
+            is_best=best is not None and index == usable[best],
         )
-        for place, row in enumerate(rows)
+        for index, row in enumerate(rows)
     ]
 
 
@@ -164,13 +164,13 @@ def _trained(offer: Offer, model: HubModel | None) -> int | None:
 
 def projector_of(repo: HubRepo | None) -> Variant | None:
     """Return the image encoder to download with a model, or None if there is none."""
-    found = [one for one in repo.variants if one.kind == "projector"] if repo is not None else []
-    found = [one for one in found if one.problem is None]
+    variants = repo.variants if repo is not None else ()
+    projectors = [one for one in variants if one.kind == "projector" and one.problem is None]
     for wish in _PROJECTORS:
-        for one in found:
+        for one in projectors:
             if (one.quantization or "").upper() == wish:
                 return one
-    return found[0] if found else None
+    return projectors[0] if projectors else None
 
 
 def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = None) -> str | None:
@@ -178,8 +178,8 @@ def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = 
 
     `marked` is the quantization that was marked before the list was loaded.
     """
-    wanted = marked or offer.quantization
-    named = [row for row in rows if wanted and (row.quantization or "").lower() == wanted.lower()]
+    name = marked or offer.quantization
+    named = [row for row in rows if name and (row.quantization or "").lower() == name.lower()]
     if offer.path is not None and marked is None:
         named = [row for row in rows if row.has(offer.path)]
     best = [row for row in rows if row.is_best]
@@ -254,27 +254,27 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
     return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 
-def place_line(chosen: Chosen) -> str:
+def target_line(chosen: Chosen) -> str:
     """Return the target and its free space."""
-    place = chosen.place
-    if place.provider is not None:
+    target = chosen.target
+    if target.provider is not None:
         name = clean_name((chosen.pull_name or "")[:_LONGEST])
-        return f"To {clean_name(place.label)}, which pulls {name}"
-    free = f" · {size(place.free)} free" if place.free is not None else ""
-    return f"To {clean_name(str(place.folder))}{free}"
+        return f"To {clean_name(target.label)}, which pulls {name}"
+    free = f" · {size(target.free)} free" if target.free is not None else ""
+    return f"To {clean_name(str(target.folder))}{free}"
 
 
 def is_too_large(chosen: Chosen) -> bool:
     """Return whether it is known not to fit on the disk."""
     needed = chosen.row.size
-    free = chosen.place.free
+    free = chosen.target.free
     return needed is not None and free is not None and needed > free
 
 
 def origins_of(offer: Offer, repo: HubRepo | None, chosen: Chosen) -> tuple[Origin, ...]:
     """Return what to put into the queue; empty until the files are known."""
-    if chosen.place.provider is not None and chosen.pull_name is not None:
-        return (ProviderPull(provider=chosen.place.provider, model=chosen.pull_name),)
+    if chosen.target.provider is not None and chosen.pull_name is not None:
+        return (ProviderPull(provider=chosen.target.provider, model=chosen.pull_name),)
     variants = (chosen.row.variant, chosen.projector)
     if repo is None or chosen.row.variant is None:
         return ()
@@ -292,9 +292,9 @@ def _files(repo: HubRepo, variant: Variant) -> HubFiles:
     )
 
 
-def pull_name(offer: Offer, place: DownloadTarget, row: VariantRow | None) -> str | None:
+def pull_name(offer: Offer, target: DownloadTarget, row: VariantRow | None) -> str | None:
     """Return the name by which a server pulls a row, or None if it cannot."""
-    if place.provider is None or not place.takes_hub:
+    if target.provider is None or not target.takes_hub:
         return None
     quantization = row.quantization if row is not None else None
     return f"hf.co/{offer.repo}:{quantization}" if quantization else f"hf.co/{offer.repo}"

@@ -65,25 +65,29 @@ class Keymap:
         """What was refused, in short sentences."""
         return in_short(self.refused)
 
+    def of_scopes(self, *scopes: str) -> list[Key]:
+        """Return the keys of some scopes, in the order of the table."""
+        return [key for key in self.keys if key.scope in scopes]
+
     def bindings(self, *scopes: Scope) -> list[Binding]:
         """Return the bindings of one screen; they go before those of the focused widget."""
         return [
             Binding(key.keys, key.action, key.description, id=key.id, priority=True)
-            for key in self.keys
-            if key.scope in scopes and key.action and key.id not in LETTERS
+            for key in self.of_scopes(*scopes)
+            if key.action and key.id not in LETTERS
         ]
 
     def actions(self, scope: Scope) -> Mapping[str, str]:
         """Return the actions of a scope by the name of the key."""
-        return {name: key.action for key in self.keys if key.scope == scope for name in key.names}
+        return {name: key.action for key in self.of_scopes(scope) for name in key.names}
 
     def yielded_to(self, scope: Scope) -> frozenset[str]:
         """Return the chat screen's actions whose keys mean something else in a scope."""
         taken = self.actions(scope).keys()
         return frozenset(
             key.action.partition("(")[0]
-            for key in self.keys
-            if key.scope in {"chat", "find"} and taken & set(key.names) and key.id not in LETTERS
+            for key in self.of_scopes("chat", "find")
+            if taken & set(key.names) and key.id not in LETTERS
         )
 
     def letters(self) -> Mapping[str, str]:

@@ -3,7 +3,7 @@
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -319,3 +319,42 @@ SCREENS: Final[Mapping[str, str]] = MappingProxyType(
 
 LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark", "chat.leave"})
 """Keys that act while the input is empty: the input itself looks them up."""
+
+
+def reference_page() -> str:
+    """Return the reference page of all keys, as Markdown."""
+    return "\n".join(
+        [
+            "# Keys",
+            "",
+            "Each can be changed in `config.toml` by its id, for example:",
+            "",
+            "```toml",
+            "[keymap]",
+            '"chat.models" = "f4"',
+            "```",
+            "",
+            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
+            "",
+            "## While browsing messages",
+            "",
+            *_rows(READING),
+            "",
+            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
+            "## In the input",
+            "",
+            *_rows(EDITING),
+            "",
+        ]
+    )
+
+
+def _screen_rows(scope: str, head: str) -> list[str]:
+    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
+
+
+def _rows(keys: Iterable[Key]) -> list[str]:
+    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
+    return head + [
+        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
+    ]

@@ -193,9 +193,9 @@ def _web(scheme: str, text: str) -> LinkTarget | LinkRefusal:
     before, _at, server = authority.rpartition("@")
     user = quote(before, safe=_IN_USER)
     port = _DEFAULT_PORTS[scheme]
-    if (port_found := _PORT.search(server)) is not None:
-        server = server[: port_found.start()]
-        port = int(port_found[1] or port)
+    if (port_match := _PORT.search(server)) is not None:
+        server = server[: port_match.start()]
+        port = int(port_match[1] or port)
     host = read_host(server)
     if host is None or port >= _MOST_PORTS:
         return LinkRefusal("The address has no host that can be trusted.")

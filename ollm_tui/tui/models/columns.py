@@ -112,13 +112,13 @@ def _fit_text(entry: ModelEntry) -> str:
 
 
 def _fit_key(entry: ModelEntry) -> float | None:
-    known = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return None if known is None else known[0]
+    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return None if verdict is None else verdict[0]
 
 
 def _fit_look(entry: ModelEntry) -> str:
-    known = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return "quiet" if known is None else known[1]
+    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return "quiet" if verdict is None else verdict[1]
 
 
 def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
@@ -130,8 +130,8 @@ def _size_key(entry: ModelEntry) -> float | None:
 
 
 def _size_text(entry: ModelEntry) -> str:
-    known = entry.info.size_bytes
-    return size(known) if known and known > 0 else ""
+    size_bytes = entry.info.size_bytes
+    return size(size_bytes) if size_bytes and size_bytes > 0 else ""
 
 
 COLUMNS: Final[tuple[Column, ...]] = (
@@ -243,8 +243,8 @@ def sorted_by(column_id: ColumnId) -> Sorting:
 def next_sorting(now: Sorting | None, columns: Sequence[Column]) -> Sorting | None:
     """Go on to the next column that is shown; after the last one nothing is sorted."""
     shown = [column.id for column in columns]
-    place = shown.index(now.column) + 1 if now is not None and now.column in shown else 0
-    return sorted_by(shown[place]) if place < len(shown) else None
+    index = shown.index(now.column) + 1 if now is not None and now.column in shown else 0
+    return sorted_by(shown[index]) if index < len(shown) else None
 
 
 def arranged(

@@ -17,13 +17,13 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.header import ChatHeader
 from ollm_tui.tui.dialogs.dialog import DialogOpener
 from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER
+from ollm_tui.tui.dialogs.help import Help
+from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
 from ollm_tui.tui.dialogs.questions import ChoiceRow
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
 from ollm_tui.tui.downloads.progress import find_models_page
-from ollm_tui.tui.keys.help import Help
 from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.palette import Entry, Palette, entries
-from ollm_tui.tui.keys.table import EDITING, MODEL_COMMANDS
+from ollm_tui.tui.keys.table import MODEL_COMMANDS
 from ollm_tui.tui.models.actions import ModelActions
 from ollm_tui.tui.models.columns import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.entry import ModelEntry, can_chat, why_no_chat
@@ -347,9 +347,9 @@ class ModelsScreen(ShowsDownloads):
     def action_show(self, view: Literal["help", "palette"]) -> None:
         """Open a dialog."""
         if view == "help":
-            self.app.push_screen(Help(self.keymap.keys, EDITING, COMMANDS, "models"))
+            self.app.push_screen(Help(self.keymap, COMMANDS, "models"))
         else:
-            own = [key for key in self.keymap.keys if key.scope == "models"]
+            own = self.keymap.of_scopes("models")
             self.app.push_screen(Palette(entries(own, ())), self._run)
 
     async def _run(self, entry: Entry | None) -> None:

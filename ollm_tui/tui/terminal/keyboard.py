@@ -292,12 +292,12 @@ def _without_storms(messages: Iterable[Message]) -> Iterator[Message]:
     """Drop impossible sizes, and all but the last focus change of one read."""
     wanted = [message for message in messages if not _is_absurd(message)]
     focus = [
-        place
-        for place, message in enumerate(wanted)
+        index
+        for index, message in enumerate(wanted)
         if isinstance(message, events.AppFocus | events.AppBlur)
     ]
     superseded = frozenset(focus[:-1])
-    return (message for place, message in enumerate(wanted) if place not in superseded)
+    return (message for index, message in enumerate(wanted) if index not in superseded)
 
 
 def _is_absurd(message: Message) -> bool:

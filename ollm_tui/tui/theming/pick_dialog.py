@@ -12,7 +12,7 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf
+from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem
 
 
 class PickTheme(Dialog[str | None]):
@@ -29,9 +29,9 @@ class PickTheme(Dialog[str | None]):
     }
     """
 
-    def __init__(self, shelf: ThemeShelf) -> None:
+    def __init__(self, themes: ThemeCatalog) -> None:
         super().__init__()
-        self._shelf = shelf
+        self._themes = themes
         self._former = ""
 
     def compose(self) -> ComposeResult:
@@ -39,7 +39,7 @@ class PickTheme(Dialog[str | None]):
         with Vertical():
             yield Static("Choose a theme", classes="title", markup=False)
             yield OptionList(
-                *(Option(Content(clean_name(name)), id=name) for name in self._shelf.names()),
+                *(Option(Content(clean_name(name)), id=name) for name in self._themes.names()),
                 compact=True,
             )
             yield Static("Enter choose · Esc close", id="about", markup=False)
@@ -47,7 +47,7 @@ class PickTheme(Dialog[str | None]):
     def on_mount(self) -> None:
         """Mark the theme in use."""
         self._former = self.app.theme
-        names = self._shelf.names()
+        names = self._themes.names()
         if self._former in names:
             self.query_one(OptionList).highlighted = names.index(self._former)
 
@@ -57,7 +57,7 @@ class PickTheme(Dialog[str | None]):
 
     def _apply(self, name: str) -> bool:
         try:
-            theme = self._shelf.load(name)
+            theme = self._themes.load(name)
         except ThemeProblem as problem:
             self.query_one("#about", Static).update(Content(clean_line(str(problem))))
             return False

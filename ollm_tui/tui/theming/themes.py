@@ -119,7 +119,7 @@ def _themes_in(folder: Path) -> Sequence[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class ThemeShelf:
+class ThemeCatalog:
     """The themes by name; a file of a later folder replaces one of an earlier folder.
 
     Themes of plugins replace none. Plugins are searched once, and only to list all themes or for

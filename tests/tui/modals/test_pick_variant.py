@@ -32,9 +32,9 @@ from tests.support.scripted_fetching import (
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 OFFER = Offer(
-    repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, places=(LIBRARY, OLLAMA), ollama="qwen3:8b"
+    repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, targets=(LIBRARY, OLLAMA), ollama="qwen3:8b"
 )
-VISION_OFFER = Offer(repo="ggml-org/gemma-3-4b-it-GGUF", places=(LIBRARY, OLLAMA))
+VISION_OFFER = Offer(repo="ggml-org/gemma-3-4b-it-GGUF", targets=(LIBRARY, OLLAMA))
 
 
 class Choosing:
@@ -245,7 +245,7 @@ async def test_terms_that_have_to_be_accepted_are_named_with_their_page(tmp_path
 
 async def test_what_has_no_room_is_said(tmp_path: Path) -> None:
     small = DownloadTarget(label="this machine", folder=Path("/models"), free=4 * GB)
-    async with choosing(tmp_path, replace(OFFER, places=(small,))) as dialog:
+    async with choosing(tmp_path, replace(OFFER, targets=(small,))) as dialog:
         assert "There is not enough disk space." in dialog.shown
         assert "There is not enough room" not in await dialog.press("down")
 

@@ -1,8 +1,7 @@
-"""The help dialog and the reference page of all keys."""
+"""The help dialog: all keys and commands, from their tables."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -14,7 +13,8 @@ from textual.widgets import Static
 
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.keys.key import Key
-from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys.table import EDITING, SCREENS
 
 if TYPE_CHECKING:
     from ollm_tui.commands.registry import Command
@@ -42,22 +42,18 @@ class Help(Dialog[None]):
 
     def __init__(
         self,
-        keys: Sequence[Key],
-        editing: Sequence[Key],
+        keymap: Keymap,
         commands: "Sequence[Command]",
         scope: str = "",
     ) -> None:
         """Show all keys and commands; those of the screen of this `scope` come first."""
         super().__init__()
         elsewhere = _READING | SCREENS.keys()
-        self._keys = [key for key in keys if key.scope not in elsewhere]
-        self._further = {
-            "While browsing messages": [key for key in keys if key.scope in _READING],
-            **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
-        }
+        self._keys = [key for key in keymap.keys if key.scope not in elsewhere]
+        self._further = {"While browsing messages": keymap.of_scopes(*_READING)}
+        self._further |= {head: keymap.of_scopes(scope) for scope, head in SCREENS.items()}
         head = SCREENS.get(scope)
         self._first = {head: self._further.pop(head)} if head else {}
-        self._editing = editing
         self._commands = commands
 
     def compose(self) -> ComposeResult:
@@ -75,20 +71,16 @@ class Help(Dialog[None]):
     def on_resize(self, event: Resize) -> None:
         """Lay out the page for the new width."""
         width = max(1, min(84, event.size.width * 94 // 100) - 8)
-        page = help_page(
-            self._keys, self._further, self._editing, self._commands, width, first=self._first
-        )
+        page = help_page(self._first, self._keys, self._further, self._commands, width)
         self.query_one("#page", Static).update(page)
 
 
 def help_page(
+    first: Mapping[str, Iterable[Key]],
     keys: Iterable[Key],
     further: Mapping[str, Iterable[Key]],
-    editing: Iterable[Key],
     commands: "Iterable[Command]",
     width: int,
-    *,
-    first: Mapping[str, Iterable[Key]] = MappingProxyType({}),
 ) -> Content:
     """Return all keys and commands in `width` cells."""
     command_rows = [(_call(command), command.help) for command in commands]
@@ -105,7 +97,7 @@ def help_page(
             Content(""),
             *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content.styled("In the input", "bold $primary"),
-            *_table(_key_rows(editing), width),
+            *_table(_key_rows(EDITING), width),
         ]
     )
 
@@ -150,42 +142,3 @@ def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
 
 def _line(lines: Sequence[str], number: int) -> str:
     return lines[number] if number < len(lines) else ""
-
-
-def reference_page() -> str:
-    """Return the page of all keys, as Markdown."""
-    return "\n".join(
-        [
-            "# Keys",
-            "",
-            "Each can be changed in `config.toml` by its id, for example:",
-            "",
-            "```toml",
-            "[keymap]",
-            '"chat.models" = "f4"',
-            "```",
-            "",
-            *_page_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
-            "",
-            "## While browsing messages",
-            "",
-            *_page_rows(READING),
-            "",
-            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
-            "## In the input",
-            "",
-            *_page_rows(EDITING),
-            "",
-        ]
-    )
-
-
-def _screen_rows(scope: str, head: str) -> list[str]:
-    return [f"## {head}", "", *_page_rows(key for key in KEYS if key.scope == scope), ""]
-
-
-def _page_rows(keys: Iterable[Key]) -> list[str]:
-    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
-    return head + [
-        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
-    ]

@@ -31,37 +31,37 @@ class Entry:
 def entries(keys: Sequence[Key], commands: "Sequence[Command]") -> list[Entry]:
     """Return an entry for each key that has one, and for each command that no key does."""
     shown = [key for key in keys if key.in_palette]
-    found = [Entry(key.description, key.shown, key.action) for key in shown]
+    listed = [Entry(key.description, key.shown, key.action) for key in shown]
     covered = {key.command for key in shown}
-    return found + [
+    return listed + [
         Entry(command.help.rstrip("."), f"/{command.name}")
         for command in commands
         if command.name not in covered
     ]
 
 
-def matching(found: Sequence[Entry], query: str) -> list[Entry]:
-    """Keep the entries that have every word of the query, those that begin with it first."""
+def matching(listed: Sequence[Entry], query: str) -> list[Entry]:
+    """Return the entries with every word of the query, those that begin with it first."""
     words = query.lower().split()
     kept = [
         entry
-        for entry in found
+        for entry in listed
         if all(word in f"{entry.title} {entry.reach}".lower() for word in words)
     ]
     return sorted(kept, key=lambda entry: not entry.title.lower().startswith(query.lower()))
 
 
 class Palette(FilterList[Entry | None]):
-    """Gives the chosen entry; running it is the opener's business."""
+    """Returns the chosen entry; the opener runs it."""
 
     HEADING = "Commands"
     DEFAULT_CSS = """
     Palette > Vertical { width: 64; height: 22; }
     """
 
-    def __init__(self, found: Sequence[Entry]) -> None:
+    def __init__(self, listed: Sequence[Entry]) -> None:
         super().__init__()
-        self._entries = found
+        self._entries = listed
         self._shown: dict[str, Entry] = {}
 
     @on(Input.Changed)
