@@ -63,7 +63,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
 
     def __init__(self, runtime: "Runtime", *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
-        self._fetches: object = runtime
+        self._runtime = runtime
         self._shown_name = runtime.catalog.shown_name
         self._sleep = sleep
         self._done: frozenset[str] = frozenset()
@@ -100,15 +100,15 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     @property
     def queue(self) -> "Downloads | None":
         """The queue, or None if there are no downloads; created when it is first used."""
-        return self._fetches.downloads if isinstance(self._fetches, KeepsDownloads) else None
+        return self._runtime.downloads if isinstance(self._runtime, KeepsDownloads) else None
 
     @work(group="downloads", exclusive=True)
     async def follow_downloads(self, *, makes_them: bool = False) -> None:
         """Show the jobs as they change, until the screen is closed."""
-        if isinstance(self._fetches, FetchesLazily):
-            if not makes_them and not await self._fetches.has_downloads():
+        if isinstance(self._runtime, FetchesLazily):
+            if not makes_them and not await self._runtime.has_downloads():
                 return
-            await self._fetches.load_fetching()
+            await self._runtime.load_fetching()
         queue = self.queue
         if queue is None:
             return

@@ -195,7 +195,7 @@ _FACTS: Final[Mapping[str, Callable[[EntryRow], str]]] = MappingProxyType(
         "rating": lambda row: stars(row.entry.rating),
     }
 )
-"""What stands in each column."""
+"""The text of each column."""
 
 
 def stars(rating: int | None) -> str:

@@ -96,7 +96,6 @@ class FindModels(ShowsDownloads):
         sleep: Sleep = anyio.sleep,
     ) -> None:
         super().__init__(runtime, sleep=sleep)
-        self._runtime = runtime
         self._keymap = keymap
         self._text = text
         self._search: ModelSearch | None = None
@@ -141,7 +140,7 @@ class FindModels(ShowsDownloads):
         await runtime.model_registry.prepare()
         self._search = search = ModelSearch(runtime.model_registry, runtime.hub.place)
         search.type(self.field.value)
-        self._show(anew=True)
+        self._show(is_new=True)
         self._search_hub()
         if isinstance(runtime, KnowsMachine):
             search.fits = ModelFits(await runtime.machine())
@@ -172,7 +171,7 @@ class FindModels(ShowsDownloads):
         event.stop()
         if self._search is not None:
             self._search.type(event.value)
-            self._show(anew=True)
+            self._show(is_new=True)
             self._search_hub()
 
     @work(group="hub", exclusive=True)
@@ -195,7 +194,7 @@ class FindModels(ShowsDownloads):
         """Filter by the next purpose."""
         if self._search is not None:
             self._search.next_purpose()
-            self._show(anew=True)
+            self._show(is_new=True)
 
     @work(group="rating", exclusive=True)
     async def action_rate(self) -> None:
@@ -214,11 +213,11 @@ class FindModels(ShowsDownloads):
         """Write the rows for the new width."""
         self.call_after_refresh(self._show)
 
-    def _show(self, *, anew: bool = False) -> None:
+    def _show(self, *, is_new: bool = False) -> None:
         search = self._search
         if search is None or not self.has_its_parts:
             return
-        self._has_moved = self._has_moved and not anew
+        self._has_moved = self._has_moved and not is_new
         mark = self._marked_id if self._has_moved else search.first_marked
         options: list[Option] = []
         self._rows = {}

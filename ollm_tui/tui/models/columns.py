@@ -210,24 +210,24 @@ def _width_of(columns: Sequence[Column]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Sorting:
-    """By which column, and which way."""
+    """A column to sort by and the direction."""
 
     column: ColumnId
     is_descending: bool = False
 
     @property
     def turned(self) -> "Sorting":
-        """The other way round."""
+        """The same column in the other direction."""
         return Sorting(self.column, not self.is_descending)
 
     @property
     def head(self) -> str:
-        """The column as a sentence calls it."""
+        """The name of the column within a sentence."""
         return _column(self.column).head.lower()
 
     @property
     def mark(self) -> str:
-        """What stands beside the column's head."""
+        """The arrow beside the head of the column."""
         return "▼" if self.is_descending else "▲"
 
 
@@ -236,12 +236,12 @@ def _column(column_id: ColumnId) -> Column:
 
 
 def sorted_by(column_id: ColumnId) -> Sorting:
-    """Sort by a column the way people mostly want it: the largest size, the latest date first."""
+    """Return the first sorting of a column: the largest size or the latest date first."""
     return Sorting(column_id, _column(column_id).largest_first)
 
 
 def next_sorting(now: Sorting | None, columns: Sequence[Column]) -> Sorting | None:
-    """Go on to the next column that is shown; after the last one nothing is sorted."""
+    """Return the sorting of the next visible column, or None after the last one."""
     shown = [column.id for column in columns]
     index = shown.index(now.column) + 1 if now is not None and now.column in shown else 0
     return sorted_by(shown[index]) if index < len(shown) else None

@@ -98,7 +98,6 @@ class ModelsScreen(ShowsDownloads):
         super().__init__(runtime)
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
         self.keymap = keymap
-        self._runtime = runtime
         self._operations = operations
         self._now = now or utc_now
         self._cache = ModelListCache()
