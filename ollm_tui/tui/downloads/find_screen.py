@@ -311,7 +311,7 @@ class FindModels(ShowsDownloads):
         self._show_jobs(queue.jobs())
 
     def say_of_downloads(self, words: str) -> None:
-        """Tell why something cannot be done."""
+        """Show why an action on a download failed."""
         self._say(words)
 
     def model_arrived(self) -> None:
@@ -326,7 +326,7 @@ class FindModels(ShowsDownloads):
         move(self.listed, steps)
 
     def action_help(self) -> None:
-        """List the keys."""
+        """Open the help."""
         # loaded on first use
         from ollm_tui.commands import COMMANDS
         from ollm_tui.tui.dialogs.help import Help

@@ -183,7 +183,7 @@ _FIRST_TO_STAY: Final[tuple[ColumnId, ...]] = (
 
 
 def columns_for(width: int, *, has_fit: bool) -> list[Column]:
-    """Return the columns that have room, in their order; the name takes what is left."""
+    """Return the columns that fit, in order; the name takes the rest of the width."""
     chosen = {column.id: column for column in COLUMNS}
     if not has_fit:
         del chosen["fit"]

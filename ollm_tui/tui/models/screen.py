@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 LOW: Final = 20
 """On a screen of fewer rows the loaded models have no lines of their own."""
 RELOAD_S: Final = 20.0
-"""How often the loaded models are asked for while there are any."""
+"""How often to reload which models are loaded, while there are any."""
 
 
 def utc_now() -> datetime:
@@ -319,7 +319,7 @@ class ModelsScreen(ShowsDownloads):
 
     @work(exclusive=True, group="view")
     async def action_find_models(self) -> None:
-        """Open the screen that finds models."""
+        """Open the model search."""
         # a model that is not here is searched for by the same words
         words = self.filter.value if self.table.marked is None else ""
         page = await find_models_page(self._runtime, self.keymap, words)
