@@ -72,7 +72,7 @@ class DialogOpener:
         answer: ScreenResultType = await self._screen.app.push_screen_wait(dialog)
         return answer
 
-    def open(
+    def show(
         self,
         dialog: Screen[ScreenResultType],
         answered: Callable[[ScreenResultType | None], None],

@@ -84,7 +84,7 @@ class RowChooser:
 
     def _pick(self, offer: Offer, search: ModelSearch) -> None:
         dialog = PickVariant(offer, self._hub, search.fits, self._keymap)
-        self._dialogs.open(dialog, self._picked)
+        self._dialogs.show(dialog, self._picked)
 
     def _picked(self, origins: tuple[Origin, ...] | None) -> None:
         if origins:
