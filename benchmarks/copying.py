@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from ollm_tui.tui.dialogs.save_copy import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopy
 from tests.support.screens import Stage, staged
 
 MEGABYTES = 20

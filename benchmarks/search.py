@@ -18,7 +18,7 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 
 from benchmarks.stalls import BEAT_S, Stalls, watched_loop
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
 from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.transcript.search.keys import SearchControl

@@ -49,11 +49,11 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
 def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
     """Yield the problems of theme and keys; the screen uses defaults in their place."""
     # As above.
-    from ollm_tui.tui.keys.overrides import with_overrides
-    from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
+    from ollm_tui.tui.keys.keymap import with_overrides
+    from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
 
     try:
-        ThemeShelf((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)
+        ThemeCatalog((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)
     except ThemeProblem as problem:
         yield ConfigProblem(str(problem), loaded.origin_of("theme"), ("theme",))
     for key in with_overrides(loaded.config.keymap).refused:

@@ -14,10 +14,10 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
 from ollm_tui.tui.dialogs.dialog import SUSPEND
-from ollm_tui.tui.keys.overrides import with_overrides
+from ollm_tui.tui.keys.keymap import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal.guard import set_title
-from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeProblem, ThemeShelf
+from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeCatalog, ThemeProblem
 from ollm_tui.tui.widgets.hint_line import FLASH_S
 from ollm_tui.tui.widgets.messages import ShownAgain
 
@@ -52,7 +52,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         self._put_on(services.themes, theme)
         self.set_keymap(dict(keymap.chosen))
 
-    def _put_on(self, shelf: ThemeShelf, name: str) -> None:
+    def _put_on(self, shelf: ThemeCatalog, name: str) -> None:
         try:
             theme = shelf.load(name)
         except ThemeProblem as problem:

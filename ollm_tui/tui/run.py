@@ -13,9 +13,8 @@ from ollm_tui.runtime.opening import opening
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Runtime, Services
-from ollm_tui.tui.terminal.guard import driver_class, exit_signals
-from ollm_tui.tui.terminal.threads import prompt_threads
-from ollm_tui.tui.theming.themes import ThemeShelf, bundled_folder
+from ollm_tui.tui.terminal.guard import driver_class, exit_signals, prompt_threads
+from ollm_tui.tui.theming.themes import ThemeCatalog, bundled_folder
 
 
 def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
@@ -45,7 +44,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
     services = Services(
         runtime,
         config_file=config_path(paths, os.environ, flags.config_path),
-        themes=ThemeShelf((bundled_folder(), paths.themes_dir)),
+        themes=ThemeCatalog((bundled_folder(), paths.themes_dir)),
         keymap=early.keymap,
         history_file=paths.state_dir / "prompts.jsonl",
         copies=paths.data_dir / "copies",

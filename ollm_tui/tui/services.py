@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ollm_tui.tui.dialogs.approver import ScreenApprover
 from ollm_tui.tui.links.opener import LinkOpener, SystemOpener
-from ollm_tui.tui.theming.themes import ThemeShelf
+from ollm_tui.tui.theming.themes import ThemeCatalog
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -218,7 +218,7 @@ class Services:
     runtime: Callable[[], Awaitable[Runtime]]
     """Returns the runtime; waits while it is being opened."""
     config_file: Path
-    themes: ThemeShelf = field(default_factory=ThemeShelf)
+    themes: ThemeCatalog = field(default_factory=ThemeCatalog)
     keymap: Mapping[str, str] = field(default_factory=dict)
     history_file: Path | None = None
     """Where sent prompts are kept for the Up key; None keeps them in memory only."""

@@ -4,11 +4,17 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parents[2] / "ollm_tui"
+from tests.architecture.modules import PACKAGE, dotted, imported_names
+
 FILES = sorted(PACKAGE.rglob("*.py"))
 HOOKS = ("on_", "action_", "watch_", "validate_", "compute_", "render_", "key_", "check_", "_")
 TEXTUAL_HOOKS = HOOKS[:-1]
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+Class = tuple[str, str]
+"""A module and a name in it."""
+MOST_METHODS = 75
 
 
 def trees() -> Iterator[tuple[Path, ast.Module]]:
@@ -23,6 +29,41 @@ def body_lines(node: FUNCTION) -> int:
     return (node.end_lineno or 0) - node.lineno + 1 - skipped
 
 
+def _classes() -> dict[Class, ast.ClassDef]:
+    return {
+        (dotted(path), node.name): node
+        for path, tree in trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+CLASSES = _classes()
+IMPORTED = {dotted(path): imported_names(tree) for path, tree in trees()}
+
+
+def own_methods(node: ast.ClassDef) -> set[str]:
+    return {child.name for child in node.body if isinstance(child, FUNCTION)}
+
+
+def all_methods(key: Class) -> set[str]:
+    node, (module, _name) = CLASSES[key], key
+    methods = own_methods(node)
+    for base in node.bases:
+        name = base.value if isinstance(base, ast.Subscript) else base
+        if isinstance(name, ast.Name) and (ours := resolved(module, name.id)) is not None:
+            methods |= all_methods(ours)
+    return methods
+
+
+def resolved(module: str, name: str) -> Class | None:
+    """Find the class that a name means in a module, through packages that pass it on."""
+    if (module, name) in CLASSES:
+        return module, name
+    source = IMPORTED.get(module, {}).get(name)
+    return None if source is None else resolved(*source)
+
+
 def test_no_module_is_over_400_lines() -> None:
     long = {
         str(p.relative_to(PACKAGE)): n
@@ -30,11 +71,6 @@ def test_no_module_is_over_400_lines() -> None:
         if (n := len(p.read_text().splitlines())) > 400
     }
     assert long == {}
-
-
-def test_the_median_module_is_at_most_120_lines() -> None:
-    sizes = sorted(len(path.read_text().splitlines()) for path in FILES)
-    assert sizes[len(sizes) // 2] <= 120
 
 
 def test_no_function_is_over_50_lines() -> None:
@@ -47,17 +83,31 @@ def test_no_function_is_over_50_lines() -> None:
     assert long == {}
 
 
-def test_no_class_has_over_15_public_methods_nor_20_hooks() -> None:
+def test_few_modules_are_splinters() -> None:
+    """A file of less than 60 lines needs a reason; most have more to say."""
+    modules = [path for path in FILES if path.name != "__init__.py"]
+    short = [path for path in modules if len(path.read_text().splitlines()) < 60]
+    assert len(short) <= 0.2 * len(modules)
+
+
+def test_no_class_has_over_15_public_methods_nor_20_hooks_of_its_own() -> None:
     wide = {}
-    for path, tree in trees():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.ClassDef):
-                continue
-            names = [n.name for n in node.body if isinstance(n, FUNCTION)]
-            public = [n for n in names if not n.startswith(HOOKS)]
-            hooks = [n for n in names if n.startswith((*TEXTUAL_HOOKS, "_on_"))]
-            if len(set(public)) > 15 or len(hooks) > 20:
-                wide[f"{path}:{node.name}"] = (len(set(public)), len(hooks))
+    for (module, name), node in CLASSES.items():
+        names = own_methods(node)
+        public = {n for n in names if not n.startswith(HOOKS)}
+        hooks = {n for n in names if n.startswith((*TEXTUAL_HOOKS, "_on_"))}
+        if len(public) > 15 or len(hooks) > 20:
+            wide[f"{module}:{name}"] = (len(public), len(hooks))
+    assert wide == {}
+
+
+def test_no_class_grows_by_inheriting() -> None:
+    """All methods count that a class has from classes of this project."""
+    wide = {
+        f"{module}:{name}": len(names)
+        for (module, name) in CLASSES
+        if len(names := all_methods((module, name))) > MOST_METHODS
+    }
     assert wide == {}
 
 

@@ -13,7 +13,7 @@ from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, 
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
 from ollm_tui.tui.dialogs.approver import ScreenApprover
-from ollm_tui.tui.dialogs.arming import HELD_S
+from ollm_tui.tui.dialogs.armed import HELD_S
 
 
 class SomeTool:

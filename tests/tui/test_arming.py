@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.dialogs.arming import ARMED_AFTER_S, Arming
+from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, Arming
 
 GAPS = st.lists(st.floats(0, 0.39), max_size=60)
 

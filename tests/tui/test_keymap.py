@@ -6,17 +6,9 @@ from typing import Literal
 import pytest
 
 from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.keys.overrides import is_key, with_overrides
-from ollm_tui.tui.keys.page import reference_page
-from ollm_tui.tui.keys.table import (
-    EDITING,
-    KEYS,
-    READING,
-    SCREENS,
-    Keymap,
-    display,
-    short,
-)
+from ollm_tui.tui.keys.key import display, short
+from ollm_tui.tui.keys.keymap import Keymap, is_key, with_overrides
+from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS, reference_page
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.screen import ModelsScreen
 from ollm_tui.tui.transcript.caret_mode import CaretMode

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.links.host import read_host
-from ollm_tui.tui.links.target import LONGEST, LinkRefusal, LinkTarget, read_link
+from ollm_tui.tui.links.target import LONGEST, LinkRefusal, LinkTarget, read_host, read_link
 
 CYRILLIC_A = "\u0430"
 

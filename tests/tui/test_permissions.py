@@ -3,7 +3,7 @@
 import pytest
 
 from ollm_tui.protocol.tools import ToolEffect
-from ollm_tui.tui.dialogs.permissions import Permissions
+from ollm_tui.tui.dialogs.approver import Permissions
 
 EFFECTS: tuple[ToolEffect, ...] = ("read", "write", "run", "network")
 

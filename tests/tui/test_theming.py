@@ -8,13 +8,13 @@ from textual.theme import Theme
 
 from ollm_tui.tui.theming.themes import (
     DEFAULT_THEME,
+    ThemeCatalog,
     ThemeProblem,
-    ThemeShelf,
     bundled_folder,
     read_theme,
 )
 
-NAMES = ThemeShelf().names()
+NAMES = ThemeCatalog().names()
 PAIRS = [
     (text, ground)
     for text in ("foreground", "primary", "error", "warning", "success", "text-muted")
@@ -44,7 +44,7 @@ def test_the_contrast_of_black_and_white_is_21() -> None:
 
 
 def test_there_are_a_light_one_a_default_and_the_terminals_own() -> None:
-    themes = [ThemeShelf().load(name) for name in NAMES]
+    themes = [ThemeCatalog().load(name) for name in NAMES]
     assert len(themes) >= 5
     assert DEFAULT_THEME in NAMES
     assert any(not theme.dark for theme in themes)
@@ -53,7 +53,7 @@ def test_there_are_a_light_one_a_default_and_the_terminals_own() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text_can_be_read_on_its_ground(name: str) -> None:
-    theme = ThemeShelf().load(name)
+    theme = ThemeCatalog().load(name)
     colours = theme.to_color_system().generate()
     if theme.ansi:
         assert not [value for value in _written(theme) if value.startswith("#")]
@@ -91,10 +91,10 @@ def test_a_broken_theme_says_its_name_and_the_reason(
 
 def test_a_missing_theme_names_the_ones_there_are() -> None:
     with pytest.raises(ThemeProblem, match="Available: contrast, dusk"):
-        ThemeShelf().load("nosuch")
+        ThemeCatalog().load("nosuch")
 
 
 def test_a_persons_own_theme_goes_before_a_bundled_one(tmp_path: Path) -> None:
     own = (bundled_folder() / "paper.toml").read_text("utf-8")
     (tmp_path / "dusk.toml").write_text(own, "utf-8")
-    assert not ThemeShelf((bundled_folder(), tmp_path)).load("dusk").dark
+    assert not ThemeCatalog((bundled_folder(), tmp_path)).load("dusk").dark

@@ -2,7 +2,7 @@ import sys
 
 import pytest
 
-from ollm_tui.tui.terminal.threads import SWITCH_S, prompt_threads
+from ollm_tui.tui.terminal.guard import SWITCH_S, prompt_threads
 
 
 def test_the_interval_is_short_inside_and_as_before_outside() -> None:

@@ -15,13 +15,12 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs.help import Help
+from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
+from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.dialogs.yes_no import YesNoDialog
 from ollm_tui.tui.downloads.progress import ChatDownloads
-from ollm_tui.tui.keys.help_dialog import Help
-from ollm_tui.tui.keys.palette import Entry, entries
-from ollm_tui.tui.keys.palette_dialog import Palette
-from ollm_tui.tui.keys.table import EDITING, Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.services import Say, Services
@@ -71,7 +70,7 @@ class KeyDialogs:
 
     def show_help(self) -> None:
         """Open the page of keys and commands."""
-        self.dialogs.open(Help(self.keymap.keys, EDITING, self.commands))
+        self.dialogs.open(Help(self.keymap, self.commands))
 
     def show_palette(self) -> None:
         """Open the command palette."""

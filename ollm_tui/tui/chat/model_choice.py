@@ -15,8 +15,8 @@ from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.models.unlisted import unlisted_words
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.models.messages import unlisted_words
 from ollm_tui.tui.services import Say
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 

@@ -13,7 +13,7 @@ from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.message_cursor import Typed
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript

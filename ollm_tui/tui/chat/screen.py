@@ -18,8 +18,7 @@ from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-from ollm_tui.tui.keys.overrides import with_overrides
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap, with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.transcript.message_cursor import Typed
 from ollm_tui.tui.transcript.messages import (

@@ -11,7 +11,7 @@ from textual.message import Message
 from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of
 from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.keys.composer import COMPOSER_KEYS
+from ollm_tui.tui.keys.table import COMPOSER
 from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor
 from ollm_tui.tui.widgets.text_field import letters, obey_own_binding, typed_run
 
@@ -30,7 +30,7 @@ PASTE_GUARD_S: Final = 0.05
 class Composer(DraftEditor, inherit_bindings=False):
     """The prompt editor; its keys take effect in the order of typing, between the letters."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*COMPOSER_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in COMPOSER]
     DEFAULT_CSS = """
     Composer {
         height: auto;

@@ -1,1 +1,1 @@
-"""What any feature asks with: yes or no, one of many, an approval."""
+"""Dialogs that several features open: questions, lists, help, the palette and approvals."""

@@ -1,7 +1,7 @@
-"""Ask whether a tool call may run: all of what will run is shown, and no is the default.
+"""Ask whether a tool call may run: the whole call is shown, and no is the default.
 
-States: waiting until nobody types -> armed -> giving a reason -> closed. Only `y` and `a` typed
-while armed, after every row has been shown, allow anything; every other way out is a no.
+States: waiting for a pause in typing -> armed -> entering a reason -> closed. Only `y` and `a`
+typed while armed, after every row has been shown, allow the call; anything else denies it.
 """
 
 import json
@@ -40,14 +40,14 @@ _REASON: Final = "Enter denies with this reason · Esc denies without one"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the person said."""
+    """A person's answer."""
 
     kind: DecisionKind
     reason: str | None = None
 
 
 class ApproveTool(ArmedDialog[Decision]):
-    """Built from the very call that will run."""
+    """Returns the decision on a call."""
 
     DEFAULT_CSS = """
     ApproveTool {
@@ -82,7 +82,7 @@ class ApproveTool(ArmedDialog[Decision]):
         return self._decision
 
     def withdraw(self) -> None:
-        """Close it as no, if it is still open: what would have run was stopped."""
+        """Deny the call if the dialog is still open, because the answer was stopped."""
         self._decide(Decision("no"))
 
     # Laying out
@@ -97,18 +97,18 @@ class ApproveTool(ArmedDialog[Decision]):
             yield Static(Content(WAITING), id="about")
 
     def on_mount(self) -> None:
-        """Go away again if it was withdrawn before it was there."""
+        """Close at once if it was withdrawn before."""
         if self._decided.is_set():
             self.dismiss(self._decision)
 
     def on_unmount(self) -> None:
-        """Whatever took it away, what was not allowed is refused."""
+        """Deny the call if nothing was decided."""
         self._decided.set()
 
     # Keys
 
     def keys(self) -> Content:
-        """Name the keys that answer."""
+        """Return the keys that answer."""
         yes = [("y", "once"), ("a", f"{self._tool} for this chat")] if self.is_read else []
         return named_keys(*yes, ("n", "or Esc no"), ("N", "no, with a reason"))
 
@@ -133,7 +133,7 @@ class ApproveTool(ArmedDialog[Decision]):
         return True
 
     def refuse(self) -> None:
-        """Say no."""
+        """Deny the call."""
         self._decide(Decision("no"))
 
     def _ask_for_reason(self) -> None:
@@ -148,7 +148,7 @@ class ApproveTool(ArmedDialog[Decision]):
         self._decide(Decision("no", event.value.strip() or None))
 
     def _decide(self, decision: Decision) -> None:
-        """Close with an answer; the first one counts."""
+        """Close with a decision; a no-op after the first one."""
         if not self._decided.is_set():
             self._decision = decision
             self._decided.set()
@@ -157,7 +157,7 @@ class ApproveTool(ArmedDialog[Decision]):
 
 
 def passages_of(call: ToolCall) -> list[Passage]:
-    """Give every argument in full: a text as it is, anything else as JSON under its kind."""
+    """Return every argument in full: text unchanged, other values as JSON with their type."""
     if call.args is None:
         return [Passage("what the model wrote", call.raw_args)]
     if not call.args:

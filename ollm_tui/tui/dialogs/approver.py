@@ -1,49 +1,95 @@
-"""`ScreenApprover`: asks the person in front of the screen whether a tool call may run."""
+"""Ask the person whether a tool call may run, and remember what they allowed."""
 
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
-
-from ollm_tui.tui.dialogs.permissions import Permissions
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    # the vocabulary is loaded after the first frame
     from ollm_tui.protocol.ports import Tool
-    from ollm_tui.protocol.tools import Approval, ToolCall
+    from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect
+
+PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
+_NEXT: Final[Mapping[PermissionMode, PermissionMode]] = MappingProxyType(
+    {"ask": "reads", "reads": "all", "all": "ask"}
+)
+_SHORT: Final[Mapping[PermissionMode, str]] = MappingProxyType(
+    {"ask": "", "reads": ", auto-approve reads", "all": ", auto-approve all"}
+)
+_WORDS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
+    {
+        "ask": "Every tool call needs approval.",
+        "reads": "Read-only tools run without asking in this chat.",
+        "all": "All tools run without asking in this chat.",
+    }
+)
 
 
-def _unheard(_is_open: bool) -> None:
-    """Tell nobody."""
+class Permissions:
+    """The mode of the open chat and the tools that are allowed in it."""
+
+    def __init__(self) -> None:
+        self.mode: PermissionMode = "ask"
+        self._granted: set[tuple[str, ToolEffect]] = set()
+
+    @property
+    def word(self) -> str:
+        """The mode as a suffix for the number of tools; empty if every call asks."""
+        return _SHORT[self.mode]
+
+    def forget(self) -> None:
+        """Reset for another chat."""
+        self.mode = "ask"
+        self._granted.clear()
+
+    def cycle(self) -> str:
+        """Switch to the next mode and return a sentence about it."""
+        self.mode = _NEXT[self.mode]
+        return _WORDS[self.mode]
+
+    def grant(self, name: str, effect: "ToolEffect") -> None:
+        """Allow a tool with this effect until the chat is left."""
+        self._granted.add((name, effect))
+
+    def allows(self, name: str, effect: "ToolEffect") -> bool:
+        """Return whether a call of this tool runs without asking."""
+        if self.mode == "all" or (self.mode == "reads" and effect == "read"):
+            return True
+        return (name, effect) in self._granted
+
+
+def _ignore(_is_open: bool) -> None:
+    """Do nothing."""
 
 
 class ScreenApprover:
-    """One dialog at a time; without a screen, or when it goes away, the answer is no."""
+    """Asks with one dialog at a time; without a screen the answer is no."""
 
     def __init__(self) -> None:
         self.permissions = Permissions()
         """What is allowed without asking in the open chat."""
         self._app: App[None] | None = None
-        self._asks: Callable[[bool], None] = _unheard
+        self._asks: Callable[[bool], None] = _ignore
         self._lock = anyio.Lock()
         self._answered_at: dict[str, float] = {}
         self._last_answer: float | None = None
 
-    def attach(self, app: "App[None]", asks: Callable[[bool], None] = _unheard) -> None:
-        """Ask on this app's screen from now on; `asks` hears when a question opens and closes."""
+    def attach(self, app: "App[None]", asks: Callable[[bool], None] = _ignore) -> None:
+        """Ask on the screen of an app; `asks` is called with True and False around each dialog."""
         self._app = app
         self._asks = asks
 
     def answered_at(self, call_id: str) -> float | None:
-        """Give when the person answered, once; None when nobody was asked."""
+        """Return when a call was answered and forget it; None if it did not ask."""
         return self._answered_at.pop(call_id, None)
 
     async def approve(self, call: "ToolCall", tool: "Tool") -> "Approval":
-        """Answer from what was allowed before, else ask; a cancellation closes the dialog."""
-        # brings the vocabulary, which the first frame does not wait for
+        """Allow what was allowed before, else ask; a cancellation closes the dialog."""
+        # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
 
         if self.permissions.allows(call.name, tool.effect):
@@ -54,7 +100,7 @@ class ScreenApprover:
             self._answered_at[call.id] = time.monotonic()
 
     async def _in_turn(self, call: "ToolCall", tool: "Tool") -> "Approval":
-        # brings the vocabulary, which the first frame does not wait for
+        # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
 
         async with self._lock:
@@ -64,14 +110,14 @@ class ScreenApprover:
             return await self._ask(call, tool)
 
     async def _ask(self, call: "ToolCall", tool: "Tool") -> "Approval":
-        # brings the dialog and the vocabulary, which the first frame does not wait for
+        # imports the dialog and the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
         from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 
         if self._app is None or not self._app.is_running:
             return Approval(allowed=False, reason="There is no screen to ask on.")
         dialog = ApproveTool(call, tool.effect, answered_at=self._last_answer)
-        # opened by the app's own task, so that it may be asked for from any other
+        # opened by the app's own task, as this may run in any other
         self._app.call_next(self._app.push_screen, dialog)
         self._asks(True)
         try:
@@ -79,7 +125,7 @@ class ScreenApprover:
         finally:
             dialog.withdraw()
         self._last_answer = time.monotonic()
-        # whoever was stopped while asking has said so already
+        # not after a cancellation: the stop has been reported already
         self._asks(False)
         if decision.kind == "session":
             self.permissions.grant(call.name, tool.effect)

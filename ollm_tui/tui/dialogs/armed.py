@@ -1,7 +1,7 @@
-"""A dialog whose letters decide something: they count only from somebody who has read it.
+"""A dialog whose letters decide something: a key counts only after a pause in typing.
 
 A letter that allows something counts once every row of the `Reading` has been shown, and while all
-of the dialog is in view. On a screen too small for that it says so and can only be refused.
+of the dialog is in view. On a screen too small for that the dialog can only be refused.
 """
 
 import time
@@ -14,7 +14,6 @@ from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Static
 
-from ollm_tui.tui.dialogs.arming import Arming
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.dialogs.reading import Reading, is_whole
 from ollm_tui.tui.widgets.messages import ShownAgain
@@ -22,23 +21,60 @@ from ollm_tui.tui.widgets.messages import ShownAgain
 if TYPE_CHECKING:
     from textual.timer import Timer
 
+ARMED_AFTER_S: Final = 0.4
+HELD_S: Final = 1.0
+"""A held key has repeated by then: keyboards wait 0.25 to 0.7 s before they repeat."""
+
+
+class Arming:
+    """Decides when a dialog may take a key for an answer; pure.
+
+    A person who is typing when a dialog opens has not read it. Answers count only after the dialog
+    was visible for a while and typing has paused for as long; a letter without a meaning shows that
+    typing goes on. All times are seconds of one clock.
+    """
+
+    def __init__(self, answered_at: float | None = None) -> None:
+        """Start; `answered_at` is when the last dialog was answered: its key may still be held."""
+        self._armed_at: float | None = None
+        self._earliest = 0.0 if answered_at is None else answered_at + HELD_S
+
+    def shown(self, now: float) -> None:
+        """Start the wait, because the dialog is visible now."""
+        if self._armed_at is None:
+            self._armed_at = max(self._earliest, now + ARMED_AFTER_S)
+
+    def is_armed(self, now: float) -> bool:
+        """Return whether an answer counts."""
+        return self._armed_at is not None and now >= self._armed_at
+
+    def typed(self, now: float) -> None:
+        """Restart the wait, because of a key or a paste that is no answer."""
+        if self._armed_at is not None:
+            self._armed_at = max(self._armed_at, now + ARMED_AFTER_S)
+
+    def waits_for(self, now: float) -> float:
+        """Return the seconds that are left to wait."""
+        return ARMED_AFTER_S if self._armed_at is None else max(0.0, self._armed_at - now)
+
+
 WAITING: Final = "Waiting for you to stop typing…"
 _LATER_S: Final = 0.005
 _SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
     {"up": -1, "down": 1, "home": -1_000_000, "end": 1_000_000}
 )
-"""Rows that a key goes."""
+"""Keys that scroll, with their rows."""
 _PAGES: Final[Mapping[str, int]] = MappingProxyType({"pageup": -1, "pagedown": 1})
 _TOO_SMALL: Final = "Too small to show the question. Enlarge the window, or press Esc to close it."
 
 
 class ArmedDialog(Dialog[ScreenResultType]):
-    """Has a `Reading` that keys scroll and a line `#about` that says which keys count.
+    """Has a `Reading` to scroll and a line `#about` with the keys that count.
 
-    Esc and Ctrl+C refuse at any time; any other key answers only once nobody has typed for a while.
+    Esc and Ctrl+C refuse at any time; other keys answer only after a pause in typing.
     """
 
-    AUTO_FOCUS = ""  # keys are for the dialog itself
+    AUTO_FOCUS = ""  # the dialog itself handles keys
     DEFAULT_CSS = """
     ArmedDialog {
         #too-small { display: none; width: 100%; height: 100%; color: $text-warning; }
@@ -53,42 +89,42 @@ class ArmedDialog(Dialog[ScreenResultType]):
     def __init__(
         self, *, clock: Callable[[], float] = time.monotonic, answered_at: float | None = None
     ) -> None:
-        """Ask; `answered_at` is when the question before was answered, where there was one."""
+        """Open; `answered_at` is when the last dialog was answered, if there was one."""
         super().__init__()
         self._clock = clock
         self._arming = Arming(answered_at)
-        self._looks_again: Timer | None = None
+        self._timer: Timer | None = None
         self._written = ""
 
-    # What each dialog says and does
+    # For subclasses
 
     def keys(self) -> Content:
-        """Name the keys that answer; those that allow something once all of it was shown."""
+        """Return the keys that answer; those that allow something only once all was shown."""
         raise NotImplementedError
 
     def answer(self, event: events.Key) -> bool:
-        """Take a key of an armed dialog for an answer; False when it means nothing."""
+        """Answer by a key of an armed dialog; return False if the key has no meaning."""
         raise NotImplementedError
 
     def refuse(self) -> None:
-        """Close it without a yes."""
+        """Close without a yes."""
         raise NotImplementedError
 
     @property
     def hears_itself(self) -> bool:
-        """Whether keys are for the dialog, not for a field in it."""
+        """Whether the dialog handles keys, not a field in it."""
         return True
 
-    # What was shown
+    # Reading
 
     @property
     def may_consent(self) -> bool:
-        """Whether all that is asked about has been shown, and the dialog is in view now."""
+        """Whether all of the text has been shown and the dialog is in view."""
         return self.is_read and self._is_in_view()
 
     @property
     def is_read(self) -> bool:
-        """Whether all that is asked about has been shown."""
+        """Whether all of the text has been shown."""
         return self.query_one(Reading).is_read
 
     def _is_in_view(self) -> bool:
@@ -96,32 +132,32 @@ class ArmedDialog(Dialog[ScreenResultType]):
         return self.query_one(Reading).has_room and all(map(is_whole, words))
 
     def on_resize(self) -> None:
-        """Try again whether all of it has room."""
+        """Check again whether there is room for all of it."""
         self.remove_class("-too-small")
         self.call_after_refresh(self._measure)
 
     def _measure(self) -> None:
-        # A stop may have taken the parts away, and another screen may lie over this one.
+        # a stop may have removed the widgets, and another screen may lie over this one
         if not self.is_attached or not self.is_active or not self.query(Reading):
             return
         self.set_class(not self._is_in_view(), "-too-small")
         self.query_one(Reading).look()
 
     @on(Reading.Looked)
-    def _say_rows(self) -> None:
-        """Name the rows in view, and the keys that count now."""
+    def _show_rows(self) -> None:
+        """Show the rows in view and the keys that count now."""
         if self._arming.is_armed(self._clock()):
-            self._say_what_counts()
+            self._show_keys()
 
     # Arming
 
     def on_mount(self) -> None:
-        """Begin to count once it is drawn."""
+        """Start the wait once it is drawn."""
         self.mount(Static(Content(_TOO_SMALL), id="too-small"))
         self.call_after_refresh(self._shown)
 
     def _shown(self) -> None:
-        # A stop may have come before it was drawn: its parts go before it does.
+        # a stop may have removed the widgets before it was drawn
         if not self.is_attached or not self.query("#about"):
             return
         self._arming.shown(self._clock())
@@ -129,23 +165,23 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     @on(events.ScreenResume)
     @on(ShownAgain)
-    def _seen_anew(self) -> None:
-        """Wait again: whoever comes back to it was typing somewhere else."""
+    def _resumed(self) -> None:
+        """Restart the wait: the person was typing elsewhere."""
         if self.query("#about"):
             self._wait_again(self._clock())
 
     def _say_when_armed(self) -> None:
         now = self._clock()
         if self._arming.is_armed(now):
-            self._say_what_counts()
+            self._show_keys()
         else:
             self.say(Content(WAITING))
-            if self._looks_again is not None:
-                self._looks_again.stop()
+            if self._timer is not None:
+                self._timer.stop()
             wait = self._arming.waits_for(now) + _LATER_S
-            self._looks_again = self.set_timer(wait, self._say_when_armed)
+            self._timer = self.set_timer(wait, self._say_when_armed)
 
-    def _say_what_counts(self) -> None:
+    def _show_keys(self) -> None:
         if not self.hears_itself:
             return
         reading = self.query_one(Reading)
@@ -156,7 +192,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
             more = f" · {left} not shown yet" if left else ""
             rows = f"Rows {first}-{last} of {total} · ↑ ↓ scroll{more}"
         lines = [Content(rows), self.keys()] if rows else [self.keys()]
-        if self.has_class("-low"):  # what has no room is at the end, and the keys matter more
+        if self.has_class("-low"):  # the end is cut, and the keys matter more
             lines.reverse()
         self.say(Content("\n").join(lines))
 
@@ -186,7 +222,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
         elif event.key in _SCROLLS or event.key in _PAGES:
             self._scroll(event.key)
         elif event.character in self.CONSENTS and not self.may_consent:
-            self._say_what_counts()
+            self._show_keys()
             self.remark(f"{event.character} works once all rows were shown")
         elif not self.answer(event):
             self._wait_again(event.time)
@@ -196,10 +232,10 @@ class ArmedDialog(Dialog[ScreenResultType]):
             reading = self.query_one(Reading)
             rows = _SCROLLS.get(key) or _PAGES[key] * reading.page
             reading.scroll_relative(y=rows, animate=False)
-            self.call_after_refresh(self._say_what_counts)
+            self.call_after_refresh(self._show_keys)
 
     def on_paste(self, event: events.Paste) -> None:
-        """Nothing that is pasted answers, nor what comes right after it."""
+        """Ignore a paste and restart the wait."""
         if self.hears_itself:
             event.stop()
             self._wait_again(event.time)
@@ -211,7 +247,7 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
 
 def named_keys(*keys: tuple[str, str]) -> Content:
-    """Write keys and what they do, as all these dialogs do."""
+    """Return styled keys with what they do."""
     parts: list[str | tuple[str, str]] = []
     for key, meaning in keys:
         parts += [" · " if parts else "", (key, "bold $text-accent"), f" {meaning}"]

@@ -1,4 +1,4 @@
-"""Copying for a screen: to the terminal's clipboard, or to a file where that is too small."""
+"""Copying from a screen: to the terminal's clipboard, or to a file if that is too small."""
 
 import logging
 import time
@@ -25,61 +25,61 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 _SOON_S = 0.3
-"""A copy that takes longer says that it is under way."""
+"""A longer copy shows that it is in progress."""
 _LONG_S = 60.0
 
 
 class CopyScreen(Protocol):
-    """A screen that one can copy from."""
+    """What a copy needs of its screen, so that each screen can have one."""
 
     @property
     def app(self) -> "App[Any]":
-        """The program, which has the clipboard."""
+        """The app, which has the clipboard."""
         ...
 
     @property
     def hints(self) -> HintLine:
-        """Where a word about the copy is said for a moment."""
+        """The line for short messages."""
         ...
 
     def run_worker(self, work: Coroutine[Any, Any, None], *, group: str, exclusive: bool) -> object:
-        """Do something in the background."""
+        """Run a task in the background."""
         ...
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
-        """Show where a copy is, so that it stays to be read."""
+        """Show where a copy was saved."""
         ...
 
 
 class Copying:
-    """One copy at a time; a further one takes the place of one that is under way."""
+    """Runs one copy at a time; a new one cancels one in progress."""
 
     def __init__(self, screen: CopyScreen, folder: Path | None) -> None:
         self._screen = screen
         self._folder = folder
 
     def text(self, text: str) -> None:
-        """Copy a text as it is; a short one at once."""
+        """Copy a text; a short one at once."""
         if fits_a_terminal(text):
             self._send(clean(text))
         else:
             self._begin(pieces(text))
 
     def rows(self, rows: Iterable[Selected | None]) -> None:
-        """Copy what is selected of painted rows, however much that is."""
+        """Copy the selected parts of painted rows."""
         self._begin(joined_lines(copied_lines(rows)), ends="\n")
 
     def _begin(self, parts: Iterable[str | None], ends: str = "") -> None:
         self._screen.run_worker(self._copy(parts, ends), group="copy", exclusive=True)
 
     async def _copy(self, parts: Iterable[str | None], ends: str) -> None:
-        began, is_said, found = time.monotonic(), False, []
+        began, is_shown, done = time.monotonic(), False, []
         async for part in cleaned(parts):
-            found.append(part)
-            if not is_said and time.monotonic() - began > _SOON_S:
-                is_said = True
+            done.append(part)
+            if not is_shown and time.monotonic() - began > _SOON_S:
+                is_shown = True
                 self._say("Copying…", _LONG_S)
-        text = "".join(found).rstrip(ends) if ends else "".join(found)
+        text = "".join(done).rstrip(ends) if ends else "".join(done)
         if fits_a_terminal(text):
             self._send(text)
         else:
@@ -94,9 +94,9 @@ class Copying:
         self._say(f"Sent {lines} to the terminal's clipboard")
 
     async def _offer_file(self, text: str) -> None:
-        """Ask first: what is said in a chat is written nowhere unasked."""
-        # Not needed before there is such a copy.
-        from ollm_tui.tui.dialogs.save_copy import SaveCopy, short_path
+        """Save to a file after a yes: chats are not written anywhere unasked."""
+        # not needed before there is such a copy
+        from ollm_tui.tui.dialogs.questions import SaveCopy, short_path
 
         if self._folder is None:
             self._say("This is too large for the terminal's clipboard")

@@ -1,6 +1,7 @@
-"""The frame that dialogs share; its style is read when the first one opens."""
+"""The base of all dialogs and of screens that return a result."""
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events, on
 from textual._styles_cache import StylesCache
@@ -10,33 +11,33 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
-from ollm_tui.tui.keys.table import display
+from ollm_tui.tui.keys.key import display
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
 REMARK_S: Final = 2.5
 LOW = 18
-"""On a screen of fewer rows a dialog has no air."""
+"""On a screen of fewer rows a dialog has no padding."""
 
 SUSPEND: Final = Binding(
     "ctrl+z", "app.suspend_process", "Suspend", id="chat.suspend", show=False, priority=True
 )
-"""Works on every screen; dialogs, which keep keys from the app, have it themselves."""
+"""Works on every screen; dialogs have it too, as they keep keys from the app."""
 
 
 class LeftOnce(Screen[ScreenResultType]):
-    """A screen that takes only itself away, and only once.
+    """A screen that dismisses only itself, and only once.
 
-    Textual takes away whichever screen lies on top. The key that closes a screen may be handled
-    when a question has opened over it, or twice when it was pressed twice.
+    Textual dismisses the screen on top. The key that closes a screen may be handled after a dialog
+    has opened over it, or twice if it was pressed twice.
     """
 
     _is_left = False
     _leave_with: tuple[ScreenResultType | None] | None = None
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
-        """Leave with a result: at once, or as soon as no other screen lies over this one."""
+        """Return a result: at once, or as soon as no other screen lies over this one."""
         if self._is_left:
             return AwaitComplete()
         self._is_left = True
@@ -53,8 +54,35 @@ class LeftOnce(Screen[ScreenResultType]):
             super().dismiss(result)
 
 
+class DialogOpener:
+    """Opens dialogs over one screen, for parts of it that know only this."""
+
+    def __init__(self, screen: Screen[Any]) -> None:
+        self._screen = screen
+
+    @property
+    def can_open(self) -> bool:
+        """Whether the screen is visible."""
+        return self._screen.is_current
+
+    async def ask(self, dialog: Screen[ScreenResultType]) -> ScreenResultType | None:
+        """Open a dialog and return its answer; None if the screen is not visible."""
+        if not self.can_open:
+            return None
+        answer: ScreenResultType = await self._screen.app.push_screen_wait(dialog)
+        return answer
+
+    def show(
+        self,
+        dialog: Screen[ScreenResultType],
+        answered: Callable[[ScreenResultType | None], None],
+    ) -> None:
+        """Open a dialog and call `answered` with its answer."""
+        self._screen.app.push_screen(dialog, answered)
+
+
 class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
-    """A box in the middle: a title, a body, and a line about it; without air on a low screen."""
+    """A centred box with a title, a body and a line about it; without padding on a low screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [SUSPEND]
 
@@ -112,13 +140,13 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
     """
 
     def on_key(self, event: events.Key) -> None:
-        """Say so when a key does nothing: the keys that do something stand in the line above."""
+        """Show that a key does nothing."""
         if event.key not in self.active_bindings:
             shown = event.character if event.is_printable else event.key
             self.remark(f"{display(shown or event.key)} does nothing here")
 
     def remark(self, words: str) -> None:
-        """Show a few words on the lower edge for a moment."""
+        """Show a few words on the lower border for a moment."""
         self.query(Vertical).first().border_subtitle = Content(words)
         if self._remark_timer is not None:
             self._remark_timer.stop()
@@ -130,15 +158,12 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
 
     @property
     def has_its_parts(self) -> bool:
-        """Whether there is something to show it in: not any more once it is closed.
-
-        What was asked for when it opened may be answered then, and changes nothing.
-        """
+        """Whether its widgets exist: not once it is closed, when late answers may still arrive."""
         return bool(self.query("#about"))
 
     def on_unmount(self) -> None:
-        """Let go of what was drawn: Textual keeps the lines of a thousand closed widgets alive.
+        """Clear a cache of Textual that keeps the lines of a thousand closed widgets alive.
 
-        It remembers two colours for each by a cache whose keys hold all of the widget's lines.
+        It stores two colours for each, with keys that hold all of the widget's lines.
         """
         StylesCache.get_inner_outer.cache_clear()

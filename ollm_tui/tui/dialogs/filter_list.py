@@ -1,5 +1,6 @@
-"""A dialog with a list that narrows as one types."""
+"""A dialog with a list and a filter."""
 
+from collections.abc import Sequence
 from typing import ClassVar, Final
 
 from textual import on
@@ -15,11 +16,11 @@ from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.widgets.text_field import TextField
 
 LONGEST_FILTER: Final = 200
-"""Each letter looks at every row again; no name is as long."""
+"""Each letter matches every row again; no name is as long."""
 
 
 class FilterList(Dialog[ScreenResultType]):
-    """Keys go to the filter; those that move or choose act on the list."""
+    """Typing goes to the filter; keys that move or choose act on the list."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
@@ -46,30 +47,19 @@ class FilterList(Dialog[ScreenResultType]):
 
     @property
     def query_text(self) -> str:
-        """What is typed into the filter."""
+        """The text of the filter."""
         return self.query_one(Input).value if self.has_its_parts else ""
 
     @property
     def row_width(self) -> int:
-        """The cells a row has."""
+        """The width of a row, in cells."""
         width = self.query_one(OptionList).size.width if self.has_its_parts else 0
         return max(8, width - 2)
 
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
-        """Show these rows and mark one of them, else the first that can be chosen."""
-        if not self.has_its_parts:
-            return
-        listed = self.query_one(OptionList)
-        with self.app.batch_update():
-            listed.clear_options()
-            listed.add_options(options)
-            free = [place for place, option in enumerate(options) if not option.disabled]
-            wanted = [place for place in free if options[place].id == mark]
-            if free:
-                listed.highlighted = (wanted or free)[0]
-            if free and not wanted:
-                # the heading above the first row is worth seeing
-                listed.scroll_home(animate=False)
+        """Show these rows and mark one by its id, or the first that can be chosen."""
+        if self.has_its_parts:
+            fill(self.query_one(OptionList), options, mark)
 
     @property
     def marked(self) -> str | None:
@@ -84,13 +74,31 @@ class FilterList(Dialog[ScreenResultType]):
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
-        listed = self.query_one(OptionList)
-        for _step in range(abs(steps)):
-            if steps > 0:
-                listed.action_cursor_down()
-            else:
-                listed.action_cursor_up()
+        move(self.query_one(OptionList), steps)
 
     @on(Input.Submitted)
     def _choose_marked(self) -> None:
         self.query_one(OptionList).action_select()
+
+
+def fill(listed: OptionList, options: Sequence[Option], mark: str | None) -> None:
+    """Show these options and highlight one by its id, or the first that is enabled."""
+    with listed.app.batch_update():
+        listed.clear_options()
+        listed.add_options(options)
+        enabled = [index for index, option in enumerate(options) if not option.disabled]
+        wanted = [index for index in enabled if options[index].id == mark]
+        if enabled:
+            listed.highlighted = (wanted or enabled)[0]
+        if enabled and not wanted:
+            # show the heading above the first row
+            listed.scroll_home(animate=False)
+
+
+def move(listed: OptionList, steps: int) -> None:
+    """Move the highlight by rows, past disabled ones."""
+    for _step in range(abs(steps)):
+        if steps > 0:
+            listed.action_cursor_down()
+        else:
+            listed.action_cursor_up()

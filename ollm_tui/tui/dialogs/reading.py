@@ -1,6 +1,6 @@
-"""A text to be read to its last character: wrapped exactly, scrolled, never cut.
+"""A text to be read in full: wrapped exactly, scrolled, never cut.
 
-It knows which of its rows have stood whole on the screen: what was not shown cannot be allowed.
+It tracks which rows have been shown: what was not shown cannot be allowed.
 """
 
 from collections.abc import Sequence
@@ -22,38 +22,38 @@ from ollm_tui.tui.transcript.painters.plain import plain_rows
 _BAR = "▌ "
 _NARROWEST = 8
 _LEAST_AROUND = 8
-"""Rows of a low screen that a dialog takes itself."""
+"""Rows of a low screen that the dialog around it needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A heading and the text below it, both foreign; an empty text takes no row."""
+    """A heading and the text below it, both foreign; an empty text has no row."""
 
     heading: str
     text: str
 
 
 def spelled(text: str) -> str:
-    """Spell out every character that draws nothing; only line feeds end a line."""
+    """Spell out invisible characters; only line feeds end a line."""
     return "\n".join(clean_name(line) for line in text.split("\n"))
 
 
 def is_whole(widget: Widget) -> bool:
-    """Whether all of a widget stands on the screen that is shown now."""
+    """Return whether all of a widget is visible on the active screen."""
     if not (widget.is_attached and widget.screen.is_active and widget.display):
         return False
     try:
-        place = widget.screen.find_widget(widget)
+        found = widget.screen.find_widget(widget)
     except NoWidget:
         return False
-    return bool(place.region.area) and place.visible_region == place.region
+    return bool(found.region.area) and found.visible_region == found.region
 
 
 class Reading(ScrollView, can_focus=False):
-    """Shows passages; the keys that scroll it belong to the dialog around it."""
+    """Shows passages; the dialog around it handles the keys that scroll."""
 
     class Looked(Message):
-        """Other rows are in view."""
+        """The rows in view have changed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"reading--heading", "reading--bar"}
     DEFAULT_CSS = """
@@ -69,7 +69,7 @@ class Reading(ScrollView, can_focus=False):
     """
 
     def __init__(self, passages: Sequence[Passage], *, margin: int = 14) -> None:
-        """Show passages; `margin` rows of the screen are left to what is around."""
+        """Show passages; `margin` rows of the screen are left for the dialog."""
         super().__init__()
         self._passages = [(clean_name(one.heading), spelled(one.text)) for one in passages]
         self._margin = margin
@@ -79,13 +79,13 @@ class Reading(ScrollView, can_focus=False):
         self._seen_width = 0
         self._in_view = (0, 0, 0)
         self.is_read = False
-        """Whether every row has been shown; it stays so when the text is wrapped anew."""
+        """Whether every row has been shown; stays True when the text is wrapped again."""
 
     def _wrapped(self, width: int) -> list[tuple[bool, str]]:
-        """Give all rows in `width` cells, a scrollbar's included; those of a text are True.
+        """Return all rows of `width` cells, with True for rows of a text.
 
-        They are the same with and without the scrollbar: it comes when all is laid out already,
-        and nothing may stand below it.
+        The width always leaves room for the scrollbar, which appears only after layout and must not
+        cover anything.
         """
         width = max(_NARROWEST, width - self.styles.scrollbar_size_vertical)
         if width != self._width:
@@ -96,7 +96,7 @@ class Reading(ScrollView, can_focus=False):
         return self._lines
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """As high as the text, as far as the screen allows."""
+        """Return the height of the text, as far as the screen allows."""
         fewest = max(1, min(3, viewport.height - _LEAST_AROUND))
         return min(len(self._wrapped(width)), max(fewest, viewport.height - self._margin))
 
@@ -110,27 +110,27 @@ class Reading(ScrollView, can_focus=False):
         self.call_after_refresh(self.look)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Look at the rows that came into view, once they are drawn."""
+        """Track the rows in view once they are drawn."""
         super().watch_scroll_y(old_value, new_value)
         self.call_after_refresh(self.look)
 
     @property
     def rows_not_shown(self) -> int:
-        """How many rows have never been in view."""
+        """The number of rows that have never been in view."""
         return 0 if self.is_read else len(self._lines) - len(self._seen)
 
     @property
     def page(self) -> int:
-        """How many rows a page goes: one stays in view."""
+        """The rows of a page; one stays in view."""
         return max(1, self.scrollable_content_region.height - 1)
 
     @property
     def has_room(self) -> bool:
-        """Whether the rows in view are on the screen in their whole width."""
+        """Whether the rows in view are visible in full width."""
         return is_whole(self) and self.scrollable_content_region.width >= self._width
 
     def look(self) -> None:
-        """Take note of the rows in view, if they are shown in their whole width."""
+        """Track the rows in view, if they are visible in full width."""
         if not self.has_room:
             return
         if self._seen_width != self._width:
@@ -145,7 +145,7 @@ class Reading(ScrollView, can_focus=False):
 
     @property
     def shown_share(self) -> tuple[int, int, int]:
-        """The first and last row in view, counted from 1, and how many there are."""
+        """The first and the last row in view, counted from 1, and the number of rows."""
         total = len(self._lines)
         first = min(self.scroll_offset.y, max(0, total - 1))
         return first + 1, min(total, first + self.scrollable_content_region.height), total

@@ -1,68 +1,80 @@
-"""From a row that was chosen to what is put into the queue of downloads."""
+"""What happens with a chosen row of the model search: download it, pick a file of it, rate it."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.job import Origin, ProviderPull
 from ollm_tui.library.hub.repo import Hub
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.tui.dialogs.dialog import DialogOpener
+from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
 from ollm_tui.tui.downloads.find_rows import EntryRow, FindRow, OriginRow, RepositoryRow
 from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from ollm_tui.tui.downloads.variant_rows import Offer
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 
 if TYPE_CHECKING:
-    from textual.screen import Screen
-
+    from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.library.registry.entry import RegistryEntry
     from ollm_tui.protocol.model import ModelRef
 
+_NO_RATING: Final = "none"
+_RATINGS: Final = {5: "among the best", 4: "good", 3: "acceptable", 2: "weak", 1: "poor"}
 
-class ModelChoosing:
-    """Asks what of a repository is wanted; `fetch` takes what is, `say` why nothing can be."""
+
+class RowChooser:
+    """Downloads what a row stands for, after a dialog if it has several files.
+
+    `download` puts origins into the queue, `chat` takes a model that is installed, `say` shows why
+    nothing can be downloaded.
+    """
 
     def __init__(
         self,
-        screen: "Screen[ModelRef | None]",
+        dialogs: DialogOpener,
         hub: Hub,
         keymap: Keymap,
-        fetch: Callable[[Sequence[Origin]], object],
+        *,
+        download: Callable[[Sequence[Origin]], object],
+        chat: "Callable[[ModelRef], object]",
         say: Callable[[str], None],
     ) -> None:
-        self._screen = screen
+        self._dialogs = dialogs
         self._hub = hub
         self._keymap = keymap
-        self._fetch = fetch
+        self._download = download
+        self._chat = chat
         self._say = say
 
     def choose(self, row: FindRow, search: ModelSearch) -> None:
-        """Fetch it, or let the person say what of it."""
+        """Download a row, or ask which file of it."""
         match row:
             case OriginRow(origin=origin):
-                self._fetch((origin,))
-            case RepositoryRow(wanted=wanted):
+                self._download((origin,))
+            case RepositoryRow(address=address):
                 offer = Offer(
-                    repo=wanted.repo,
-                    revision=wanted.revision,
-                    quantization=wanted.quantization,
-                    path=wanted.path,
-                    places=tuple(search.places),
+                    repo=address.repo,
+                    revision=address.revision,
+                    quantization=address.quantization,
+                    path=address.path,
+                    targets=tuple(search.targets),
                 )
                 self._pick(offer, search)
             case EntryRow(entry=entry):
-                self._entry(entry, search)
+                self._choose_entry(entry, search)
 
-    def _entry(self, entry: "RegistryEntry", search: ModelSearch) -> None:
+    def _choose_entry(self, entry: "RegistryEntry", search: ModelSearch) -> None:
         repo, ollama = entry.origins.get("huggingface"), entry.origins.get("ollama")
-        servers = [place for place in search.places if place.takes_hub]
+        servers = [target for target in search.targets if target.takes_hub]
         if repo is not None:
-            places = tuple(search.places)
-            self._pick(Offer(repo=repo, entry=entry, places=places, ollama=ollama), search)
+            targets = tuple(search.targets)
+            self._pick(Offer(repo=repo, entry=entry, targets=targets, ollama=ollama), search)
         elif ollama is not None and servers:
-            self._fetch((ProviderPull(provider=servers[0].provider or "", model=ollama),))
+            self._download((ProviderPull(provider=servers[0].provider or "", model=ollama),))
         elif entry.installed:
-            self._screen.dismiss(entry.installed[0])
+            self._chat(entry.installed[0])
         elif ollama is not None:
             self._say(
                 f"Only Ollama has it, as {clean_name(ollama)}, but Ollama is not running here."
@@ -72,8 +84,30 @@ class ModelChoosing:
 
     def _pick(self, offer: Offer, search: ModelSearch) -> None:
         dialog = PickVariant(offer, self._hub, search.fits, self._keymap)
-        self._screen.app.push_screen(dialog, self._picked)
+        self._dialogs.show(dialog, self._picked)
 
     def _picked(self, origins: tuple[Origin, ...] | None) -> None:
         if origins:
-            self._fetch(origins)
+            self._download(origins)
+
+
+async def rate(dialogs: DialogOpener, registry: "ModelRegistry", entry: "RegistryEntry") -> str:
+    """Ask for a person's own rating of a model and store it; return a sentence, or empty text."""
+    answer = await dialogs.ask(_rating_dialog(entry))
+    if answer is None:
+        return ""
+    stars = None if answer == _NO_RATING else int(answer)
+    try:
+        await registry.rate(entry.id, stars)
+    except AIError as error:
+        return str(error)
+    name = clean_name(entry.name)
+    return f"{name} is no longer rated." if stars is None else f"{name} has {stars} of 5 now."
+
+
+def _rating_dialog(entry: "RegistryEntry") -> Choose:
+    choices = [ChoiceRow(str(stars), f"{stars} of 5, {word}") for stars, word in _RATINGS.items()]
+    if entry.rating is not None:
+        choices.append(ChoiceRow(_NO_RATING, f"Remove the rating ({entry.rating} of 5)"))
+    about = "Higher-rated models come first. Enter choose · Esc close"
+    return Choose(f"Rate {entry.name}", choices, about)

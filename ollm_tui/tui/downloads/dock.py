@@ -14,9 +14,9 @@ from textual.widget import Widget
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
 from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
-from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
+from ollm_tui.tui.keys.key import KeyHint
+from ollm_tui.tui.keys.table import DOWNLOADS
 from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
-from ollm_tui.tui.widgets.key_line import KeyHint
 
 DownloadAction: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
 _STOPPED: Final[Mapping[JobState, DownloadAction]] = MappingProxyType(
@@ -31,19 +31,16 @@ _MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = M
         "chat": {"done": "chat"},
     }
 )
-"""What a key means by the state of the job it is for."""
+"""The actions that keys stand for, by the state of the job."""
 HEADING: Final = "Downloads"
 SHARE: Final = 3
-"""It takes at most one row of so many."""
+"""The list takes at most one in so many rows of the screen."""
 
 
 class DownloadsDock(Widget, can_focus=True):
-    """Shows jobs and says what is wanted of the marked one; takes no room while there is none.
+    """Shows jobs and reports what is wanted of the marked one; takes no room without jobs."""
 
-    `hints` gives the keys for the heading: of the list itself, or how to come to it.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [*DOWNLOADS_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in DOWNLOADS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "downloads--heading",
         "downloads--quiet",
@@ -80,15 +77,15 @@ class DownloadsDock(Widget, can_focus=True):
     """
 
     class Wanted(Message):
-        """Something shall be done with a job."""
+        """An action on a job was requested."""
 
-        def __init__(self, deed: DownloadAction, job: Job) -> None:
-            self.deed: DownloadAction = deed
+        def __init__(self, action: DownloadAction, job: Job) -> None:
+            self.action: DownloadAction = action
             self.job = job
             super().__init__()
 
     class Left(Message):
-        """The focus shall go back to where it was."""
+        """The list wants to give up the focus."""
 
     def __init__(
         self,
@@ -97,13 +94,13 @@ class DownloadsDock(Widget, can_focus=True):
         own_keys: Sequence[KeyHint] = (),
         ways_here: Sequence[KeyHint] = (),
     ) -> None:
-        """Make it; `own_keys` count while it has the focus, `ways_here` lead to it."""
+        """Show `own_keys` in the heading while focused, else `ways_here`, which lead to it."""
         super().__init__()
         self._shown_name = shown_name
         self._own_keys, self._ways_here = own_keys, ways_here
         self._jobs: tuple[Job, ...] = ()
         self._lines: list[tuple[int, list[Piece]]] = []
-        """The job's number and what is painted."""
+        """The index of the job and the line."""
         self._marked: str | None = None
         self._top = 0
 
@@ -111,21 +108,21 @@ class DownloadsDock(Widget, can_focus=True):
 
     @property
     def marked(self) -> Job | None:
-        """The job that keys are about."""
+        """The job that keys act on, or None."""
         return next((job for job in self._jobs if job.id == self._marked), None)
 
     def show(self, jobs: Sequence[Job]) -> None:
-        """Show these; what is painted the same is not painted again."""
+        """Show these jobs; unchanged lines are not repainted."""
         jobs = in_order(jobs)
         if jobs == self._jobs:
             return
-        place, known = self._place, {job.id for job in self._jobs}
+        index, known = self._marked_index, {job.id for job in self._jobs}
         self._jobs = jobs
-        if known and not self.has_focus:  # what somebody has just begun is to be seen
+        if known and not self.has_focus:  # a job that has just begun should be visible
             new = [job for job in jobs if job.id not in known and job.state != "done"]
             self._marked = new[-1].id if new else self._marked
-        if self._jobs and self.marked is None:  # the marked one has gone
-            self._marked = self._jobs[min(place, len(self._jobs) - 1)].id
+        if self._jobs and self.marked is None:  # the marked job is gone
+            self._marked = self._jobs[min(index, len(self._jobs) - 1)].id
         self._write()
 
     def _write(self) -> None:
@@ -148,18 +145,20 @@ class DownloadsDock(Widget, can_focus=True):
         return self.size.width or self.screen.size.width
 
     @property
-    def _place(self) -> int:
+    def _marked_index(self) -> int:
         ids = [job.id for job in self._jobs]
         return ids.index(self._marked) if self._marked in ids else 0
 
     @property
     def _rows(self) -> int:
-        """The rows there are for jobs."""
+        """The rows available for jobs."""
         return max(1, min(len(self._lines), self.screen.size.height // SHARE - 1))
 
     def _scroll(self) -> None:
         """Keep all lines of the marked job in view."""
-        mine = [row for row, (number, _line) in enumerate(self._lines) if number == self._place]
+        mine = [
+            row for row, (number, _line) in enumerate(self._lines) if number == self._marked_index
+        ]
         if mine:
             lowest = max(self._top, mine[-1] - self._rows + 1)
             self._top = min(lowest, mine[0])
@@ -168,7 +167,7 @@ class DownloadsDock(Widget, can_focus=True):
     # Painting
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """The heading and as many rows as there are, up to a share of the screen."""
+        """Return the heading and the rows of the jobs, up to a share of the screen."""
         return 1 + self._rows if self._jobs else 0
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -177,11 +176,11 @@ class DownloadsDock(Widget, can_focus=True):
         self._scroll()
 
     def on_focus(self, _event: events.Focus) -> None:
-        """Name other keys."""
+        """Show other keys."""
         self.refresh()
 
     def on_blur(self, _event: events.Blur) -> None:
-        """Name other keys."""
+        """Show other keys."""
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -192,7 +191,7 @@ class DownloadsDock(Widget, can_focus=True):
         if row >= len(self._lines):
             return Strip.blank(width, self.rich_style)
         number, pieces = self._lines[row]
-        if self.has_focus and number == self._place:
+        if self.has_focus and number == self._marked_index:
             pieces = [Piece(fit(plain(pieces), width), "chosen")]
         return paint(self, "downloads", pieces, width)
 
@@ -211,35 +210,35 @@ class DownloadsDock(Widget, can_focus=True):
     # Keys
 
     def action_mark(self, steps: int) -> None:
-        """Go to another job."""
+        """Mark another job."""
         if self._jobs:
-            place = max(0, min(len(self._jobs) - 1, self._place + steps))
-            self._marked = self._jobs[place].id
+            index = max(0, min(len(self._jobs) - 1, self._marked_index + steps))
+            self._marked = self._jobs[index].id
             self._scroll()
             self.refresh()
 
-    def action_want(self, deed: DownloadAction) -> None:
-        """Say what is wanted of the marked job, where that makes sense."""
+    def action_want(self, action: DownloadAction) -> None:
+        """Request an action on the marked job, if it makes sense."""
         job = self.marked
-        if job is not None and (meant := meaning(deed, job)) is not None:
-            self.post_message(self.Wanted(meant, job))
+        if job is not None and (wanted := meaning(action, job)) is not None:
+            self.post_message(self.Wanted(wanted, job))
 
     def action_leave(self) -> None:
-        """Give the focus back."""
+        """Give up the focus."""
         self.post_message(self.Left())
 
 
 def in_order(jobs: Sequence[Job]) -> tuple[Job, ...]:
-    """Put what has come behind all that may want something of a person, the newest first."""
+    """Return unfinished jobs first, then those that are done, the newest first."""
     rest = [job for job in jobs if job.state != "done"]
     done = sorted((job for job in jobs if job.state == "done"), key=lambda job: -job.changed_at)
     return (*rest, *done)
 
 
-def meaning(deed: DownloadAction, job: Job) -> DownloadAction | None:
-    """Give what a key means for a job as it stands; None where it means nothing."""
-    if deed == "dismiss":
-        return deed if job.state in ENDED else None
-    if deed == "chat" and job.model is None:
+def meaning(action: DownloadAction, job: Job) -> DownloadAction | None:
+    """Return the action that a key stands for in the job's state, or None."""
+    if action == "dismiss":
+        return action if job.state in ENDED else None
+    if action == "chat" and job.model is None:
         return None
-    return None if job.is_elsewhere else _MEANINGS[deed].get(job.state)
+    return None if job.is_elsewhere else _MEANINGS[action].get(job.state)

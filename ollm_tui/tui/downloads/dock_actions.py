@@ -1,5 +1,6 @@
-"""Downloads on a screen: the list of them is kept up, and its keys are obeyed."""
+"""Screens with a list of downloads: the list follows the queue, and its keys act on the jobs."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -8,21 +9,44 @@ from textual import on, work
 from textual.widgets import Input
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
 from ollm_tui.tui.dialogs.dialog import LeftOnce
-from ollm_tui.tui.downloads.cancel_dialog import MUCH_BYTES, CancelDownload
+from ollm_tui.tui.dialogs.questions import YesNoDialog
+from ollm_tui.tui.dialogs.reading import Passage
 from ollm_tui.tui.downloads.dock import DownloadsDock
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.downloads.dock_rows import ShownName, title_of
+from ollm_tui.tui.figures import amount
+from ollm_tui.tui.keys.keymap import Keymap
 
 if TYPE_CHECKING:
-    from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.tui.services import Runtime
 
+MUCH_BYTES: Final = 50_000_000
+"""From so many bytes on, cancelling asks first."""
+
+
+class CancelDownload(YesNoDialog):
+    """Returns whether to cancel a download; its text names pausing, which keeps the file."""
+
+    def __init__(
+        self, job: Job, shown_name: ShownName, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        super().__init__(
+            "Cancel the download?",
+            "The part downloaded so far is deleted. Pausing keeps it.",
+            Passage(amount(job.completed, job.total), title_of(job, shown_name)),
+            yes="cancel and delete the partial file",
+            no="or Esc keep downloading",
+            clock=clock,
+        )
+
+
 FRAME_S: Final = 0.25
-"""The list is drawn at most once in this time."""
+"""The shortest time between two updates of the list, in seconds."""
 _OWN_KEYS: Final = tuple(
     f"downloads.{name}" for name in ("pause", "cancel", "retry", "dismiss", "chat", "leave")
 )
@@ -30,41 +54,38 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class ShowsDownloads(LeftOnce[ModelRef | None]):
-    """A screen with a `DownloadsDock` and an input; it gives the model to chat with.
-
-    Each says what its keys yield to the list, and where it writes a sentence.
-    """
+    """A screen with a `DownloadsDock` and an input; returns the model to chat with."""
 
     YIELDS: ClassVar[frozenset[str]] = frozenset()
     """Actions whose keys belong to the list while it has the focus."""
     PARTS: ClassVar[tuple[str, ...]] = ()
-    """What must be there for it to be written on, as selectors."""
+    """Selectors of the widgets that must exist before anything is shown."""
 
     def __init__(self, runtime: "Runtime", *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
-        self._fetches: object = runtime
+        self._runtime = runtime
         self._shown_name = runtime.catalog.shown_name
         self._sleep = sleep
         self._done: frozenset[str] = frozenset()
 
-    # What a screen may say and do
+    # For subclasses
 
     def say_of_downloads(self, words: str) -> None:
-        """Tell why something cannot be done."""
+        """Show why an action on a download failed."""
         raise NotImplementedError
 
     def model_arrived(self) -> None:
-        """Take note that a model has come."""
+        """Handle that a download is done."""
 
     @property
     def has_its_parts(self) -> bool:
-        """Whether it can be written on: when it is closed, its parts go before its workers do."""
+        """Whether it can show anything: on closing, its widgets go before its workers end."""
         return self.is_attached and all(self.query(part) for part in self.PARTS)
 
     # The list
 
     def make_dock(self, keymap: Keymap, way_here: str) -> DownloadsDock:
-        """Make the list; `way_here` is the id of the key that leads to it."""
+        """Return the list; `way_here` is the id of the key that leads to it."""
         return DownloadsDock(
             self._shown_name,
             own_keys=keymap.hints_of(*_OWN_KEYS),
@@ -78,16 +99,16 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
 
     @property
     def queue(self) -> "DownloadQueue | None":
-        """The downloads; None where there are none. To ask for them makes them."""
-        return self._fetches.downloads if isinstance(self._fetches, KeepsDownloads) else None
+        """The queue, or None if there are no downloads; created when it is first used."""
+        return self._runtime.downloads if isinstance(self._runtime, KeepsDownloads) else None
 
     @work(group="downloads", exclusive=True)
     async def follow_downloads(self, *, makes_them: bool = False) -> None:
-        """Show the jobs as they change, for as long as the screen is there."""
-        if isinstance(self._fetches, FetchesLazily):
-            if not makes_them and not await self._fetches.has_downloads():
+        """Show the jobs as they change, until the screen is closed."""
+        if isinstance(self._runtime, FetchesLazily):
+            if not makes_them and not await self._runtime.has_downloads():
                 return
-            await self._fetches.load_fetching()
+            await self._runtime.load_fetching()
         queue = self.queue
         if queue is None:
             return
@@ -107,13 +128,13 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
             self.model_arrived()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Leave keys to the list while it has the focus."""
+        """Disable keys that the list handles while it has the focus."""
         if action in self.YIELDS and isinstance(self.focused, DownloadsDock):
             return False
         return super().check_action(action, parameters)
 
     def action_to_downloads(self) -> None:
-        """Give the keys to the list, if there is anything in it."""
+        """Focus the list, if it has jobs."""
         if self.dock.display:
             self.set_focus(self.dock)
         else:
@@ -128,28 +149,28 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     def _do(self, event: DownloadsDock.Wanted) -> None:
         event.stop()
         job = event.job
-        if event.deed == "chat":
+        if event.action == "chat":
             ref = ModelRef.parse(job.model or "")
             if ref is not None:
                 self.dismiss(ref)
-        elif event.deed == "cancel" and job.completed >= MUCH_BYTES:
+        elif event.action == "cancel" and job.completed >= MUCH_BYTES:
             self.app.push_screen(CancelDownload(job, self._shown_name), self._cancels(job))
         else:
-            self._carry_out(event.deed, job)
+            self._carry_out(event.action, job)
 
     def _cancels(self, job: "Job") -> Callable[[bool | None], None]:
-        def decided(yes: bool | None) -> None:
+        def answered(yes: bool | None) -> None:
             if yes:
                 self._carry_out("cancel", job)
 
-        return decided
+        return answered
 
-    @work(group="download deed")
-    async def _carry_out(self, deed: str, job: "Job") -> None:
+    @work(group="download action")
+    async def _carry_out(self, action: str, job: "Job") -> None:
         queue = self.queue
         if queue is None:
             return
-        deeds: dict[str, Callable[[], Awaitable[Any]]] = {
+        actions: dict[str, Callable[[], Awaitable[Any]]] = {
             "pause": lambda: queue.pause(job.id),
             "resume": lambda: queue.resume(job.id),
             "retry": lambda: queue.add(job.origin),
@@ -157,7 +178,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
             "dismiss": lambda: queue.dismiss(job.id),
         }
         try:
-            await deeds[deed]()
+            await actions[action]()
         except AIError as error:
-            self.say_of_downloads(clean_line(f"{error.message} {error.hint or ''}").strip())
+            self.say_of_downloads(clean_line(str(error)).strip())
         self._show_jobs(queue.jobs())

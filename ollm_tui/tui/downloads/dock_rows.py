@@ -1,4 +1,4 @@
-"""The lines of the list of downloads: how each job is written at a given width; pure."""
+"""The lines of the list of downloads, for a given width; pure."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -32,22 +32,22 @@ _WORDS: Final[Mapping[JobState, str]] = MappingProxyType(
     }
 )
 _LONGEST: Final = 500
-"""Characters of a name or a message that are looked at; no line shows as many."""
+"""Characters of a name or a message that are used; no line shows as many."""
 _LEAST_TITLE, _MOST_TITLE = 12, 32
 _AMOUNT_CELLS: Final = 17
 _NARROW, _WIDE = 64, 100
-"""In fewer cells there is no bar; from so many on it is long, and all figures have their words."""
+"""In fewer cells there is no bar; from so many on it is long, and figures have units."""
 _INDENT: Final = 4
 _GAP: Final = 2
 _TROUBLE_LINES: Final = 2
 
 
 ShownName: TypeAlias = Callable[[str], str]
-"""Gives a provider's name as people write it."""
+"""Returns a provider's name as people write it."""
 
 
 def title_of(job: Job, shown_name: ShownName) -> str:
-    """Give what is downloaded, and by which provider where it is not this program."""
+    """Return what is downloaded, and by which provider if not by this program."""
     name = clean_name(job.title[:_LONGEST])
     if not isinstance(job.origin, ProviderPull):
         return name
@@ -56,9 +56,9 @@ def title_of(job: Job, shown_name: ShownName) -> str:
 
 
 def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
-    """Write a job: one line, and below it what went wrong and what to do about it.
+    """Return the line of a job, and below it what went wrong and what to do about it.
 
-    Titles, bars and figures of all jobs stand below each other.
+    Titles, bars and figures of all jobs are aligned.
     """
     sign, look = _SIGNS[job.state]
     title_cells = max(_LEAST_TITLE, min(_MOST_TITLE, width // 3))
@@ -73,11 +73,11 @@ def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
 
 
 _LEAST_FIRST: Final = ("note", "rate", "left")
-"""What goes first, and whole, where not all has room; a half of a figure misleads."""
+"""What is left out first if there is no room; half a figure would mislead."""
 
 
 def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
-    """Say how much is there, and what else is known, the surest first."""
+    """Return how much is downloaded and what else is known, the most important first."""
     facts: dict[str, Piece] = {}
     if job.completed or job.total is not None:
         text = amount(job.completed, job.total)
@@ -90,7 +90,7 @@ def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
         facts["elsewhere"] = Piece("in another window", "warning")
     if note := clean_line(job.note[:_LONGEST]).strip():
         facts["note"] = Piece(note, "quiet")
-    # What is said while nothing comes is cut, but stays: it is the news.
+    # a note on a stalled download is cut, but stays
     for least in _LEAST_FIRST if "rate" in facts else ():
         if sum(piece.width + _GAP for piece in facts.values()) > room:
             facts.pop(least, None)
@@ -133,7 +133,7 @@ def _trouble(job: Job, width: int) -> list[list[Piece]]:
 
 
 def _cut_line(line: Sequence[Piece], width: int) -> list[Piece]:
-    """Keep what fits; the piece at the edge is cut, those behind it go."""
+    """Return the pieces that fit; the one at the edge is cut."""
     kept: list[Piece] = []
     room = width
     for piece in line:
@@ -146,7 +146,7 @@ def _cut_line(line: Sequence[Piece], width: int) -> list[Piece]:
 
 
 def progress_word(jobs: Sequence[Job]) -> str:
-    """Say in a few cells how far the running downloads are; nothing while none runs."""
+    """Return the progress of the running downloads in a few cells; empty if none runs."""
     running = [job for job in jobs if job.state == "running" and not job.is_elsewhere]
     if not running:
         return ""

@@ -1,4 +1,4 @@
-"""The rows of the screen that finds models: what each stands for, and how it is written; pure."""
+"""The rows of the model search: what each stands for, and its text; pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(
 )
 """The colour of a verdict."""
 LEAST_NAME: Final = 26
-"""Cells that a name keeps before a column goes."""
+"""Cells of a name before a column is left out."""
 _LONGEST: Final = 500
-"""Characters of a foreign text that are looked at; no line shows as many."""
+"""Characters of a foreign text that are used; no line shows as many."""
 _PURPOSES_SHOWN: Final = 3
 
 
@@ -40,11 +40,11 @@ class EntryRow:
 
     entry: RegistryEntry
     best: SizeFit | None = None
-    """The quantization that is recommended, as far as its size is known."""
+    """The recommended quantization, if a size is known."""
 
     @property
     def id(self) -> str:
-        """What tells it from the others."""
+        """The id of the option."""
         return f"entry/{self.entry.id}"
 
 
@@ -52,18 +52,18 @@ class EntryRow:
 class RepositoryRow:
     """A repository that was named, or something in it."""
 
-    wanted: HubAddress
-    place: str
+    address: HubAddress
+    hub: str
 
     @property
     def id(self) -> str:
-        """What tells it from the others."""
-        return f"repository/{self.wanted.repo}"
+        """The id of the option."""
+        return f"repository/{self.address.repo}"
 
 
 @dataclass(frozen=True, slots=True)
 class OriginRow:
-    """Something that can be fetched as it was named: by a server, from an address, from here."""
+    """Something that can be downloaded as it was typed: by a server, from a URL, from a file."""
 
     origin: Origin
     title: str
@@ -71,7 +71,7 @@ class OriginRow:
 
     @property
     def id(self) -> str:
-        """What tells it from the others."""
+        """The id of the option."""
         return f"origin/{self.about}/{self.title}"
 
 
@@ -87,17 +87,17 @@ class Group:
 
 
 def row_content(row: FindRow, width: int) -> Content:
-    """Write one row in `width` cells; what does not fit is left out from the right."""
+    """Return one row of `width` cells; what does not fit is left out from the right."""
     match row:
         case EntryRow():
             return _entry(row, width)
-        case RepositoryRow(wanted, place):
-            return _deed(format_address(wanted), f"available at {place}", width)
+        case RepositoryRow(address, hub):
+            return _named(format_address(address), f"available at {hub}", width)
         case OriginRow():
-            return _deed(row.title, row.about, width)
+            return _named(row.title, row.about, width)
 
 
-def _deed(title: str, about: str, width: int) -> Content:
+def _named(title: str, about: str, width: int) -> Content:
     about = clean_line(about[:_LONGEST])
     name = cut(clean_name(title[:_LONGEST]), max(8, width - len(about) - 6))
     return Content.assemble(("→ ", "$text-accent"), name, "  ", (about, "$text-muted")).truncate(
@@ -106,7 +106,7 @@ def _deed(title: str, about: str, width: int) -> Content:
 
 
 def head_content(width: int) -> Content:
-    """Write the heads of the columns of models."""
+    """Return the heads of the columns."""
     shown, room = _columns(width)
     names = "".join(f"  {_placed(name, _HEADS[name][0])}" for name in shown)
     return Content.styled(f"  {fit('Model', room)}{names}", "$text-muted")
@@ -124,7 +124,7 @@ _HEADS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
         "rating": ("yours", 5),
     }
 )
-"""The columns by their weight, with head and width."""
+"""The columns by importance, with head and width."""
 _TEXTS: Final = frozenset({"licence", "purposes"})
 """Columns that begin at the left edge of their cells; figures end at the right one."""
 
@@ -138,7 +138,7 @@ def _placed(column: str, text: str) -> str:
 
 
 def _columns(width: int) -> tuple[list[str], int]:
-    """Give the columns that fit and the cells that the name has then."""
+    """Return the columns that fit, and the width of the name."""
     shown = list(_HEADS)
     room = width - 2
     while shown and room - sum(_HEADS[name][1] + 2 for name in shown) < LEAST_NAME:
@@ -160,7 +160,7 @@ def _entry(row: EntryRow, width: int) -> Content:
 
 
 def _cell(row: EntryRow, column: str) -> tuple[str, str]:
-    """Give the text of a cell and its colour."""
+    """Return the text of a cell and its colour."""
     if column == "fit":
         judged = row.best.fit if row.best is not None else None
         return (fit_short(judged), LOOKS[judged.verdict]) if judged else ("", "$text-muted")
@@ -193,16 +193,16 @@ _FACTS: Final[Mapping[str, Callable[[EntryRow], str]]] = MappingProxyType(
         "rating": lambda row: stars(row.entry.rating),
     }
 )
-"""What stands in each column."""
+"""The text of each column."""
 
 
 def stars(rating: int | None) -> str:
-    """Write a person's own rating."""
+    """Return a person's own rating as stars."""
     return "★" * rating if rating else ""
 
 
-def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[str]:
-    """Say what there is no column for, in at most two lines."""
+def about_row(row: FindRow | None, shown: Callable[[ModelRef], str]) -> list[str]:
+    """Return what has no column, in at most two lines."""
     if not isinstance(row, EntryRow):
         return []
     entry = row.entry
@@ -214,7 +214,7 @@ def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[s
         popularity(entry.likes, "like"),
         f"yours {stars(entry.rating)}" if entry.rating else "",
     ]
-    here = ", ".join(clean_name(address(ref)[:_LONGEST]) for ref in entry.installed[:3])
+    here = ", ".join(clean_name(shown(ref)[:_LONGEST]) for ref in entry.installed[:3])
     last = [
         f"here as {here}" if here else "",
         f"{clean_name(row.best.quantization)}: {fit_words(row.best.fit)}"
@@ -226,9 +226,9 @@ def about_row(row: FindRow | None, address: Callable[[ModelRef], str]) -> list[s
 
 
 def best_by_purpose(rows: Sequence[EntryRow], purposes: Sequence[str], *, each: int) -> list[Group]:
-    """Group what is known from the start: for each purpose the best that fit this machine.
+    """Return the best models that fit this machine for each purpose.
 
-    Each stands once, below the first purpose that it is among the best for.
+    Each model is listed once, for the first purpose that it is among the best for.
     """
     left = [row for row in rows if row.entry.sources and _fits(row)]
     groups = []
@@ -245,7 +245,7 @@ def _fits(row: EntryRow) -> bool:
 
 
 def _serves(row: EntryRow, purpose: str) -> bool:
-    """Whether a model belongs below a purpose: what only embeds is looked for as that alone."""
+    """Return whether a model serves a purpose; an embedder serves no other."""
     purposes = row.entry.purposes
     is_embedder = "embedding" in purposes and "chat" not in purposes
     return purpose in purposes and (purpose == "embedding" or not is_embedder)

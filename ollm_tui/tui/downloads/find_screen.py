@@ -1,4 +1,4 @@
-"""The screen that finds models: built-in list and hub, fetched into the library or by a server."""
+"""The model search: the built-in list and the hub, downloaded to the library or by a server."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final
@@ -24,7 +24,9 @@ from ollm_tui.tui.capabilities import (
     KnowsModels,
     OffersPlaces,
 )
-from ollm_tui.tui.downloads.choosing import ModelChoosing
+from ollm_tui.tui.dialogs.dialog import DialogOpener
+from ollm_tui.tui.dialogs.filter_list import fill, move
+from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
     EntryRow,
@@ -35,23 +37,22 @@ from ollm_tui.tui.downloads.find_rows import (
     row_content,
 )
 from ollm_tui.tui.downloads.model_search import ModelSearch
-from ollm_tui.tui.downloads.rating import rate
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.downloads.variant_rows import ModelFits
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.services import Runtime
 from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.text_field import TextField
 
 PAUSE_S: Final = 0.4
-"""So long nobody has typed when the hub is asked."""
+"""How long typing must have paused before the hub is asked."""
 LEAST_LETTERS: Final = 2
-"""Fewer are not worth a question to the hub."""
+"""Fewer letters are not sent to the hub."""
 _BEST: Final = "the best that fit this machine"
 _HINTS: Final = ("choose", "purpose", "rate", "downloads", "again", "close", "help")
 
 
 class FindModels(ShowsDownloads):
-    """Gives a fetched model to chat with; what is fetched goes on when it is left."""
+    """Returns a downloaded model to chat with; downloads go on when it is closed."""
 
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
@@ -95,14 +96,13 @@ class FindModels(ShowsDownloads):
         sleep: Sleep = anyio.sleep,
     ) -> None:
         super().__init__(runtime, sleep=sleep)
-        self._runtime = runtime
         self._keymap = keymap
         self._text = text
         self._search: ModelSearch | None = None
         self._rows: dict[str, FindRow] = {}
-        self._said = ""
-        self._said_of: str | None = None
-        """The row that was marked then: what was said goes when another one is."""
+        self._sentence = ""
+        self._sentence_row: str | None = None
+        """The row that was marked then; the sentence goes when another row is marked."""
         self._has_moved = False
 
     def compose(self) -> ComposeResult:
@@ -123,7 +123,7 @@ class FindModels(ShowsDownloads):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show what is known, and ask for the rest."""
+        """Show what is known and load the rest."""
         hints = self._keymap.hints_of(*(f"find_models.{name}" for name in _HINTS))
         self.query_one(KeyLine).show(hints)
         self._open()
@@ -140,20 +140,20 @@ class FindModels(ShowsDownloads):
         await runtime.model_registry.prepare()
         self._search = search = ModelSearch(runtime.model_registry, runtime.hub.address)
         search.type(self.field.value)
-        self._show(anew=True)
-        self._ask_later()
+        self._show(is_new=True)
+        self._search_hub()
         if isinstance(runtime, KnowsMachine):
             search.fits = ModelFits(await runtime.machine())
             self._show()
-        self._look_around()
+        self._check_targets()
 
-    @work(group="places", exclusive=True)
-    async def _look_around(self) -> None:
-        """Look where models can be fetched to, and which are here already."""
+    @work(group="targets", exclusive=True)
+    async def _check_targets(self) -> None:
+        """Find out where models can be downloaded to, and which are installed."""
         runtime, search = self._runtime, self._search
         if search is None or not isinstance(runtime, OffersPlaces):
             return
-        search.places = await runtime.places()
+        search.targets = await runtime.places()
         if isinstance(runtime, KnowsModels):
             runtime.model_registry.note_installed(
                 (ModelRef(listing.provider, info.name), info)
@@ -171,41 +171,41 @@ class FindModels(ShowsDownloads):
         event.stop()
         if self._search is not None:
             self._search.type(event.value)
-            self._show(anew=True)
-            self._ask_later()
+            self._show(is_new=True)
+            self._search_hub()
 
     @work(group="hub", exclusive=True)
-    async def _ask_later(self) -> None:
-        """Ask the hub once nobody types; a newer question has ended this one."""
+    async def _search_hub(self) -> None:
+        """Search the hub once typing pauses; a newer search cancels this one."""
         search = self._search
         if search is None or len(search.hub_words) < LEAST_LETTERS:
             return
         await self._sleep(PAUSE_S)
         search.is_asking = True
-        self._say_what_happens()
+        self._show_sentence()
         await search.ask_hub()
         self._show()
 
-    def action_ask_again(self) -> None:
-        """Ask the hub again for what is typed."""
-        self._ask_later()
+    def action_refresh_results(self) -> None:
+        """Search the hub again for the text."""
+        self._search_hub()
 
     def action_next_purpose(self) -> None:
-        """Keep to models for another purpose."""
+        """Filter by the next purpose."""
         if self._search is not None:
             self._search.next_purpose()
-            self._show(anew=True)
+            self._show(is_new=True)
 
     @work(group="rating", exclusive=True)
     async def action_rate(self) -> None:
-        """Say how good the marked model is."""
+        """Rate the marked model."""
         row, runtime = self._marked, self._runtime
         if not isinstance(runtime, KnowsModels) or not isinstance(row, EntryRow):
             self._say("Only a listed model can be rated.")
             return
-        said = await rate(self.app, runtime.model_registry, row.entry)
+        sentence = await rate(DialogOpener(self), runtime.model_registry, row.entry)
         self._show()
-        self._say(said)
+        self._say(sentence)
 
     # Showing
 
@@ -213,25 +213,22 @@ class FindModels(ShowsDownloads):
         """Write the rows for the new width."""
         self.call_after_refresh(self._show)
 
-    def _show(self, *, anew: bool = False) -> None:
+    def _show(self, *, is_new: bool = False) -> None:
         search = self._search
         if search is None or not self.has_its_parts:
             return
-        self._has_moved = self._has_moved and not anew
-        mark = self._marked_id if self._has_moved else search.first_wanted
+        self._has_moved = self._has_moved and not is_new
+        mark = self._marked_id if self._has_moved else search.first_marked
         options: list[Option] = []
         self._rows = {}
         for group in search.groups():
             options += self._options(group)
-        with self.app.batch_update():
-            self.listed.clear_options()
-            self.listed.add_options(options)
-            self._mark(options, mark)
+        fill(self.listed, options, mark)
         width = self._row_width
         self.query_one("#head", Static).update(head_content(width))
         title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
         self.query_one("#title", Static).update(Content(" · ".join(filter(None, title))))
-        self._say_what_happens()
+        self._show_sentence()
 
     def _options(self, group: Group) -> list[Option]:
         options = []
@@ -242,14 +239,6 @@ class FindModels(ShowsDownloads):
             self._rows[row.id] = row
             options.append(Option(row_content(row, self._row_width), id=row.id))
         return options
-
-    def _mark(self, options: Sequence[Option], wanted: str | None) -> None:
-        free = [place for place, option in enumerate(options) if not option.disabled]
-        mine = [place for place in free if options[place].id == wanted]
-        if free:
-            self.listed.highlighted = (mine or free)[0]
-        if free and not mine:
-            self.listed.scroll_home(animate=False)
 
     @property
     def _row_width(self) -> int:
@@ -265,16 +254,16 @@ class FindModels(ShowsDownloads):
         return self._rows.get(self._marked_id or "")
 
     @on(OptionList.OptionHighlighted)
-    def _look_closer(self) -> None:
-        if self._marked_id != self._said_of:
-            self._said = ""
-        self._say_what_happens()
+    def _mark_moved(self) -> None:
+        if self._marked_id != self._sentence_row:
+            self._sentence = ""
+        self._show_sentence()
 
     def _say(self, words: str) -> None:
-        self._said, self._said_of = words, self._marked_id
-        self._say_what_happens()
+        self._sentence, self._sentence_row = words, self._marked_id
+        self._show_sentence()
 
-    def _say_what_happens(self) -> None:
+    def _show_sentence(self) -> None:
         if not self.has_its_parts:
             return
         lines = about_row(self._marked, self._runtime.catalog.shown_address)
@@ -283,27 +272,33 @@ class FindModels(ShowsDownloads):
 
     def _words(self) -> str:
         search = self._search
-        if self._said or search is None:
-            return self._said
+        if self._sentence or search is None:
+            return self._sentence
         if search.is_asking:
             return "Searching the hub…"
         if search.trouble is not None:
-            words = f"{search.trouble.message} {search.trouble.hint or ''}".strip()
-            return f"{clean_line(words)} Only local results are shown."
+            return f"{clean_line(str(search.trouble))} Only local results are shown."
         return search.refusal or ("" if self._rows else "No models match.")
 
     # Choosing
 
     @on(OptionList.OptionSelected)
     def action_choose(self) -> None:
-        """Fetch what is marked, or choose what of it."""
+        """Download the marked row, or ask which file of it."""
         search, row, runtime = self._search, self._marked, self._runtime
         if search is not None and row is not None and isinstance(runtime, KnowsHub):
-            choosing = ModelChoosing(self, runtime.hub, self._keymap, self._fetch, self._say)
-            choosing.choose(row, search)
+            chooser = RowChooser(
+                DialogOpener(self),
+                runtime.hub,
+                self._keymap,
+                download=self._download,
+                chat=self.dismiss,
+                say=self._say,
+            )
+            chooser.choose(row, search)
 
     @work(group="fetch")
-    async def _fetch(self, origins: Sequence[Origin]) -> None:
+    async def _download(self, origins: Sequence[Origin]) -> None:
         queue = self.queue
         if queue is None:
             self._say("Downloads are not available here.")
@@ -312,37 +307,32 @@ class FindModels(ShowsDownloads):
             for origin in origins:
                 await queue.add(origin)
         except AIError as error:
-            self._say(clean_line(f"{error.message} {error.hint or ''}").strip())
+            self._say(clean_line(str(error)).strip())
         self._show_jobs(queue.jobs())
 
     def say_of_downloads(self, words: str) -> None:
-        """Tell why something cannot be done."""
+        """Show why an action on a download failed."""
         self._say(words)
 
     def model_arrived(self) -> None:
-        """Mark what is here now."""
-        self._look_around()
+        """Mark what is installed now."""
+        self._check_targets()
 
     # Keys
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
         self._has_moved = True
-        for _step in range(abs(steps)):
-            if steps > 0:
-                self.listed.action_cursor_down()
-            else:
-                self.listed.action_cursor_up()
+        move(self.listed, steps)
 
     def action_help(self) -> None:
-        """List the keys."""
-        # loaded when it is asked for
+        """Open the help."""
+        # loaded on first use
         from ollm_tui.commands import COMMANDS
-        from ollm_tui.tui.keys.help_dialog import Help
-        from ollm_tui.tui.keys.table import EDITING
+        from ollm_tui.tui.dialogs.help import Help
 
-        self.app.push_screen(Help(self._keymap.keys, EDITING, COMMANDS, "find_models"))
+        self.app.push_screen(Help(self._keymap, COMMANDS, "find_models"))
 
     def action_close(self) -> None:
-        """Go back; what is fetched goes on."""
+        """Close; downloads go on."""
         self.dismiss(None)

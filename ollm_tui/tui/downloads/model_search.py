@@ -1,4 +1,4 @@
-"""What the screen that finds models lists: from the registry at once, then what the hub says."""
+"""What the model search lists: the registry at once, then the results of the hub."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +23,8 @@ from ollm_tui.tui.downloads.find_rows import (
     RepositoryRow,
     best_by_purpose,
 )
+from ollm_tui.tui.downloads.variant_rows import ModelFits
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.models.fits import ModelFits
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,94 +33,94 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.download_targets import DownloadTarget
 
 MOST: Final = 60
-"""Rows that are listed; typing more finds the others."""
+"""Rows that are listed; a longer text finds the others."""
 EACH: Final = 3
-"""Models of a group while nothing is typed."""
+"""Models of a group while the text is empty."""
 
 
 def _starter() -> OriginRow:
-    """Give the small model that needs no hub, for a machine without any."""
+    """Return the small model that needs no hub, for a machine without models."""
     name = STARTER.file_name.removesuffix(".gguf")
     about = f"the starter model, {size(STARTER.size_bytes)}, from its package"
     return OriginRow(StarterPackage(), name, about)
 
 
 class ModelSearch:
-    """Holds what is typed and what is known of it; draws nothing and waits for nobody."""
+    """The state of the search: the text, the filters and the results."""
 
-    def __init__(self, registry: "ModelRegistry", hub_place: str) -> None:
+    def __init__(self, registry: "ModelRegistry", hub: str) -> None:
         self._registry = registry
-        self._hub_place = hub_place
+        self._hub = hub
         self.text = ""
         self.purpose: str | None = None
         self.fits = ModelFits()
-        self.places: Sequence[DownloadTarget] = ()
+        self.targets: Sequence[DownloadTarget] = ()
         self.trouble: AIError | None = None
-        """Why the hub's answer is not in the list."""
+        """Why the list has no results of the hub."""
         self.is_asking = False
         self.knows_installed = False
-        """Whether the registry was told which models are here."""
-        self._from_hub: Sequence[RegistryEntry] = ()
+        """Whether the registry knows which models are installed."""
+        self._hub_results: Sequence[RegistryEntry] = ()
 
-    # What changes it
+    # Changing it
 
     def type(self, text: str) -> None:
-        """Take what is typed; what the hub said of something else counts no more."""
+        """Set the text and discard the results of the hub."""
         self.text = text
-        self._from_hub = ()
+        self._hub_results = ()
         self.trouble = None
         self.is_asking = False
 
     def next_purpose(self) -> None:
-        """Keep to the next purpose; after the last to none."""
+        """Filter by the next purpose; after the last one by none."""
         choices = (None, *PURPOSES)
         self.purpose = choices[(choices.index(self.purpose) + 1) % len(choices)]
 
     @property
-    def _meant(self) -> Address:
-        return parse_address(self.text, endpoint=self._hub_place)
+    def _address(self) -> Address:
+        return parse_address(self.text, endpoint=self._hub)
 
     @property
     def refusal(self) -> str:
-        """Why nothing can be fetched of an address that was typed."""
-        meant = self._meant
-        return meant.reason if isinstance(meant, InvalidAddress) and self.text.strip() else ""
+        """Why the address that was typed cannot be downloaded; empty if it can."""
+        address = self._address
+        return address.reason if isinstance(address, InvalidAddress) and self.text.strip() else ""
 
     @property
     def hub_words(self) -> str:
-        """What the hub is to be asked for; empty where it is not to be asked."""
-        meant = self._meant
-        if isinstance(meant, HubAddress):
-            return meant.repo
-        if not isinstance(meant, PlainName):
+        """What to search the hub for; empty to not search it."""
+        address = self._address
+        if isinstance(address, HubAddress):
+            return address.repo
+        if not isinstance(address, PlainName):
             return ""
-        ref = ModelRef.parse(meant.name)
-        name = ref.model if ref is not None else meant.name
+        ref = ModelRef.parse(address.name)
+        name = ref.model if ref is not None else address.name
         return name if " " in name else name.partition(":")[0]
 
     async def ask_hub(self) -> None:
-        """Ask for what is typed now; a hub that cannot be asked leaves what is known."""
+        """Search the hub for the text; on an error the list keeps what is known."""
         self.is_asking, self.trouble = True, None
         try:
-            self._from_hub = await self._registry.search_hub(self.hub_words)
+            self._hub_results = await self._registry.search_hub(self.hub_words)
         except AIError as error:
             self.trouble = error
         finally:
             self.is_asking = False
 
-    # What is listed
+    # Listing
 
     def groups(self) -> list[Group]:
-        """Give the rows as they stand now."""
+        """Return the rows to list now."""
         if not self.text.strip():
             return self._suggestions()
         named = tuple(self._named())
-        found = tuple(EntryRow(entry, self.fits.best_of(entry)) for entry in self._entries())
-        return [group for group in (Group("", named), Group("", found)) if group.rows]
+        results = tuple(EntryRow(entry, self.fits.best_of(entry)) for entry in self._entries())
+        return [group for group in (Group("", named), Group("", results)) if group.rows]
 
     @property
-    def first_wanted(self) -> str | None:
-        """Name the row to begin at: words mean a model that is known before one that is not."""
+    def first_marked(self) -> str | None:
+        """The id of the row to mark first: a known model before what was typed."""
         is_name = any(sign in self.text for sign in ":/")
         entries = [] if is_name or not self.text.strip() else self._entries()
         return EntryRow(entries[0]).id if entries else None
@@ -135,44 +135,46 @@ class ModelSearch:
         return [*first, *best_by_purpose(rows, tuple(PURPOSES), each=EACH)]
 
     def _entries(self) -> list[RegistryEntry]:
-        """Give what fits the words: as the hub's answer has it, then what else is known."""
+        """Return the matching models: the results of the hub, then what else is known."""
         words = self.hub_words
         if not words:
             return []
         known = self._registry.search(words, purpose=self.purpose)
-        found = {entry.id: entry for entry in (*self._from_hub, *known)}
-        kept = [e for e in found.values() if self.purpose is None or self.purpose in e.purposes]
+        matches = {entry.id: entry for entry in (*self._hub_results, *known)}
+        kept = [e for e in matches.values() if self.purpose is None or self.purpose in e.purposes]
         return kept[:MOST]
 
     def _named(self) -> list[FindRow]:
-        """Give what the text names, beside what it finds."""
-        meant = self._meant
-        match meant:
+        """Return rows for what the text names literally."""
+        address = self._address
+        match address:
             case UrlFile():
-                return [OriginRow(meant, format_address(meant), "download the file to the library")]
+                return [
+                    OriginRow(address, format_address(address), "download the file to the library")
+                ]
             case LocalFiles():
-                return [OriginRow(meant, format_address(meant), "copy it to the library")]
+                return [OriginRow(address, format_address(address), "copy it to the library")]
             case HubAddress():
-                return [RepositoryRow(meant, self._hub_place), *self._pulls()]
+                return [RepositoryRow(address, self._hub), *self._pulls()]
             case PlainName():
                 return list(self._pulls())
             case InvalidAddress():
                 return []
 
     def _pulls(self) -> list[OriginRow]:
-        """Give a row for each server that may know a model of that name."""
+        """Return a row for each server that may have a model of that name."""
         name = self.text.strip()
-        servers = [place for place in self.places if place.provider is not None]
+        servers = [target for target in self.targets if target.provider is not None]
         if (ref := ModelRef.parse(name)) is not None:
-            servers = [place for place in servers if place.provider == ref.provider]
+            servers = [target for target in servers if target.provider == ref.provider]
             name = ref.model
         if not name or len(name.split()) > 1:
             return []
         return [
             OriginRow(
-                ProviderPull(provider=place.provider or "", model=name),
+                ProviderPull(provider=target.provider or "", model=name),
                 name,
-                f"pull it on {place.label}",
+                f"pull it on {target.label}",
             )
-            for place in servers
+            for target in servers
         ]

@@ -15,7 +15,7 @@ from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
 from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word, title_of
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:

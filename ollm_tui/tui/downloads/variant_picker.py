@@ -1,4 +1,4 @@
-"""Choose what of a repository is fetched: the quantization, for which window, and where to."""
+"""Choose what of a repository to download: the quantization, the context and the target."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +22,7 @@ from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.dialogs.dialog import LOW, Dialog
 from ollm_tui.tui.downloads.variant_rows import (
     Chosen,
+    ModelFits,
     Offer,
     VariantRow,
     first_marked,
@@ -29,15 +30,14 @@ from ollm_tui.tui.downloads.variant_rows import (
     heading_lines,
     is_too_large,
     origins_of,
-    place_line,
     projector_of,
     pull_name,
     row_content,
     rows_of,
+    target_line,
 )
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.keys.keymap import Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo
@@ -51,11 +51,11 @@ _NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 ROOMY: Final = 32
-"""From so many rows on a long list has room."""
+"""From so many rows on there is room for a long list."""
 
 
 class PickVariant(Dialog[tuple[Origin, ...]]):
-    """Gives what shall be put into the queue; nothing when it was left."""
+    """Returns the origins to put into the queue; empty if it was cancelled."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("variant")]
@@ -84,15 +84,15 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self._keymap = keymap
         self._repo: HubRepo | None = None
         self._rows: Sequence[VariantRow] = ()
-        self._ways: list[tuple[DownloadTarget, str | None]] = _ways(offer)
-        self._way = 0
+        self._targets: list[tuple[DownloadTarget, str | None]] = _targets(offer)
+        self._target_index = 0
         self._takes_projector = True
         self._has_moved = False
 
     # Laying out
 
     def compose(self) -> ComposeResult:
-        """Lay out the list and what is said of it."""
+        """Lay out the list and the lines about the marked row."""
         with Vertical():
             yield Static(Content(clean_name(self._offer.repo)), classes="title")
             yield Static("", id="what", markup=False)
@@ -103,7 +103,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             yield Static("", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Show what is known and ask for the rest."""
+        """Show what is known and load the rest."""
         self._show(first_marked(self._listed(), self._offer))
         self._ask()
 
@@ -113,12 +113,12 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         try:
             self._repo = await self._hub.repo(self._offer.repo, revision=self._offer.revision)
         except AIError as error:
-            self._say_trouble(f"{error.message} {error.hint or ''}")
+            self._say_trouble(str(error))
         else:
             self._say_trouble("" if self._listed() else "It contains no model files.")
-        went_to = self._marked if self._has_moved else None
-        gone_to = went_to.quantization if went_to is not None else None
-        self._show(first_marked(self._listed(), self._offer, gone_to))
+        marked = self._marked if self._has_moved else None
+        quantization = marked.quantization if marked is not None else None
+        self._show(first_marked(self._listed(), self._offer, quantization))
 
     def on_resize(self, _event: Resize) -> None:
         """Write the rows for the new width."""
@@ -127,7 +127,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
     # Showing
 
     def _listed(self) -> list[VariantRow]:
-        return rows_of(self._offer, self._repo, self._judged_there)
+        return rows_of(self._offer, self._repo, self._fits_there)
 
     def _show(self, mark: str | None = None) -> None:
         if not self.has_its_parts:
@@ -140,18 +140,18 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         with self.app.batch_update():
             listed.clear_options()
             listed.add_options([Option(row_content(row, width)) for row in self._rows])
-            places = [place for place, row in enumerate(self._rows) if row.id == mark]
+            wanted = [index for index, row in enumerate(self._rows) if row.id == mark]
             if self._rows:
-                listed.highlighted = places[0] if places else 0
+                listed.highlighted = wanted[0] if wanted else 0
         self._say()
 
     @on(OptionList.OptionHighlighted)
     def _say(self) -> None:
         heading = heading_lines(self._offer, self._repo, self._hub.address)
         self._write("#what", "\n".join(heading))
-        self._write("#fit", fit_line(self._marked, self._judged_there))
+        self._write("#fit", fit_line(self._marked, self._fits_there))
         chosen = self._chosen
-        where = [place_line(chosen)] if chosen is not None else []
+        where = [target_line(chosen)] if chosen is not None else []
         if chosen is not None and is_too_large(chosen):
             where.append("There is not enough disk space.")
         if (line := self._projector_line()) is not None:
@@ -161,21 +161,21 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self._write("#about", " · ".join(f"{hint.label} {hint.description}" for hint in hints))
 
     def _useful(self, chosen: Chosen | None) -> list[str]:
-        """Give the ids of the keys that do something as it stands."""
+        """Return the ids of the keys that do something now."""
         can_fetch = chosen is not None and origins_of(self._offer, self._repo, chosen)
         has_window = any(row.fit is not None and row.fit.context for row in self._rows)
         useful = {
             "variant.choose": bool(can_fetch),
             "variant.context": has_window,
             "variant.cache": has_window,
-            "variant.place": len(self._ways) > 1,
+            "variant.place": len(self._targets) > 1,
             "variant.projector": projector_of(self._repo) is not None,
         }
         return [key for key, is_useful in useful.items() if is_useful]
 
     def _projector_line(self) -> str | None:
         projector = projector_of(self._repo)
-        if projector is None or self._way_place.provider is not None:
+        if projector is None or self._target.provider is not None:
             return None
         amount = f", {size(projector.size)}" if projector.size else ""
         taken = "With" if self._takes_projector else "Without"
@@ -196,83 +196,83 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @property
     def _marked(self) -> VariantRow | None:
-        place = self.query_one(OptionList).highlighted if self.has_its_parts else None
-        return self._rows[place] if place is not None and place < len(self._rows) else None
+        index = self.query_one(OptionList).highlighted if self.has_its_parts else None
+        return self._rows[index] if index is not None and index < len(self._rows) else None
 
     @property
-    def _way_place(self) -> DownloadTarget:
-        return self._ways[self._way][0]
+    def _target(self) -> DownloadTarget:
+        return self._targets[self._target_index][0]
 
     @property
-    def _judged_there(self) -> ModelFits:
-        """The judge for whoever will run it: a server, or the built-in engine."""
-        return replace(self._fits, by_server=self._way_place.provider is not None)
+    def _fits_there(self) -> ModelFits:
+        """The fit check for what will run it: a server, or the built-in engine."""
+        return replace(self._fits, by_server=self._target.provider is not None)
 
     @property
     def _chosen(self) -> Chosen | None:
-        place, name = self._ways[self._way]
+        target, name = self._targets[self._target_index]
         row = self._marked
         if row is None and name is None:
             return None
-        takes = self._takes_projector and place.provider is None
+        takes = self._takes_projector and target.provider is None
         return Chosen(
             row=row or VariantRow(quantization=None, size=None),
-            place=place,
+            target=target,
             projector=projector_of(self._repo) if takes else None,
-            pull_name=name or pull_name(self._offer, place, row),
+            pull_name=name or pull_name(self._offer, target, row),
         )
 
     # Keys
 
     def action_move(self, steps: int) -> None:
-        """Go to another quantization."""
+        """Mark another quantization."""
         listed = self.query_one(OptionList)
         self._has_moved = True
         if self._rows:
-            place = (listed.highlighted or 0) + steps
-            listed.highlighted = max(0, min(len(self._rows) - 1, place))
+            index = (listed.highlighted or 0) + steps
+            listed.highlighted = max(0, min(len(self._rows) - 1, index))
 
     def action_context(self, steps: int) -> None:
-        """Judge for a larger or a smaller window."""
+        """Check the fit with a larger or a smaller context window."""
         if self._can("variant.context"):
-            self._judge(lambda fits: fits.with_context(steps))
+            self._change_fits(lambda fits: fits.with_context(steps))
 
     def action_cache(self) -> None:
-        """Judge the fit with another KV cache type."""
+        """Check the fit with another KV cache type."""
         if self._can("variant.cache"):
-            self._judge(ModelFits.with_next_cache)
+            self._change_fits(ModelFits.with_next_cache)
 
     def _can(self, key_id: str) -> bool:
-        """Whether a key does something as it stands; said where it does not."""
+        """Return whether a key does something now, and show why if it does not."""
         can = key_id in self._useful(self._chosen)
         if not can:
             self.remark(_NOT_NOW[key_id])
         return can
 
-    def _judge(self, change: Callable[[ModelFits], ModelFits]) -> None:
+    def _change_fits(self, change: Callable[[ModelFits], ModelFits]) -> None:
         self._fits = change(self._fits)
         self._show()
 
     def action_place(self) -> None:
-        """Choose another place for it."""
+        """Choose the next target."""
         if self._can("variant.place"):
-            self._way = (self._way + 1) % len(self._ways)
+            self._target_index = (self._target_index + 1) % len(self._targets)
             self._show()
 
     def action_projector(self) -> None:
-        """Take the picture encoder along, or leave it."""
+        """Include the image encoder, or not."""
         if self._can("variant.projector"):
             self._takes_projector = not self._takes_projector
             self._say()
 
     @on(OptionList.OptionSelected)
     def action_choose(self) -> None:
-        """Put it into the queue, if it can be fetched."""
+        """Close with the origins of the marked row, if it can be downloaded."""
         chosen = self._chosen
         if chosen is None:
             return
         variant = chosen.row.variant
-        if chosen.place.provider is None and variant is not None and variant.problem:
+        if chosen.target.provider is None and variant is not None and variant.problem:
             self._say_trouble(f"It cannot be downloaded: {variant.problem}")
             return
         origins = origins_of(self._offer, self._repo, chosen)
@@ -280,18 +280,18 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             self.dismiss(origins)
 
     def action_close(self) -> None:
-        """Fetch nothing."""
+        """Cancel."""
         self.dismiss(())
 
 
-def _ways(offer: Offer) -> list[tuple[DownloadTarget, str | None]]:
-    """Give the places with the name that each pulls by; None is the repository's own."""
-    ways: list[tuple[DownloadTarget, str | None]] = []
-    for place in offer.places:
-        if place.provider is None:
-            ways.append((place, None))
-        elif place.takes_hub:
-            ways.append((place, None))
+def _targets(offer: Offer) -> list[tuple[DownloadTarget, str | None]]:
+    """Return the targets with the name that each pulls by; None is the repository's own."""
+    targets: list[tuple[DownloadTarget, str | None]] = []
+    for target in offer.targets:
+        if target.provider is None:
+            targets.append((target, None))
+        elif target.takes_hub:
+            targets.append((target, None))
             if offer.ollama is not None:
-                ways.append((place, offer.ollama))
-    return ways or [(DownloadTarget(label="this machine"), None)]
+                targets.append((target, offer.ollama))
+    return targets or [(DownloadTarget(label="this machine"), None)]

@@ -1,27 +1,46 @@
-"""The rows of the choice of a quantization, and the lines about what is chosen; pure."""
+"""The rows of the choice of a quantization, and the lines about the chosen one; pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
-from ollm_tui.library.entry_fit import USUAL_QUANTIZATION, window_of
+from ollm_tui.library.entry_fit import USUAL_QUANTIZATION, EntryFit, window_of
 from ollm_tui.library.fit import Fit, fit_short, fit_words
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.find_rows import LOOKS
 from ollm_tui.tui.figures import parameters, popularity, size, window
-from ollm_tui.tui.models.fits import ModelFits
 from ollm_tui.tui.widgets.chrome import cut, fit
+
+CONTEXTS: Final = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
+CACHES: Final = ("f16", "q8_0", "q4_0")
+"""The types of the KV cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFits(EntryFit):
+    """A fit check whose context window and cache type a person changes."""
+
+    def with_context(self, steps: int) -> "ModelFits":
+        """Return a check for a larger or a smaller context window."""
+        index = CONTEXTS.index(self.context) if self.context in CONTEXTS else 1
+        return replace(self, context=CONTEXTS[max(0, min(len(CONTEXTS) - 1, index + steps))])
+
+    def with_next_cache(self) -> "ModelFits":
+        """Return a check for the next cache type."""
+        index = CACHES.index(self.kv_type) if self.kv_type in CACHES else -1
+        return replace(self, kv_type=CACHES[(index + 1) % len(CACHES)])
+
 
 _LONGEST: Final = 500
 """Characters of a foreign text that are looked at; no line shows as many."""
 _PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
-"""Which picture encoder is taken, the usual one first."""
+"""The image encoders by preference."""
 _QUANT_CELLS: Final = 12
 _LICENCE: Final = 40
 _NO_LICENCE: Final = "licence unknown"
@@ -29,7 +48,7 @@ _NO_LICENCE: Final = "licence unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """What is chosen from: a repository, and what the registry says of it while it is asked."""
+    """A repository to choose from, and what the registry knows of it until it is loaded."""
 
     repo: str
     revision: str = "main"
@@ -38,7 +57,7 @@ class Offer:
     path: str | None = None
     """The file that was named; a part of a split model means all of it."""
     entry: RegistryEntry | None = None
-    places: tuple[DownloadTarget, ...] = ()
+    targets: tuple[DownloadTarget, ...] = ()
     ollama: str | None = None
     """The model's name in Ollama's own library."""
 
@@ -50,46 +69,46 @@ class VariantRow:
     quantization: str | None
     size: int | None
     variant: Variant | None = None
-    """None while only the registry has told of it."""
+    """None while only the registry knows of it."""
     fit: Fit | None = None
     is_best: bool = False
 
     @property
     def id(self) -> str:
-        """What tells it from the others."""
-        # The name alone would not do: two may have the same, each in a folder of its own.
+        """What identifies the row."""
+        # two files in different folders may have the same name
         return self.variant.files[0].path if self.variant is not None else self.quantization or ""
 
     def has(self, path: str) -> bool:
-        """Whether a file of the repository belongs to it."""
+        """Return whether a file of the repository belongs to it."""
         return self.variant is not None and any(file.path == path for file in self.variant.files)
 
     @property
     def label(self) -> str:
-        """How it is called in the list."""
+        """Its name in the list."""
         return self.quantization or (self.variant.name if self.variant is not None else "?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What shall be fetched, and where to."""
+    """What to download, and where to."""
 
     row: VariantRow
-    place: DownloadTarget
+    target: DownloadTarget
     projector: Variant | None = None
-    """The picture encoder that goes along."""
+    """The image encoder to download with it."""
     pull_name: str | None = field(default=None)
-    """The name that a server pulls it by, where that is not the repository's."""
+    """The name that a server pulls it by; None for the repository's files."""
 
 
 def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[VariantRow]:
-    """Give what can be chosen, the best quality first, with the one to take marked."""
+    """Return the rows, the best quality first, with the recommended one marked."""
     if repo is None:
         sizes = offer.entry.sizes if offer.entry is not None else {}
-        known = [VariantRow(quantization=name, size=amount) for name, amount in sizes.items()]
-        known.sort(key=lambda row: -(row.size or 0))
+        listed = [VariantRow(quantization=name, size=amount) for name, amount in sizes.items()]
+        listed.sort(key=lambda row: -(row.size or 0))
     else:
-        known = [
+        listed = [
             VariantRow(quantization=one.quantization, size=one.size, variant=one)
             for one in repo.variants
             if one.kind != "projector"
@@ -97,19 +116,19 @@ def rows_of(offer: Offer, repo: HubRepo | None, fits: ModelFits) -> list[Variant
     model = repo.model if repo is not None else None
     entry = offer.entry
     family = (model.architecture if model else None) or (entry.family if entry else None)
-    return _judged(known, fits, _parameters(offer, model), _trained(offer, model), family)
+    return _with_fits(listed, fits, _parameters(offer, model), _trained(offer, model), family)
 
 
-def _judged(
+def _with_fits(
     rows: Sequence[VariantRow],
     fits: ModelFits,
     parameter_count: int | None,
     trained: int | None,
     family: str | None,
 ) -> list[VariantRow]:
-    usable = [place for place, row in enumerate(rows) if _is_model(row)]
+    usable = [index for index, row in enumerate(rows) if _is_model(row)]
     best = fits.best(
-        [(rows[place].quantization, rows[place].size) for place in usable],
+        [(rows[index].quantization, rows[index].size) for index in usable],
         parameter_count,
         trained,
         family,
@@ -122,9 +141,9 @@ def _judged(
             fit=fits.of_size(row.size, parameter_count, trained, family)
             if row.size and _is_model(row)
             else None,
-            is_best=best is not None and place == usable[best],
+            is_best=best is not None and index == usable[best],
         )
-        for place, row in enumerate(rows)
+        for index, row in enumerate(rows)
     ]
 
 
@@ -143,26 +162,24 @@ def _trained(offer: Offer, model: HubModel | None) -> int | None:
 
 
 def projector_of(repo: HubRepo | None) -> Variant | None:
-    """Give the picture encoder to take along; None where the repository has none."""
-    found = [one for one in repo.variants if one.kind == "projector"] if repo is not None else []
-    found = [one for one in found if one.problem is None]
+    """Return the image encoder to download with a model, or None if there is none."""
+    variants = repo.variants if repo is not None else ()
+    projectors = [one for one in variants if one.kind == "projector" and one.problem is None]
     for wish in _PROJECTORS:
-        for one in found:
+        for one in projectors:
             if (one.quantization or "").upper() == wish:
                 return one
-    return found[0] if found else None
+    return projectors[0] if projectors else None
 
 
-def first_marked(
-    rows: Sequence[VariantRow], offer: Offer, gone_to: str | None = None
-) -> str | None:
-    """Give the row to begin at: the named one, else the one to take, else a usual one.
+def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = None) -> str | None:
+    """Return the id of the row to mark: the named one, else the recommended or the usual one.
 
-    `gone_to` is a quantization that somebody went to before the list was whole.
+    `marked` is the quantization that was marked before the list was loaded.
     """
-    wanted = gone_to or offer.quantization
-    named = [row for row in rows if wanted and (row.quantization or "").lower() == wanted.lower()]
-    if offer.path is not None and gone_to is None:
+    name = marked or offer.quantization
+    named = [row for row in rows if name and (row.quantization or "").lower() == name.lower()]
+    if offer.path is not None and marked is None:
         named = [row for row in rows if row.has(offer.path)]
     best = [row for row in rows if row.is_best]
     usual = [row for row in rows if row.quantization == USUAL_QUANTIZATION]
@@ -170,7 +187,7 @@ def first_marked(
 
 
 def row_content(row: VariantRow, width: int) -> Content:
-    """Write one row in `width` cells."""
+    """Return one row of `width` cells."""
     label = fit(clean_name(row.label[:_LONGEST]), max(_QUANT_CELLS, width - 48))
     amount = (size(row.size) if row.size else "").rjust(8)
     verdict = fit_short(row.fit) if row.fit else ""
@@ -197,7 +214,7 @@ def _remark(row: VariantRow) -> str:
 
 
 def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[str]:
-    """Say what the repository is: size, window, licence, and what must be accepted first."""
+    """Return the facts about a repository, and whether terms must be accepted first."""
     model = repo.model if repo is not None else None
     entry = offer.entry
     licence = (model.licence if model else None) or (entry.licence if entry else None)
@@ -223,7 +240,7 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
 
 
 def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
-    """Write the verdict with its numbers, and what it is for."""
+    """Return the verdict on a row with its figures."""
     context, cache = f"{window(fits.context)} context", f"{fits.kv_type} cache"
     if row is None:
         return ""
@@ -236,27 +253,27 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
     return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 
-def place_line(chosen: Chosen) -> str:
-    """Say where it goes, and how much room there is."""
-    place = chosen.place
-    if place.provider is not None:
+def target_line(chosen: Chosen) -> str:
+    """Return the target and its free space."""
+    target = chosen.target
+    if target.provider is not None:
         name = clean_name((chosen.pull_name or "")[:_LONGEST])
-        return f"To {clean_name(place.label)}, which pulls {name}"
-    free = f" · {size(place.free)} free" if place.free is not None else ""
-    return f"To {clean_name(str(place.folder))}{free}"
+        return f"To {clean_name(target.label)}, which pulls {name}"
+    free = f" · {size(target.free)} free" if target.free is not None else ""
+    return f"To {clean_name(str(target.folder))}{free}"
 
 
 def is_too_large(chosen: Chosen) -> bool:
-    """Whether it is known that there is no room for it."""
+    """Return whether it is known not to fit on the disk."""
     needed = chosen.row.size
-    free = chosen.place.free
+    free = chosen.target.free
     return needed is not None and free is not None and needed > free
 
 
 def origins_of(offer: Offer, repo: HubRepo | None, chosen: Chosen) -> tuple[Origin, ...]:
-    """Give what to put into the queue; nothing while the files are not known."""
-    if chosen.place.provider is not None and chosen.pull_name is not None:
-        return (ProviderPull(provider=chosen.place.provider, model=chosen.pull_name),)
+    """Return what to put into the queue; empty until the files are known."""
+    if chosen.target.provider is not None and chosen.pull_name is not None:
+        return (ProviderPull(provider=chosen.target.provider, model=chosen.pull_name),)
     variants = (chosen.row.variant, chosen.projector)
     if repo is None or chosen.row.variant is None:
         return ()
@@ -274,9 +291,9 @@ def _files(repo: HubRepo, variant: Variant) -> HubFiles:
     )
 
 
-def pull_name(offer: Offer, place: DownloadTarget, row: VariantRow | None) -> str | None:
-    """Give the name by which a server pulls what is marked; None where it cannot."""
-    if place.provider is None or not place.takes_hub:
+def pull_name(offer: Offer, target: DownloadTarget, row: VariantRow | None) -> str | None:
+    """Return the name by which a server pulls a row, or None if it cannot."""
+    if target.provider is None or not target.takes_hub:
         return None
     quantization = row.quantization if row is not None else None
     return f"hf.co/{offer.repo}:{quantization}" if quantization else f"hf.co/{offer.repo}"

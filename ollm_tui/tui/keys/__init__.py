@@ -1,1 +1,1 @@
-"""Every key of the app, in one table, and what is made of it."""
+"""Every key of the app in one table, and the keymap with a person's own keys."""

@@ -1,65 +1,76 @@
-"""Every key of the app in one table: bindings, help, palette and the reference page come from it.
+"""Every key of the app in one table: bindings, help, palette and reference page are read from it.
 
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
-from textual.binding import Binding
+from ollm_tui.tui.keys.key import Key
 
-from ollm_tui.config.origin import summarize
-from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.keys.composer import EDITING_KEYS, PRIMARY_KEYS
-from ollm_tui.tui.keys.details import DETAILS_ROWS
-from ollm_tui.tui.keys.downloads import DOWNLOADS_KEYS
-from ollm_tui.tui.keys.finding import FETCH_LABELS, FETCH_WHEN, FIND_MODELS_KEYS, VARIANT_KEYS
-from ollm_tui.tui.keys.transcript import CARET_KEYS, CURSOR_KEYS
-from ollm_tui.tui.widgets.key_line import KeyHint
-
-Scope: TypeAlias = Literal[
-    "chat",
-    "composer",
-    "find",
-    "cursor",
-    "caret",
-    "models",
-    "details",
-    "find_models",
-    "variant",
-    "downloads",
-]
-"""Who answers to the key: the chat screen, the input, the screen while it searches, the chat that
-somebody goes through, the list of models, the details of one, or what finds models: its screen,
-its choice, the downloads."""
+if TYPE_CHECKING:
+    from ollm_tui.runtime.actions import ModelAction
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """One action that a key can reach."""
+class ModelCommand:
+    """Something that can be done with a model, as its keys and menu entries offer it."""
 
-    id: str
+    action: "ModelAction"
+    name: str
+    """The name of its key on the models screen: `models.load`."""
     keys: str
-    action: str
-    """The screen's action, or the transcript's; empty where a widget brings its own binding."""
-    description: str
-    label: str = ""
-    """The word for the status line, where space is short."""
+    title: str
+    label: str
     when: str = ""
-    """When it does something, where that is not always."""
-    in_palette: bool = False
-    command: str = ""
-    """The slash command that does the same."""
+    details_name: str = ""
+    """The name of its key in the details of a model; empty where there is none."""
+    stops_for: str = ""
+    """What an answer of the model is stopped for; empty where it can go on."""
 
     @property
-    def scope(self) -> str:
-        """The part before the dot: who answers to the key."""
-        return self.id.partition(".")[0]
+    def key_id(self) -> str:
+        """The id of its key on the models screen."""
+        return f"models.{self.name}"
+
+    @property
+    def key(self) -> Key:
+        """Its key on the models screen."""
+        action = f"model_action('{self.action}')"
+        return Key(self.key_id, self.keys, action, self.title, self.label, self.when, True)
+
+    @property
+    def details_key(self) -> Key:
+        """Its key in the details of a model."""
+        key_id, action = f"details.{self.details_name}", f"leave('{self.action}')"
+        return Key(key_id, self.keys, action, self.title, self.label, self.when)
 
 
-_CHAT_KEYS: Final[tuple[Key, ...]] = (
+_IF_ABLE: Final = "if the server can"
+_MODEL_COMMANDS: Final = (
+    ModelCommand("show", "details", "f4", "Show details", "details"),
+    ModelCommand("load", "load", "f6", "Load", "load", _IF_ABLE, "load"),
+    ModelCommand("unload", "unload", "f7", "Unload", "unload", _IF_ABLE, "unload",
+        "unload the model"),
+    ModelCommand("copy", "copy", "f9", "Copy as…", "copy", _IF_ABLE, "second_name"),
+    ModelCommand("delete", "delete", "f8", "Delete…", "delete", _IF_ABLE, "delete",
+        "delete the model"),
+)  # fmt: skip
+MODEL_COMMANDS: Final[Mapping[str, ModelCommand]] = MappingProxyType(
+    {command.action: command for command in _MODEL_COMMANDS}
+)
+"""What can be done with a model, by its action, in the order of the menu."""
+
+
+def _caret(name: str, key: str, description: str) -> Key:
+    """Return a key that moves the caret; with Shift it selects."""
+    shifted = f"ctrl+shift+{key.removeprefix('ctrl+')}" if "ctrl+" in key else f"shift+{key}"
+    return Key(f"caret.{name}", f"{key},{shifted}", f"caret_move('{name}')", description)
+
+
+_CHAT: Final = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while answering"),
     Key("chat.back", "escape", "escape", "Twice: edit your last message", "",
         "idle, input empty"),
@@ -103,32 +114,109 @@ _CHAT_KEYS: Final[tuple[Key, ...]] = (
     Key("chat.bottom", "ctrl+end", "scroll_edge(1)", "Scroll to the bottom and follow"),
 )  # fmt: skip
 
+_COMPOSER: Final = (
+    Key("composer.submit", "enter", "submit", "Send the message", "send"),
+    Key("composer.newline", "ctrl+j,shift+enter,alt+enter", "newline", "New line", "newline"),
+    Key("composer.complete", "tab", "complete", "Accept the suggestion",
+        when="suggestions are shown"),
+    Key("composer.dismiss", "escape", "dismiss", "Close the suggestions",
+        when="suggestions are shown"),
+    Key("composer.history_previous", "up", "cursor_up", "Previous prompt",
+        when="on the first line; first what is queued"),
+    Key("composer.history_next", "down", "cursor_down", "Next prompt", when="on the last line"),
+    Key("composer.expand_paste", "ctrl+o", "expand_paste", "Expand the pasted text at the cursor",
+        when="on folded text"),
+)  # fmt: skip
+
+EDITING: Final = (
+    Key("composer.left", "left", "cursor_left", "Left"),
+    Key("composer.right", "right", "cursor_right", "Right"),
+    Key("composer.word_left", "ctrl+left,alt+b", "cursor_word_left", "Word left"),
+    Key("composer.word_right", "ctrl+right,alt+f", "cursor_word_right", "Word right"),
+    Key("composer.line_start", "home,ctrl+a", "cursor_line_start", "Start of the line"),
+    Key("composer.line_end", "end,ctrl+e", "cursor_line_end", "End of the line"),
+    Key("composer.select_left", "shift+left", "cursor_left(True)", "Select left"),
+    Key("composer.select_right", "shift+right", "cursor_right(True)", "Select right"),
+    Key("composer.select_word_left", "ctrl+shift+left", "cursor_word_left(True)",
+        "Select word left"),
+    Key("composer.select_word_right", "ctrl+shift+right", "cursor_word_right(True)",
+        "Select word right"),
+    Key("composer.select_line_start", "shift+home", "cursor_line_start(True)",
+        "Select to line start"),
+    Key("composer.select_line_end", "shift+end", "cursor_line_end(True)", "Select to line end"),
+    Key("composer.select_all", "f7", "select_all", "Select all"),
+    Key("composer.delete_left", "backspace", "delete_left", "Delete left"),
+    Key("composer.delete_right", "delete,ctrl+d", "delete_right", "Delete right"),
+    Key("composer.delete_word_left", "ctrl+w,ctrl+backspace,alt+backspace", "delete_word_left",
+        "Delete word left"),
+    Key("composer.delete_word_right", "alt+delete,alt+d", "delete_word_right", "Delete word right"),
+    Key("composer.delete_to_start", "ctrl+u,super+backspace", "delete_to_start_of_line",
+        "Delete to line start"),
+    Key("composer.delete_to_end", "ctrl+k", "delete_to_end_of_line_or_delete_line",
+        "Delete to line end"),
+    Key("composer.cut", "ctrl+x,super+x", "cut", "Cut"),
+    Key("composer.copy", "super+c", "copy", "Copy"),
+    Key("composer.paste", "ctrl+v", "paste", "Paste"),
+    Key("composer.undo", "ctrl+underscore,super+z", "undo", "Undo"),
+    Key("composer.redo", "ctrl+y,super+y", "redo", "Redo"),
+)  # fmt: skip
+"""The keys of the composer that every editor has."""
+
+COMPOSER: Final = (*_COMPOSER, *EDITING)
+
 _WHILE_SEARCHING: Final = "while searching"
-_FIND_KEYS: Final[tuple[Key, ...]] = (
+_FIND: Final = (
     Key("find.older", "up,enter", "find_step(-1)", "Previous match", "older", _WHILE_SEARCHING),
     Key("find.newer", "down,shift+enter", "find_step(1)", "Next match", "newer", _WHILE_SEARCHING),
     Key("find.close", "escape", "find_close", "Close the search and stay there", "close",
         _WHILE_SEARCHING),
 )  # fmt: skip
 
-_MODELS_KEYS: Final[tuple[Key, ...]] = (
+READING: Final = (
+    Key("cursor.up", "up", "cursor_step(-1)", "Previous message"),
+    Key("cursor.down", "down", "cursor_step(1)", "Next message"),
+    Key("cursor.first", "home", "cursor_edge(-1)", "First message"),
+    Key("cursor.last", "end", "cursor_edge(1)", "Last message"),
+    Key("cursor.next_code", "tab", "cursor_code(1)", "Next code block", "code"),
+    Key("cursor.previous_code", "shift+tab", "cursor_code(-1)", "Previous code block"),
+    Key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block", "copy"),
+    Key("cursor.select", "v", "cursor_select", "Select text from here", "select"),
+    Key("cursor.edit", "e", "cursor_edit", "Edit your message and continue from there", "edit"),
+    Key("cursor.again", "r", "cursor_again", "Ask again and continue from there", "again"),
+    Key("cursor.fold", "space", "cursor_fold", "Fold or unfold", "fold"),
+    Key("cursor.leave", "escape,enter", "cursor_leave", "Back to the input", "back"),
+    _caret("left", "left", "Left (with Shift: select; the same below)"),
+    _caret("right", "right", "Right"),
+    _caret("up", "up", "Up"),
+    _caret("down", "down", "Down"),
+    _caret("word_left", "ctrl+left", "Word left"),
+    _caret("word_right", "ctrl+right", "Word right"),
+    _caret("line_start", "home", "Start of the row"),
+    _caret("line_end", "end", "End of the row"),
+    _caret("page_up", "pageup", "Page up"),
+    _caret("page_down", "pagedown", "Page down"),
+    _caret("top", "ctrl+home", "Beginning of the chat"),
+    _caret("bottom", "ctrl+end", "End of the chat"),
+    Key("caret.mark", "v,space", "caret_mark", "Start or end selecting", "select"),
+    Key("caret.all", "a", "caret_all", "Select everything", "all"),
+    Key("caret.copy", "c,enter", "caret_copy", "Copy what is selected", "copy"),
+    Key("caret.leave", "escape", "caret_leave", "Back to the message", "back"),
+)  # fmt: skip
+"""The keys of the messages cursor and of the caret: the transcript itself looks them up."""
+
+_MODELS: Final = (
     Key("models.chat", "enter", "chat", "Chat with the selected model", "chat"),
     Key("models.menu", "f2", "menu", "Actions for this model", "actions"),
     Key("models.find", "ctrl+f", "find_models", "Find and download models", "find",
         in_palette=True),
     Key("models.downloads", "tab", "to_downloads", "Go to downloads", "downloads"),
-    Key("models.details", "f4", "deed('show')", "Show details", "details",
+    MODEL_COMMANDS["show"].key,
+    Key("models.ask_again", "f5", "refresh_lists", "Refresh", "refresh",
         in_palette=True),
-    Key("models.ask_again", "f5", "ask_again", "Refresh", "refresh",
-        in_palette=True),
-    Key("models.load", "f6", "deed('load')", "Load", "load", "if the server can",
-        in_palette=True),
-    Key("models.unload", "f7", "deed('unload')", "Unload", "unload", "if the server can",
-        in_palette=True),
-    Key("models.delete", "f8", "deed('delete')", "Delete…", "delete",
-        "if the server can", in_palette=True),
-    Key("models.copy", "f9", "deed('copy')", "Copy as…", "copy", "if the server can",
-        in_palette=True),
+    MODEL_COMMANDS["load"].key,
+    MODEL_COMMANDS["unload"].key,
+    MODEL_COMMANDS["delete"].key,
+    MODEL_COMMANDS["copy"].key,
     Key("models.sort", "ctrl+o", "sort", "Sort by the next column", "sort", in_palette=True),
     Key("models.reverse", "ctrl+r", "reverse", "Reverse the sort order", in_palette=True),
     Key("models.up", "up", "move(-1)", "Select the previous model"),
@@ -143,75 +231,80 @@ _MODELS_KEYS: Final[tuple[Key, ...]] = (
     Key("models.back", "escape,f3", "back", "Return to the chat", "back"),
 )  # fmt: skip
 
+_DETAILS: Final = (
+    Key("details.back", "escape,q", "back", "Back", "back"),
+    Key("details.next", "tab", "section(1)", "Next section", "section"),
+    Key("details.previous", "shift+tab", "section(-1)", "Previous section"),
+    Key("details.copy", "c", "copy", "Copy this section", "copy"),
+    Key("details.find", "slash,ctrl+f", "find", "Search in the details", "find"),
+    Key("details.find_next", "n", "again(1)", "Next match", "next", "after a search"),
+    Key("details.find_before", "N", "again(-1)", "Previous match", when="after a search"),
+    Key("details.chat", "enter", "leave('chat')", "Chat with this model", "chat"),
+    MODEL_COMMANDS["load"].details_key,
+    MODEL_COMMANDS["unload"].details_key,
+    MODEL_COMMANDS["delete"].details_key,
+    MODEL_COMMANDS["copy"].details_key,
+    Key("details.up", "up,k", "line(-1)", "Scroll up a line"),
+    Key("details.down", "down,j", "line(1)", "Scroll down a line"),
+    Key("details.page_up", "pageup", "page(-1)", "Scroll up a page"),
+    Key("details.page_down", "pagedown,space", "page(1)", "Scroll down a page"),
+    Key("details.top", "home,ctrl+home", "edge(-1)", "Scroll to the top"),
+    Key("details.bottom", "end,ctrl+end", "edge(1)", "Scroll to the bottom"),
+)  # fmt: skip
 
-def _of_row(
-    key_id: str, keys: str, action: str, description: str, label: str = "", when: str = ""
-) -> Key:
-    return Key(key_id, keys, action, description, label, when)
+_FIND_MODELS: Final = (
+    Key("find_models.choose", "enter", "choose", "Choose a file to download", "choose"),
+    Key("find_models.up", "up", "move(-1)", "Previous model"),
+    Key("find_models.down", "down", "move(1)", "Next model"),
+    Key("find_models.page_up", "pageup", "move(-10)", "Page up"),
+    Key("find_models.page_down", "pagedown", "move(10)", "Page down"),
+    Key("find_models.purpose", "f4", "next_purpose", "Filter by purpose", "purpose"),
+    Key("find_models.again", "f5", "refresh_results", "Refresh", "refresh"),
+    Key("find_models.rate", "f6", "rate", "Rate it; higher-rated models come first", "rate"),
+    Key("find_models.downloads", "tab", "to_downloads", "Go to downloads", "downloads"),
+    Key("find_models.help", "f1", "help", "Help", "help"),
+    Key("find_models.close", "escape,ctrl+c", "close", "Back", "back"),
+)  # fmt: skip
 
+_VARIANT: Final = (
+    Key("variant.choose", "enter", "choose", "Download", "download"),
+    Key("variant.up", "up,k", "move(-1)", "Better quality"),
+    Key("variant.down", "down,j", "move(1)", "Smaller file"),
+    Key("variant.context", "c,right", "context(1)", "Check the fit with a larger context",
+        "context"),
+    Key("variant.context_less", "C,left", "context(-1)", "Check the fit with a smaller context"),
+    Key("variant.cache", "v", "cache", "Check the fit with another KV cache type", "cache"),
+    Key("variant.place", "w", "place", "Choose the destination", "where", "a server can pull it"),
+    Key("variant.projector", "p", "projector", "Include the image encoder, or not", "pictures",
+        "the model sees pictures"),
+    Key("variant.close", "escape,ctrl+c,q", "close", "Cancel", "close"),
+)  # fmt: skip
 
-_DETAILS_KEYS: Final = tuple(_of_row(*row) for row in DETAILS_ROWS)
-
-_WHEN: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "composer.complete": "suggestions are shown",
-        "composer.dismiss": "suggestions are shown",
-        "composer.history_previous": "on the first line; first what is queued",
-        "composer.history_next": "on the last line",
-        "composer.expand_paste": "on folded text",
-        **FETCH_WHEN,
-    }
-)
-_LABELS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "composer.submit": "send",
-        "composer.newline": "newline",
-        "cursor.copy": "copy",
-        "cursor.next_code": "code",
-        "cursor.fold": "fold",
-        "cursor.leave": "back",
-        "cursor.select": "select",
-        "cursor.edit": "edit",
-        "cursor.again": "again",
-        "caret.mark": "select",
-        "caret.all": "all",
-        "caret.copy": "copy",
-        "caret.leave": "back",
-        **FETCH_LABELS,
-    }
-)
-
-
-def _of_widget(binding: Binding) -> Key:
-    key_id = binding.id or ""
-    return Key(
-        key_id,
-        binding.key,
-        "",
-        binding.description,
-        _LABELS.get(key_id, ""),
-        _WHEN.get(key_id, ""),
-    )
-
-
-def _of_reader(binding: Binding) -> Key:
-    return replace(_of_widget(binding), action=binding.action)
-
-
-READING: Final = tuple(map(_of_reader, (*CURSOR_KEYS, *CARET_KEYS)))
-"""What counts while somebody goes through the chat: the transcript itself looks them up."""
+DOWNLOADS: Final = (
+    Key("downloads.up", "up,k", "mark(-1)", "Previous download"),
+    Key("downloads.down", "down,j", "mark(1)", "Next download"),
+    Key("downloads.pause", "p,space", "want('pause')", "Pause or resume", "pause"),
+    Key("downloads.cancel", "x,delete", "want('cancel')", "Cancel and delete the partial file",
+        "cancel"),
+    Key("downloads.retry", "r", "want('retry')", "Retry from where it stopped", "retry"),
+    Key("downloads.dismiss", "d,backspace", "want('dismiss')",
+        "Remove a finished download from the list", "dismiss"),
+    Key("downloads.chat", "enter", "want('chat')", "Chat with the downloaded model", "chat"),
+    Key("downloads.leave", "escape,tab", "leave", "Return to the model list", "back"),
+)  # fmt: skip
 
 KEYS: Final = (
-    *map(_of_widget, PRIMARY_KEYS),
-    *_CHAT_KEYS,
-    *_FIND_KEYS,
+    *_COMPOSER,
+    *_CHAT,
+    *_FIND,
     *READING,
-    *_MODELS_KEYS,
-    *_DETAILS_KEYS,
-    *map(_of_reader, (*FIND_MODELS_KEYS, *VARIANT_KEYS)),
-    *map(_of_widget, DOWNLOADS_KEYS),
+    *_MODELS,
+    *_DETAILS,
+    *_FIND_MODELS,
+    *_VARIANT,
+    *DOWNLOADS,
 )
-"""What belongs to a chat, and to the other screens."""
+"""Every key but those of `EDITING`, as help and the reference page list them."""
 
 SCREENS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -222,148 +315,46 @@ SCREENS: Final[Mapping[str, str]] = MappingProxyType(
         "downloads": "In the list of downloads",
     }
 )
-"""The scopes of screens that take the chat's place, and what their keys are headed by."""
-
-EDITING: Final = tuple(map(_of_widget, EDITING_KEYS))
-"""What every editor has."""
-
+"""The scopes of screens that take the chat's place, with the headings of their keys."""
 
 LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark", "chat.leave"})
-"""What a key does that is pressed in an empty input: the input itself looks them up."""
-
-_IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
-_BUSY: Final = ("chat.stop",)
-_HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "ready": _IDLE,
-        "error": ("chat.retry", *_IDLE),
-        "asking": (),  # the question names its own keys
-        "message": ("cursor.leave", "cursor.copy", "cursor.again", "cursor.select"),
-        "question": (
-            *("cursor.leave", "cursor.copy", "cursor.edit", "cursor.again", "cursor.select"),
-        ),
-        "answer": (
-            *("cursor.leave", "cursor.copy", "cursor.next_code", "cursor.again", "cursor.select"),
-        ),
-        "foldable": ("cursor.leave", "cursor.copy", "cursor.fold", "cursor.select"),
-        "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
-        **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
-    }
-)
+"""Keys that act while the input is empty: the input itself looks them up."""
 
 
-@dataclass(frozen=True, slots=True)
-class RefusedKey:
-    """What a person wrote below [keymap] and what cannot be used: the action keeps its own key."""
-
-    id: str
-    message: str
-    find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
-    """Looks a hint up where it is shown."""
-
-    def __str__(self) -> str:
-        """Give sentence and hint on one line."""
-        hint = self.find_hint() if self.find_hint is not None else None
-        return f"{self.message} {hint}" if hint else self.message
-
-
-@dataclass(frozen=True, slots=True)
-class Keymap:
-    """The table with a person's own keys in it, and what was wrong with them."""
-
-    keys: tuple[Key, ...] = KEYS
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    """A person's own keys that are used, by the id of the action."""
-    refused: tuple[RefusedKey, ...] = ()
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Say what was refused, in short."""
-        return summarize(self.refused)
-
-    def bindings(self, *scopes: Scope) -> list[Binding]:
-        """Make the bindings of one screen; they go before those of the focused widget."""
-        return [
-            Binding(key.keys, key.action, key.description, id=key.id, priority=True)
-            for key in self.keys
-            if key.scope in scopes and key.action and key.id not in LETTERS
+def reference_page() -> str:
+    """Return the reference page of all keys, as Markdown."""
+    return "\n".join(
+        [
+            "# Keys",
+            "",
+            "Each can be changed in `config.toml` by its id, for example:",
+            "",
+            "```toml",
+            "[keymap]",
+            '"chat.models" = "f4"',
+            "```",
+            "",
+            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
+            "",
+            "## While browsing messages",
+            "",
+            *_rows(READING),
+            "",
+            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
+            "## In the input",
+            "",
+            *_rows(EDITING),
+            "",
         ]
-
-    def actions(self, scope: Scope) -> Mapping[str, str]:
-        """Give the action of each key of a scope."""
-        return {
-            name: key.action for key in self.keys if key.scope == scope for name in names_of(key)
-        }
-
-    def yielded_to(self, scope: Scope) -> frozenset[str]:
-        """Name the screen's actions whose keys mean something else in a scope."""
-        taken = self.actions(scope).keys()
-        return frozenset(
-            key.action.partition("(")[0]
-            for key in self.keys
-            if key.scope in {"chat", "find"}
-            and taken & set(names_of(key))
-            and key.id not in LETTERS
-        )
-
-    def letters(self) -> Mapping[str, str]:
-        """Give the keys that act only while the input is empty, with their actions."""
-        found = [key for key in self.keys if key.id in LETTERS]
-        return {name: key.action for key in found for name in names_of(key)}
-
-    def hints(self, state: str = "ready", *, over: str | None = None) -> list[KeyHint]:
-        """Give the keys that matter now, the one that matters most first.
-
-        `over` names the keys of a transcript that somebody goes through. They take the place of
-        the others, but for the key that stops an answer: that one goes before all.
-        """
-        ids = _HINTS.get(state, _HINTS["ready"])
-        if over is None:
-            return self.hints_of(*ids)
-        stop = _BUSY if ids == _BUSY else ()
-        found: dict[str, KeyHint] = {}
-        for hint in self.hints_of(*stop, *_HINTS[over]):
-            found.setdefault(hint.label, hint)
-        return list(found.values())
-
-    def hints_of(self, *ids: str) -> list[KeyHint]:
-        """Give the first key of each of these actions, and its word."""
-        labels = {key.id: (names_of(key)[0], key.label) for key in self.keys}
-        return [KeyHint(short(labels[one][0]), labels[one][1]) for one in ids]
-
-    def key_for(self, key_id: str) -> str:
-        """Give the first key of an action as a person reads it."""
-        return display(next(key.keys for key in self.keys if key.id == key_id).split(",")[0])
-
-
-def names_of(key: Key) -> list[str]:
-    """Give the keys of an action, one by one."""
-    return [name.strip() for name in key.keys.split(",") if name.strip()]
-
-
-_WORDS: Final[Mapping[str, str]] = MappingProxyType(
-    {"question_mark": "?", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
-)
-
-
-def display(key: str) -> str:
-    """Write a key as people do: `ctrl+l` is `Ctrl+L`."""
-    # What stands in somebody's settings may be no key at all.
-    if len(key) == 1:
-        return clean_name(key)
-    return clean_name("+".join(_WORDS.get(part, part.capitalize()) for part in key.split("+")))
-
-
-def short(key: str) -> str:
-    """Write a key as the status line does: `ctrl+l` is `^L`."""
-    modifier, plus, letter = key.partition("+")
-    return (
-        f"^{clean_name(letter.upper())}"
-        if plus and modifier == "ctrl" and len(letter) == 1
-        else display(key)
     )
 
 
-def display_all(key: Key) -> str:
-    """Write all keys of an action."""
-    return ", ".join(display(name) for name in names_of(key))
+def _screen_rows(scope: str, head: str) -> list[str]:
+    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
+
+
+def _rows(keys: Iterable[Key]) -> list[str]:
+    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
+    return head + [
+        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
+    ]

@@ -1,4 +1,4 @@
-"""Ask whether a link may be opened: where it leads is shown, and no is the default."""
+"""Ask whether to open a link: its target is shown in full, and no is the default."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,24 +15,23 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.reading import Passage, Reading
-from ollm_tui.tui.links.host import Host
-from ollm_tui.tui.links.target import LinkRefusal, LinkTarget
+from ollm_tui.tui.links.target import Host, LinkRefusal, LinkTarget
 from ollm_tui.tui.widgets.chrome import cut
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None
 
 _MOST_HOSTS: Final = 2
-"""Recipients of a mail that are named one by one; the whole address names all."""
+"""Recipients of a mail that are listed; the whole address has all."""
 _COLUMN: Final = 11
 _ROWS_AROUND: Final = 12
 _WIDEST: Final = 84
 _NARROWEST: Final = 12
 _EDGES: Final = 8
-"""Cells of the frame and the air in it."""
+"""Cells of the border and the padding."""
 
 
 class OpenLink(ArmedDialog[LinkAnswer]):
-    """Built from the very address that would be opened."""
+    """Returns whether to open the link or to copy its address."""
 
     DEFAULT_CSS = """
     OpenLink {
@@ -51,13 +50,13 @@ class OpenLink(ArmedDialog[LinkAnswer]):
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Show a target; `address` is what stands in the text, shown where it is refused."""
+        """Show a target; `address` is the text of a refused link."""
         super().__init__(clock=clock)
         self._target = target
         self._address = target.address if isinstance(target, LinkTarget) else address
 
     def compose(self) -> ComposeResult:
-        """Lay out the parts and the whole."""
+        """Lay out the parts and the whole address."""
         target = self._target
         inner = min(_WIDEST, self.app.size.width * 94 // 100) - _EDGES
         room = max(_NARROWEST, inner - _COLUMN)
@@ -81,7 +80,7 @@ class OpenLink(ArmedDialog[LinkAnswer]):
             yield Static(Content(WAITING), id="about")
 
     def keys(self) -> Content:
-        """Name the keys that answer."""
+        """Return the keys that answer."""
         ways = [("c", "copy the address"), ("n", "or Esc close")]
         if isinstance(self._target, LinkTarget) and self.is_read:
             ways.insert(0, ("y", "open"))
@@ -106,7 +105,7 @@ class OpenLink(ArmedDialog[LinkAnswer]):
 
 
 def _warnings(target: LinkTarget) -> Iterator[str]:
-    """Sentences about what is easily taken for something else."""
+    """Yield sentences about what may mislead."""
     if target.user:
         yield "The part before the @ is not the host."
     if any(host.is_international for host in target.hosts):
@@ -116,7 +115,7 @@ def _warnings(target: LinkTarget) -> Iterator[str]:
 
 
 def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
-    """The parts of an address by name, each cut to one row; the whole address has all of it."""
+    """Yield the parts of an address by name, each cut to one row."""
     yield "Scheme", target.scheme
     for host in target.hosts[:_MOST_HOSTS]:
         yield from _of_host(host, room)
@@ -137,7 +136,7 @@ def _of_host(host: Host, room: int) -> Iterator[tuple[str, str]]:
 
 
 def _ending(host: str, room: int) -> str:
-    """Who owns a host is said by its end."""
+    """Return the end of a host, which shows who owns it."""
     if cell_len(host) <= room:
         return host
     short = host

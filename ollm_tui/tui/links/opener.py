@@ -1,4 +1,4 @@
-"""Hands an address to the system's own opener, where one can show it without this terminal."""
+"""Open an address with the system's opener, if that works without this terminal."""
 
 import os
 import sys
@@ -14,14 +14,14 @@ _BEGINNINGS: Final = ("http://", "https://", "mailto:")
 _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _DISPLAYS: Final = ("WAYLAND_DISPLAY", "DISPLAY")
 FAILS_WITHIN_S: Final = 1.5
-"""An opener that cannot open says so soon; one that runs longer shows the page itself."""
+"""An opener that fails does so by then; one that runs longer shows the page itself."""
 
 
 class LinkOpener(Protocol):
-    """What opens a link that a person said yes to."""
+    """Opens links; a protocol so that tests can pass their own."""
 
     async def open(self, address: str) -> str | None:
-        """Open it; a sentence when it cannot be opened here.
+        """Open an address; return a sentence if it cannot be opened here, else None.
 
         Raises:
             ValueError: the address is none of http, https or mailto.
@@ -30,7 +30,7 @@ class LinkOpener(Protocol):
 
 
 class SystemOpener:
-    """`xdg-open`, `open` or the Windows shell: no shell of ours, one argument, no terminal."""
+    """Runs `xdg-open`, `open` or the Windows shell with one argument and without a terminal."""
 
     def __init__(
         self, environment: Mapping[str, str] | None = None, platform: str = sys.platform
@@ -40,7 +40,7 @@ class SystemOpener:
         self._children: list[Popen[bytes]] = []
 
     async def open(self, address: str) -> str | None:
-        """Open it; a sentence when it cannot be opened here.
+        """Open an address; return a sentence if it cannot be opened here, else None.
 
         Raises:
             ValueError: the address is none of http, https or mailto.
@@ -58,11 +58,11 @@ class SystemOpener:
         return await anyio.to_thread.run_sync(self._run, command, address, abandon_on_cancel=True)
 
     def _run(self, command: str, address: str) -> str | None:
-        # Imported when a first link is opened: no start waits for it.
+        # imported when the first link is opened, to keep the start fast
         import shutil
         import subprocess
 
-        # who has ended is taken note of, or it would stay in the system's table
+        # poll ended children, which would stay in the process table otherwise
         self._children = [child for child in self._children if child.poll() is None]
         program = shutil.which(command, path=self._environment.get("PATH"))
         if program is None:

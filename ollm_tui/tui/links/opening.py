@@ -50,8 +50,7 @@ class Links:
 
     async def _list(self) -> None:
         # Imported for the first list: the Markdown painters come with it.
-        from ollm_tui.tui.links.collect import links_in
-        from ollm_tui.tui.links.pick_dialog import PickLink
+        from ollm_tui.tui.links.pick_dialog import PickLink, links_in
 
         links = await links_in(self.transcript.block_list.last_answer_text() or "")
         if links:

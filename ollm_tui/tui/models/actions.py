@@ -1,31 +1,23 @@
-"""What is asked before something is done with a model, and why something cannot be done."""
+"""What can be done with a model: what is asked first, and why an action is unavailable."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Protocol, TypeAlias
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
-from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
-from ollm_tui.tui.models.copy_dialog import CopyName
-from ollm_tui.tui.models.delete_dialog import DeleteModel
+from ollm_tui.tui.dialogs.dialog import DialogOpener
+from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys.table import MODEL_COMMANDS
+from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.models.operations import ModelOperations
 
-if TYPE_CHECKING:
-    from ollm_tui.tui.models.screen import ModelsScreen
-
-Refusals = Mapping[ModelAction, str | None]
-"""For each deed why it cannot be done; None where it can."""
-KEY_OF: Final[Mapping[ModelAction, str]] = {
-    "show": "models.details",
-    "load": "models.load",
-    "unload": "models.unload",
-    "copy": "models.copy",
-    "delete": "models.delete",
-}
-_STAYS: Final = (
+Refusals: TypeAlias = Mapping[ModelAction, str | None]
+"""Why each action is unavailable; None if it is available."""
+_KEEP_ALIVE: Final = (
     ChoiceRow("", "For the server's default time"),
     ChoiceRow("5m", "For 5 minutes after its last use"),
     ChoiceRow("30m", "For 30 minutes after its last use"),
@@ -34,118 +26,136 @@ _STAYS: Final = (
 )
 
 
-class ModelActions:
-    """Asks, and hands what is wanted to `ModelOperations`; belongs to one models screen."""
+class Say(Protocol):
+    """Shows a sentence until there is another."""
 
-    def __init__(self, screen: "ModelsScreen", work: ModelOperations) -> None:
-        self._screen = screen
-        self._work = work
-        self._known: dict[ModelRef, Refusals] = {}
+    def __call__(self, words: str, *, is_error: bool = False) -> None:
+        """Show `words`; an empty text takes the last sentence away."""
+        ...
+
+
+class ModelActions:
+    """Runs an action on a model after its questions; `ModelOperations` does the work."""
+
+    def __init__(
+        self,
+        operations: ModelOperations,
+        keymap: Keymap,
+        dialogs: DialogOpener,
+        say: Say,
+        chat: Callable[[ModelEntry], None],
+    ) -> None:
+        self._operations = operations
+        self._keymap = keymap
+        self._dialogs = dialogs
+        self._say = say
+        self._chat = chat
+        self._refusals: dict[ModelRef, Refusals] = {}
 
     def forget(self) -> None:
-        """Ask again what can be done."""
-        self._known.clear()
+        """Discard the refusals that are known."""
+        self._refusals.clear()
 
-    def known(self, ref: ModelRef) -> Refusals | None:
-        """Give what can be done with a model, where that was asked already."""
-        return self._known.get(ref)
+    def known_refusals(self, ref: ModelRef) -> Refusals | None:
+        """Return the refusals of a model, or None if they have not been asked for yet."""
+        return self._refusals.get(ref)
 
     async def refusals(self, ref: ModelRef) -> Refusals:
-        """Ask what can be done with a model; nobody is asked twice."""
-        if ref not in self._known:
-            manager = self._work.manager
+        """Return why each action on a model is unavailable; asked for once."""
+        if ref not in self._refusals:
+            manager = self._operations.manager
             if manager is None:
-                self._known[ref] = dict.fromkeys(MODEL_ACTIONS, "This program only lists models.")
+                reason = "This program only lists models."
+                self._refusals[ref] = dict.fromkeys(MODEL_ACTIONS, reason)
             else:
                 try:
-                    self._known[ref] = dict(await manager.unavailable_reasons(ref))
+                    self._refusals[ref] = dict(await manager.unavailable_reasons(ref))
                 except AIError as error:
                     return dict.fromkeys(MODEL_ACTIONS, str(error))
-        return self._known[ref]
+        return self._refusals[ref]
 
-    async def do(self, deed: ModelAction, entry: ModelEntry) -> None:
-        """Do something with a model, after what must be asked; or say why it cannot be done."""
-        refusal = (await self.refusals(entry.ref)).get(deed, "Not available for this model.")
+    async def run(self, action: ModelAction, entry: ModelEntry) -> None:
+        """Ask what the action needs and begin it, or show why it is unavailable."""
+        refusal = (await self.refusals(entry.ref)).get(action, "Not available for this model.")
         if refusal is not None:
-            self._screen.say(refusal, is_error=True)
-        elif self._work.is_busy_with(entry.ref):
-            self._screen.say(f"Another action on {entry.name} is in progress.")
-        elif self._screen.is_current:
-            await self._ask(deed, entry)
+            self._say(refusal, is_error=True)
+        elif self._operations.is_busy_with(entry.ref):
+            self._say(f"Another action on {entry.name} is in progress.")
+        elif self._dialogs.can_open:
+            await self._run(action, entry)
 
-    async def _ask(self, deed: ModelAction, entry: ModelEntry) -> None:
-        ask, ref = self._screen.app.push_screen_wait, entry.ref
-        match deed:
-            case "load" if (await self.refusals(ref)).get("keep") is not None:
-                self._work.load(ref, None)
-            case "load":
-                heading = f"Load {entry.name} and keep it loaded"
-                stay = await ask(Choose(heading, _STAYS, "Enter load · Esc close"))
-                if stay is not None:
-                    self._work.load(ref, stay or None)
-            case "unload" if await self._work.may_stop(ref, "drop the model from memory"):
-                self._work.unload(ref)
-            case "copy":
-                name = await ask(CopyName(ref.model))
-                if name is not None:
-                    self._work.copy(ref, name)
-            case "delete":
-                await self._delete(entry)
+    async def _run(self, action: ModelAction, entry: ModelEntry) -> None:
+        operations, ref = self._operations, entry.ref
+        stops_for = MODEL_COMMANDS[action].stops_for
+        if stops_for and not await operations.may_stop(ref, stops_for):
+            return
+        match action:
             case "show":
                 await self._show(entry)
+            case "load":
+                await self._load(entry)
+            case "unload":
+                operations.unload(ref)
+            case "copy":
+                if (name := await self._dialogs.ask(CopyName(ref.model))) is not None:
+                    operations.copy(ref, name)
+            case "delete":
+                await self._delete(entry)
+
+    async def _load(self, entry: ModelEntry) -> None:
+        if (await self.refusals(entry.ref)).get("keep") is not None:
+            self._operations.load(entry.ref, None)
+            return
+        heading = f"Load {entry.name} and keep it loaded"
+        dialog = Choose(heading, _KEEP_ALIVE, "Enter load · Esc close")
+        keep_alive = await self._dialogs.ask(dialog)
+        if keep_alive is not None:
+            self._operations.load(entry.ref, keep_alive or None)
 
     async def _delete(self, entry: ModelEntry) -> None:
-        if not await self._work.may_stop(entry.ref, "delete the model"):
-            return
-        other_names = await self._work.other_names(entry.ref)
-        if not self._screen.is_current:
-            return
+        operations, ref = self._operations, entry.ref
+        other_names = await operations.other_names(ref)
         question = DeleteModel(
             entry.info,
-            self._work.place(entry.ref) or entry.label,
-            is_own=self._work.is_own(entry.ref),
+            operations.place(ref) or entry.label,
+            is_own=operations.is_own(ref),
             is_loaded=bool(entry.is_loaded),
             other_names=other_names,
         )
-        if await self._screen.app.push_screen_wait(question):
-            self._work.delete(entry.ref)
+        if await self._dialogs.ask(question):
+            operations.delete(ref)
 
     async def _show(self, entry: ModelEntry) -> None:
-        """Show all that is known of a model, and do what is chosen there."""
-        manager, screen = self._work.manager, self._screen
+        """Show the details of a model, and run what is chosen there."""
+        manager = self._operations.manager
         if manager is None:
             return
-        screen.say(f"Asking about {entry.name}…")
+        self._say(f"Asking about {entry.name}…")
         try:
             details = await manager.show(entry.ref)
         except AIError as error:
-            screen.say(str(error), is_error=True)
+            self._say(str(error), is_error=True)
             return
-        screen.say("")
-        if not screen.is_current:
+        self._say("")
+        if not self._dialogs.can_open:
             return
-        page = self._work.details_page(details, await self.refusals(entry.ref))
-        answer = await screen.app.push_screen_wait(page)
+        page = self._operations.details_page(details, await self.refusals(entry.ref))
+        answer = await self._dialogs.ask(page)
         if answer == "chat":
-            screen.chat_with(entry)
+            self._chat(entry)
         elif answer is not None:
-            await self.do(answer, entry)
+            await self.run(answer, entry)
 
-    async def menu(self, entry: ModelEntry, further: Sequence[ChoiceRow]) -> str | None:
-        """List all that can be done with a model, and why the rest cannot; give what is chosen."""
+    async def menu(self, entry: ModelEntry, first: Sequence[ChoiceRow]) -> str | None:
+        """List all actions after the rows of `first`; return the id of the chosen row."""
         refusals = await self.refusals(entry.ref)
-        keymap = self._screen.keymap
-        words = {key.id: key.description for key in keymap.keys}
-        deeds = [
+        rows = [
             ChoiceRow(
-                f"deed('{deed}')",
-                words[KEY_OF[deed]],
-                keymap.key_for(KEY_OF[deed]),
-                clean_line(refusal) if (refusal := refusals.get(deed)) else None,
+                command.key.action,
+                command.title,
+                self._keymap.key_for(command.key_id),
+                clean_line(refusal) if (refusal := refusals.get(command.action)) else None,
             )
-            for deed in KEY_OF
+            for command in MODEL_COMMANDS.values()
         ]
-        if not self._screen.is_current:
-            return None
-        page = Choose(entry.name, [*further, *deeds], "Enter run · Esc close")
-        return await self._screen.app.push_screen_wait(page)
+        return await self._dialogs.ask(Choose(entry.name, [*first, *rows], "Enter run · Esc close"))

@@ -1,6 +1,6 @@
-"""The columns of the models screen: which fit, what stands in each, how each sorts; pure."""
+"""The columns of the models screen: what each shows, how it sorts, which ones fit a width; pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from ollm_tui.library.fit import fit_short
 from ollm_tui.tui.figures import size, window
-from ollm_tui.tui.models.entry import ModelEntry
+from ollm_tui.tui.models.entry import ModelEntry, matching
 from ollm_tui.tui.widgets.chrome import cut, fit
 
 ColumnId: TypeAlias = Literal[
@@ -30,11 +30,11 @@ _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
         ("name", 500),
     ),
 )
-"""How far columns grow, one after the other, where there is room."""
+"""How far columns grow, one after the other, if there is room."""
 _FITS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
     {"gpu": (0, "good"), "partly": (1, "fair"), "cpu": (2, "quiet"), "no": (3, "bad")}
 )
-"""Verdicts, the best first, and their looks."""
+"""Verdicts by rank, the best first, and their component classes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +46,15 @@ class Column:
     width: int
     text: Callable[[ModelEntry], str]
     key: Callable[[ModelEntry], SortKey | None]
-    """What it sorts by; None is unknown and comes last."""
+    """Returns what it sorts by, or None if that is unknown, which comes last."""
     is_right: bool = False
     largest_first: bool = False
-    """Whether somebody who sorts by it wants the largest or latest first."""
+    """Whether the first sort is descending."""
     look: Callable[[ModelEntry], str] = lambda _entry: "quiet"
     """The end of the component class."""
 
     def cell(self, entry: ModelEntry) -> str:
-        """Write the cell, exactly as wide as the column."""
+        """Return the cell, exactly as wide as the column."""
         return self.placed(self.text(entry))
 
     def placed(self, text: str) -> str:
@@ -112,13 +112,13 @@ def _fit_text(entry: ModelEntry) -> str:
 
 
 def _fit_key(entry: ModelEntry) -> float | None:
-    known = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return None if known is None else known[0]
+    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return None if verdict is None else verdict[0]
 
 
 def _fit_look(entry: ModelEntry) -> str:
-    known = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return "quiet" if known is None else known[1]
+    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
+    return "quiet" if verdict is None else verdict[1]
 
 
 def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
@@ -130,8 +130,8 @@ def _size_key(entry: ModelEntry) -> float | None:
 
 
 def _size_text(entry: ModelEntry) -> str:
-    known = entry.info.size_bytes
-    return size(known) if known and known > 0 else ""
+    size_bytes = entry.info.size_bytes
+    return size(size_bytes) if size_bytes and size_bytes > 0 else ""
 
 
 COLUMNS: Final[tuple[Column, ...]] = (
@@ -179,11 +179,11 @@ COLUMNS: Final[tuple[Column, ...]] = (
 _FIRST_TO_STAY: Final[tuple[ColumnId, ...]] = (
     *("name", "size", "loaded", "can", "provider", "context", "fit", "quant", "modified"),
 )
-"""What matters least goes first where not all have room."""
+"""The columns by importance: the last ones are left out first."""
 
 
 def columns_for(width: int, *, has_fit: bool) -> list[Column]:
-    """Give the columns that have room, in their order; the name takes what is left."""
+    """Return the columns that fit, in order; the name takes the rest of the width."""
     chosen = {column.id: column for column in COLUMNS}
     if not has_fit:
         del chosen["fit"]
@@ -206,3 +206,66 @@ def columns_for(width: int, *, has_fit: bool) -> list[Column]:
 
 def _width_of(columns: Sequence[Column]) -> int:
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorting:
+    """A column to sort by and the direction."""
+
+    column: ColumnId
+    is_descending: bool = False
+
+    @property
+    def turned(self) -> "Sorting":
+        """The same column in the other direction."""
+        return Sorting(self.column, not self.is_descending)
+
+    @property
+    def head(self) -> str:
+        """The name of the column within a sentence."""
+        return _column(self.column).head.lower()
+
+    @property
+    def mark(self) -> str:
+        """The arrow beside the head of the column."""
+        return "▼" if self.is_descending else "▲"
+
+
+def _column(column_id: ColumnId) -> Column:
+    return next(column for column in COLUMNS if column.id == column_id)
+
+
+def sorted_by(column_id: ColumnId) -> Sorting:
+    """Return the first sorting of a column: the largest size or the latest date first."""
+    return Sorting(column_id, _column(column_id).largest_first)
+
+
+def next_sorting(now: Sorting | None, columns: Sequence[Column]) -> Sorting | None:
+    """Return the sorting of the next visible column, or None after the last one."""
+    shown = [column.id for column in columns]
+    index = shown.index(now.column) + 1 if now is not None and now.column in shown else 0
+    return sorted_by(shown[index]) if index < len(shown) else None
+
+
+def arranged(
+    entries: Iterable[ModelEntry], query: str, sorting: Sorting | None, recents: Sequence[str]
+) -> list[ModelEntry]:
+    """Return the entries that match a query, sorted; without a sorting the best match comes first.
+
+    Equal entries keep that order, and unknown values come last in both directions.
+    """
+    kept = matching(entries, query, recents)
+    if sorting is None:
+        return kept
+    key_of = _column(sorting.column).key
+    known: list[tuple[SortKey, ModelEntry]] = []
+    unknown: list[ModelEntry] = []
+    for entry in kept:
+        key = key_of(entry)
+        if key is None:
+            unknown.append(entry)
+        else:
+            known.append((key, entry))
+    # of one column all keys are of one type
+    known.sort(key=lambda pair: pair[0], reverse=sorting.is_descending)
+    return [*(entry for _key, entry in known), *unknown]

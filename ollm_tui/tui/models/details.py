@@ -1,4 +1,4 @@
-"""The details of one model: what it is and can, which settings count for it, its texts."""
+"""The details of one model: facts, abilities, effective settings and texts."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -12,25 +12,28 @@ from textual.binding import BindingType
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.dialogs.dialog import LeftOnce
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.key import KeyHint
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys.table import MODEL_COMMANDS
 from ollm_tui.tui.models.sections import section_number, sections_of
 from ollm_tui.tui.models.sheet import Sheet
 from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
-from ollm_tui.tui.widgets.key_line import KeyHint, KeyLine
+from ollm_tui.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
 
 DetailsAnswer: TypeAlias = 'ModelAction | Literal["chat"] | None'
-"""What is to be done with the model; None is nothing."""
-_SCROLLING: Final = frozenset({"line", "page", "edge", "section"})
+"""The action to run on the model, or None."""
+_OFFERED: "Final[tuple[ModelAction, ...]]" = ("load", "unload", "delete")
+"""The actions whose keys are shown."""
 
 
 class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
-    """Gives what is to be done with the model: whoever opened it asks before and does it."""
+    """Returns the action to run on the model; the opener asks first and runs it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("details")]
     DEFAULT_CSS = """
@@ -56,8 +59,8 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     ) -> None:
         """Show `details`, the section of this id first.
 
-        `refusals` tells for each deed why it cannot be done, None where it can; without it none is
-        offered. `copies` is the folder for what is too large for a clipboard.
+        `refusals` has for each action why it is unavailable, or None; without it none is offered.
+        `copies` is the folder for copies that are too large for a clipboard.
         """
         super().__init__()
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-high")]
@@ -79,41 +82,41 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Let the sheet have the keys, and name those that matter."""
+        """Focus the sheet and show its keys."""
         self.set_focus(self.sheet)
         self._name_keys()
 
     def has(self, section: str) -> bool:
-        """Whether there is a section of this id."""
+        """Return whether there is a section with this id."""
         return section_number(self._sections, section) is not None
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """While somebody writes what to search for, letters are letters."""
+        """Disable keys but Back while a search is being typed."""
         if self._is_searching:
             return action == "back"
         return super().check_action(action, parameters)
 
     def action_back(self) -> None:
-        """End the search, or leave."""
+        """End the search, or close."""
         if self._is_searching:
             self._end_search()
         else:
             self.dismiss(None)
 
     def action_leave(self, answer: 'ModelAction | Literal["chat"]') -> None:
-        """Give what is to be done, or say why it cannot be."""
+        """Close with an action, or show why it is unavailable."""
         refusal = None if answer == "chat" else self._refusal(answer)
         if refusal is None:
             self.dismiss(answer)
         else:
             self.hints.flash(clean_line(refusal), FLASH_S)
 
-    def _refusal(self, deed: "ModelAction") -> str | None:
+    def _refusal(self, action: "ModelAction") -> str | None:
         if self._refusals is None:
             return "Not available here."
-        return self._refusals.get(deed)
+        return self._refusals.get(action)
 
     def action_section(self, direction: int) -> None:
         """Go to another section."""
@@ -136,16 +139,16 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self._copying.text(self._sections[self.sheet.current].copied)
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
-        """Show where a copy is."""
+        """Show where a copy was saved."""
         self.hints.stand(words if not is_error else f"! {words}")
 
     @on(Sheet.Moved)
     def _name_keys(self) -> None:
-        """Name the keys that matter: what cannot be done is not offered."""
+        """Show the keys of what can be done."""
         able = [
-            name
-            for name, deed in _DEEDS.items()
-            if self._refusals is not None and self._refusals.get(deed) is None
+            f"details.{MODEL_COMMANDS[action].details_name}"
+            for action in _OFFERED
+            if self._refusals is not None and self._refusals.get(action) is None
         ]
         ids = ("details.back", "details.next", "details.copy", "details.find", "details.chat")
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids, *able))
@@ -153,7 +156,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     # Searching
 
     def action_find(self) -> None:
-        """Ask what to search for."""
+        """Open the search."""
         self._is_searching = True
         self.bar.ask()
 
@@ -167,29 +170,22 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self._find(1)
 
     def action_again(self, direction: int) -> None:
-        """Go to another match of what was searched for last."""
+        """Go to another match of the last search."""
         self._find(direction)
 
     @work(exclusive=True, group="find")
     async def _find(self, direction: int, *, fresh: bool = False) -> None:
         text = self.bar.text
-        found = bool(text) and await self.sheet.find(direction, fresh=fresh)
+        is_found = bool(text) and await self.sheet.find(direction, fresh=fresh)
         if self._is_searching:
-            self.bar.say("" if found or not text else "no matches")
-        elif not found:
+            self.bar.say("" if is_found or not text else "no matches")
+        elif not is_found:
             self.hints.flash("No matches" if text else "Nothing to search for", FLASH_S)
 
     def _end_search(self) -> None:
         self._is_searching = False
         self.set_focus(self.sheet)
         self.bar.hide()
-
-
-_DEEDS: Final[Mapping[str, "ModelAction"]] = {
-    "details.load": "load",
-    "details.unload": "unload",
-    "details.delete": "delete",
-}
 
 
 def _utc_now() -> datetime:

@@ -1,103 +1,219 @@
-"""`ModelEntry`: one model of the models screen, and what its columns are made of; pure."""
+"""`ModelEntry`: one row of the models screen, what it can do, and how it matches a query; pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.models.capabilities import Ability, Source, capabilities_of
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.tui.models.abilities import all_abilities, searched_words
-from ollm_tui.tui.models.match import match_rank
 
 if TYPE_CHECKING:
     from ollm_tui.library.fit import Fit
 
-LONGEST = 500
-"""Characters of a foreign name that are looked at; no line shows as many."""
+LONGEST: Final = 500
+"""Characters of a foreign name that are used; no line shows as many."""
+LIST_TIMEOUT_S: Final = 5.0
+"""How long a provider may take to list its models."""
+FOREVER_S: Final = 10 * 365 * 86_400
+"""A model that stays loaded for longer stays until it is unloaded."""
+_SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "?", "set": "!"})
+"""What follows an ability: `?` is assumed from the name, `!` is set by the person."""
+_EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
+_UNUSABLE: Final = "unusable"
+"""Replaces the abilities of a model whose file is damaged or lacks a part."""
+_LONGEST_PROBLEM: Final = 300
+_SYNONYMS: Final[Mapping[str, str]] = MappingProxyType({"thinking": "thinking thinks"})
+
+
+def extra_abilities(info: ModelInfo) -> list[str]:
+    """Return what a chat model can do besides text, in words with their signs."""
+    abilities = capabilities_of(info)
+    return [
+        f"{name}{_SIGNS[fact.source]}"
+        for name in _EXTRA_ABILITIES
+        if (fact := abilities.ability(name)).value
+    ]
+
+
+def all_abilities(info: ModelInfo) -> list[str]:
+    """Return everything a model is for, chat first; chat is assumed if its outputs are unknown."""
+    if _problem(info):
+        return [_UNUSABLE]
+    embedding = capabilities_of(info).embedding
+    outputs = info.capability.output if info.capability else frozenset()
+    inputs = info.capability.input if info.capability else frozenset()
+    words = []
+    if "text" in outputs:
+        words.append("chat")
+    elif not outputs and not embedding.value:
+        words.append("chat?")
+    words += extra_abilities(info)
+    if embedding.value:
+        words.append(f"embedding{_SIGNS[embedding.source]}")
+    if "audio" in inputs | outputs:
+        words.append("audio")
+    if "image" in outputs:
+        words.append("image")
+    return words
+
+
+def can_chat(info: ModelInfo) -> bool:
+    """Return whether a model may answer with text, as far as is known."""
+    return why_no_chat(info) is None
+
+
+def why_no_chat(info: ModelInfo, name: str = "It") -> str | None:
+    """Return a sentence on why a model cannot chat, or None if nothing speaks against it."""
+    if problem := _problem(info):
+        return f"{name} cannot be used: {clean_line(problem[:_LONGEST_PROBLEM])}."
+    outputs = info.capability.output if info.capability else frozenset()
+    return None if not outputs or "text" in outputs else f"{name} gives no text."
+
+
+def _problem(info: ModelInfo) -> str | None:
+    problem = info.details.get("problem")
+    return problem if isinstance(problem, str) and problem else None
+
+
+def seconds_left(until: object, now: datetime) -> float | None:
+    """Return how long a model stays loaded if it is not used, or None if that is not known.
+
+    `until` is an ISO date with a time zone, as a server reports it.
+    """
+    if not isinstance(until, str):
+        return None
+    try:
+        return (datetime.fromisoformat(until) - now).total_seconds()
+    except (ValueError, TypeError, OverflowError):
+        return None
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """A model, whose it is, and what is known of it; what is derived is kept."""
+    """A model of a provider and what is known of it; derived values are computed once."""
 
     ref: ModelRef
     info: ModelInfo
     label: str
     """The provider's name for people."""
     running: ModelInfo | None = None
-    """What its server says of it while it is in memory."""
+    """What its server reports of it while it is loaded."""
     fit: "Fit | None" = None
-    """Whether it fits this machine; None where it is not known or runs on another one."""
+    """Whether it fits this machine; None if that is not known or it runs on another one."""
 
     @cached_property
     def name(self) -> str:
-        """The name, fit to be shown."""
+        """The name, cleaned for the screen."""
         return clean_name(self.ref.model[:LONGEST])
 
     @cached_property
     def provider(self) -> str:
-        """The provider's name, fit to be shown."""
+        """The provider's name, cleaned for the screen."""
         return clean_name(self.label[:LONGEST])
 
     @cached_property
     def abilities(self) -> list[str]:
-        """What it can do, with signs."""
+        """What it can do, in words with their signs."""
         return all_abilities(self.info)
 
     @cached_property
     def quantization(self) -> str:
-        """How its weights are kept, fit to be shown; empty where nobody told."""
-        told = self.info.details.get("quantization")
-        return clean_name(told[:LONGEST]) if isinstance(told, str) else ""
+        """The quantization, cleaned for the screen; empty if it is not known."""
+        declared = self.info.details.get("quantization")
+        return clean_name(declared[:LONGEST]) if isinstance(declared, str) else ""
 
     @property
     def is_loaded(self) -> bool | None:
-        """Whether it is in memory; None where nobody tells."""
+        """Whether it is in memory; None if that is not known."""
         return True if self.running is not None else self.info.loaded
 
     @property
     def context(self) -> int | None:
-        """The window in use, in tokens."""
+        """The context window in use, in tokens."""
         running = self.running.context if self.running else None
         return running or self.info.context
 
     @property
     def trained(self) -> int | None:
-        """The window it was trained with, in tokens."""
-        told = self.info.details.get("context_trained")
-        return told if isinstance(told, int) and told > 0 else None
+        """The context window it was trained with, in tokens."""
+        declared = self.info.details.get("context_trained")
+        return declared if isinstance(declared, int) and declared > 0 else None
 
     @cached_property
     def gpu_share(self) -> float | None:
-        """The part of it that is in graphics memory; None where nobody tells."""
+        """The share of it in graphics memory, from 0 to 1; None if that is not known."""
         total = self.running.size_bytes if self.running else None
-        there = self.running.details.get("size_vram") if self.running else None
-        if not total or total < 0 or not isinstance(there, int):
+        on_gpu = self.running.details.get("size_vram") if self.running else None
+        if not total or total < 0 or not isinstance(on_gpu, int):
             return None
-        return min(1.0, max(0.0, there / total))
+        return min(1.0, max(0.0, on_gpu / total))
 
     @cached_property
-    def _searched(self) -> tuple[str, str, str]:
-        facts = f"{searched_words(self.abilities)} {self.quantization}"
-        if self.is_loaded:
-            facts += " loaded"
-        provider = f"{self.ref.provider} {self.label}"
-        return self.ref.model.lower(), provider.lower(), facts.lower()
+    def _name_and_provider(self) -> tuple[str, str]:
+        return self.ref.model.lower(), f"{self.ref.provider} {self.label}".lower()
 
-    def rank(self, query: str) -> int | None:
-        """Rank how well it fits what was typed, 0 the best; None if it does not."""
-        return match_rank(query, *self._searched)
+    @cached_property
+    def _facts(self) -> str:
+        plain = [word.rstrip("?!") for word in self.abilities]
+        abilities = " ".join(_SYNONYMS.get(word, word) for word in plain)
+        loaded = " loaded" if self.is_loaded else ""
+        return f"{abilities} {self.quantization}{loaded}".lower()
+
+    def rank(self, query: str, *, with_facts: bool = True) -> int | None:
+        """Rank how well it matches a query, 0 is the best; None if it does not.
+
+        With `with_facts` words may also match abilities, quantization and `loaded`.
+        """
+        total = 0
+        for term in query.lower().split():
+            rank = _term_rank(term, *self._name_and_provider, self._facts if with_facts else "")
+            if rank is None:
+                return None
+            total += rank
+        return total
 
 
-def matching(entries: Iterable[ModelEntry], query: str, recents: Sequence[str]) -> list[ModelEntry]:
-    """Keep what fits the query, the best first; among equals those used lately come first."""
-    places = {address: place for place, address in enumerate(recents)}
+def _term_rank(term: str, name: str, provider: str, facts: str) -> int | None:
+    start = name.find(term)
+    if start == 0:
+        return 0
+    if start > 0:
+        return 1 if not name[start - 1].isalnum() else 2
+    if term in provider:
+        return 3
+    if facts and f" {term}" in f" {facts}":
+        return 4
+    return 9 if _is_subsequence(term, name) else None
+
+
+def _is_subsequence(term: str, name: str) -> bool:
+    at = -1
+    for letter in term:
+        at = name.find(letter, at + 1)
+        if at < 0:
+            return False
+    return True
+
+
+def matching(
+    entries: Iterable[ModelEntry], query: str, recents: Sequence[str], *, with_facts: bool = True
+) -> list[ModelEntry]:
+    """Return the entries that match a query, the best first, recently used ones before others.
+
+    `recents` are addresses, the latest first.
+    """
+    recency = {address: number for number, address in enumerate(recents)}
     last = len(recents)
     if not query.strip():
-        kept = list(entries)
-        kept.sort(key=lambda entry: places.get(str(entry.ref), last))
-        return kept
-    ranked = [(rank, entry) for entry in entries if (rank := entry.rank(query)) is not None]
-    ranked.sort(key=lambda pair: (pair[0], places.get(str(pair[1].ref), last)))
+        return sorted(entries, key=lambda entry: recency.get(str(entry.ref), last))
+    ranked = [
+        (rank, entry)
+        for entry in entries
+        if (rank := entry.rank(query, with_facts=with_facts)) is not None
+    ]
+    ranked.sort(key=lambda pair: (pair[0], recency.get(str(pair[1].ref), last)))
     return [entry for _rank, entry in ranked]

@@ -1,46 +1,56 @@
-"""What the models screen says below its table: memory, problems, how to get a model; pure."""
+"""Messages about models: the lines below the table, and why a model or a list is missing."""
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.decode.counted import plural
+from ollm_tui.decode.counted import alternatives, plural
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.router import same_model
 from ollm_tui.tui.figures import size
+from ollm_tui.tui.models.entry import FOREVER_S, LONGEST, seconds_left
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.services import Catalog
 
 MOST_IN_MEMORY = 3
 MOST_PROBLEMS = 4
-_FOR_EVER_S = 10 * 365 * 86_400
-_LONGEST = 500
 
 
 def memory_lines(running: Mapping[ModelRef, ModelInfo], now: datetime) -> list[str]:
-    """Write a line for each model in memory: how large, where, and until when."""
+    """Return a line for each loaded model: its size, where it is and until when."""
     lines = [_memory_line(ref, info, now) for ref, info in running.items()]
     more = len(lines) - MOST_IN_MEMORY
     return [*lines[:MOST_IN_MEMORY], *([f"and {more} more in memory"] if more > 0 else [])]
 
 
 def _memory_line(ref: ModelRef, info: ModelInfo, now: datetime) -> str:
-    taken = size(info.size_bytes) if info.size_bytes and info.size_bytes > 0 else ""
-    size_and_place = ", ".join(part for part in (taken, _where(info)) if part)
-    parts = (clean_name(ref.model[:_LONGEST]), size_and_place or "in memory", _left(info, now))
+    amount = size(info.size_bytes) if info.size_bytes and info.size_bytes > 0 else ""
+    memory = ", ".join(part for part in (amount, _gpu_share(info)) if part)
+    parts = (clean_name(ref.model[:LONGEST]), memory or "in memory", _time_left(info, now))
     return " · ".join(part for part in parts if part)
 
 
-def _where(info: ModelInfo) -> str:
-    there, total = info.details.get("size_vram"), info.size_bytes
-    if not isinstance(there, int) or not total or total < 0:
+def _gpu_share(info: ModelInfo) -> str:
+    on_gpu, total = info.details.get("size_vram"), info.size_bytes
+    if not isinstance(on_gpu, int) or not total or total < 0:
         return ""
-    return f"{min(100, max(0, round(100 * there / total)))} % GPU"
+    return f"{min(100, max(0, round(100 * on_gpu / total)))} % GPU"
 
 
-def _left(info: ModelInfo, now: datetime) -> str:
-    left = seconds_left(info, now)
+def _time_left(info: ModelInfo, now: datetime) -> str:
+    left = seconds_left(info.details.get("expires_at"), now)
     if left is None:
         return ""
-    if left > _FOR_EVER_S:
+    if left > FOREVER_S:
         return "stays"
     if left <= 0:
         return "unloading"
@@ -50,30 +60,22 @@ def _left(info: ModelInfo, now: datetime) -> str:
     return f"{minutes} min left" if minutes < 120 else f"{minutes // 60} h left"
 
 
-def seconds_left(info: ModelInfo, now: datetime) -> float | None:
-    """Give how long a model stays in memory when nobody asks it; None where nobody tells."""
-    until = info.details.get("expires_at")
-    if not isinstance(until, str):
-        return None
-    try:
-        return (datetime.fromisoformat(until) - now).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
 def problem_lines(listings: Iterable[Listing]) -> list[str]:
-    """Write a line with the next step for each provider that gave no list."""
-    lines = []
-    for listing in listings:
-        if listing.problem is not None:
-            label, words = clean_name(listing.label[:_LONGEST]), clean_line(str(listing.problem))
-            lines.append(words if words.startswith(label) else f"{label}: {words}")
+    """Return a line with the next step for each provider without a list, at most a few."""
+    problems = [(one.label, one.problem) for one in listings if one.problem is not None]
+    lines = [problem_line(label, str(problem)) for label, problem in problems]
     more = len(lines) - MOST_PROBLEMS
     return [*lines[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
 
 
+def problem_line(label: str, problem: str) -> str:
+    """Return a problem with the name of its provider in front, unless it begins with it."""
+    name, words = clean_name(label[:LONGEST]), clean_line(problem)
+    return words if words.startswith(name) else f"{name}: {words}"
+
+
 def count_words(shown: int, total: int, sorted_by: str) -> str:
-    """Write how many models there are, how many are shown, and by what they are sorted."""
+    """Return how many models there are, how many are shown, and by what they are sorted."""
     count = f"{total:,}" if shown == total else f"{shown:,} of {total:,}"
     return f"{count} {plural(total, 'model')}" + (f", by {sorted_by}" if sorted_by else "")
 
@@ -87,9 +89,12 @@ def empty_words(
     find_key: str | None = None,
     beside: str = "",
 ) -> str:
-    """Say why the table is empty, and how to get a model; `beside` is what else there is."""
-    has_models = any(listing.models for listing in listings)
-    if has_models:
+    """Return why the table is empty and how to get a model.
+
+    `again_key` loads the lists again, `find_key` opens the model search; `beside` is a sentence on
+    the models in the folders of other programs.
+    """
+    if any(listing.models for listing in listings):
         elsewhere = f"\n\n{find_key} searches for models to download." if find_key else ""
         return f"No model matches {clean_line(query)!r}.{elsewhere}"
     if is_asking:
@@ -105,3 +110,61 @@ def empty_words(
     if any(listing.problem is not None for listing in listings):
         return f"No models available.\n\n{steps}"
     return f"No models are installed.\n\n{steps}"
+
+
+class ModelFacts(Vertical):
+    """Lines below the table of models; an empty one takes no room."""
+
+    DEFAULT_CSS = """
+    ModelFacts {
+        height: auto;
+        & > Static { display: none; height: auto; max-height: 5; padding: 0 2; }
+        & > Static.-shown { display: block; }
+        #problems { color: $text-warning; }
+        #memory { color: $text-muted; }
+        #said.-error { color: $text-error; }
+        &:ansi #memory { text-style: dim; }
+    }
+    """
+
+    def compose(self) -> ComposeResult:
+        """Lay out the lines."""
+        yield Static("", id="problems", markup=False)
+        yield Static("", id="memory", markup=False)
+        yield Static("", id="said", markup=False)
+
+    def show_problems(self, lines: Sequence[str]) -> None:
+        """Show which providers gave no list, and what to do about it."""
+        self._show("#problems", lines)
+
+    def show_memory(self, lines: Sequence[str]) -> None:
+        """Show the loaded models."""
+        self._show("#memory", lines)
+
+    def show_sentence(self, lines: Sequence[str], *, is_error: bool) -> None:
+        """Show what is in progress, or how it ended."""
+        self.query_one("#said").set_class(is_error, "-error")
+        self._show("#said", lines)
+
+    def _show(self, selector: str, lines: Sequence[str]) -> None:
+        line = self.query_one(selector, Static)
+        line.set_class(bool(lines), "-shown")
+        line.update(Content("\n".join(lines)))
+
+
+def unlisted_words(catalog: "Catalog", ref: ModelRef, key: str) -> tuple[str, str | None] | None:
+    """Return a message and a hint if the provider's list does not have a model; else None.
+
+    `key` opens the list. The model stays selected: a service may have more models than it lists.
+    """
+    listing = next((one for one in catalog.cached() if one.provider == ref.provider), None)
+    if listing is None or not listing.models or listing.problem is not None:
+        return None
+    names = [info.name for info in listing.models]
+    if any(same_model(ref.model, name) for name in names):
+        return None
+    near = difflib.get_close_matches(ref.model, names, n=3, cutoff=0.5)
+    shown = (catalog.shown_address(ModelRef(ref.provider, name)) for name in near)
+    commands = [f"/model {clean_name(address)}" for address in shown]
+    words = f"{clean_name(listing.label)} does not list a model named {clean_name(ref.model)}."
+    return words, f"Did you mean {alternatives(commands)}?" if near else f"{key} lists what it has."

@@ -18,7 +18,7 @@ from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.details import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
 from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.table import Keymap
+from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
@@ -367,7 +367,7 @@ class ModelCommands:
     async def _delete(self, details: "ModelDetails") -> None:
         """Delete a model after a yes."""
         # Not needed before a model is deleted.
-        from ollm_tui.tui.models.delete_dialog import DeleteModel
+        from ollm_tui.tui.models.dialogs import DeleteModel
 
         question = DeleteModel(
             replace(details.info, name=details.ref.model),

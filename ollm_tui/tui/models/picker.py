@@ -1,6 +1,7 @@
 """Choose a model of any provider that can be reached."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -10,27 +11,98 @@ from textual.events import Resize
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.models.picker_rows import (
-    ModelRow,
-    PickerSection,
-    problem_lines,
-    row_content,
-    rows_of,
-    sections,
+from ollm_tui.tui.figures import size, window
+from ollm_tui.tui.models.entry import (
+    LIST_TIMEOUT_S,
+    ModelEntry,
+    can_chat,
+    extra_abilities,
+    matching,
 )
+from ollm_tui.tui.models.messages import problem_line
 from ollm_tui.tui.services import Catalog
 
 if TYPE_CHECKING:
-    from ollm_tui.providers.catalog import Listing
     from ollm_tui.tui.capabilities import KnowsOtherFolders
 
-AIRY = 30
-"""From so many rows on the sections stand apart."""
-PATIENCE_S = 5.0
-"""How long a provider may take to list its models."""
+LEAST_NAME = 22
+"""Cells of a name before a column is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickerSection:
+    """Rows below one heading."""
+
+    heading: str
+    rows: tuple[ModelEntry, ...]
+    names_provider: bool = False
+    """Whether each row names its provider, because the heading does not."""
+
+
+def rows_of(listing: Listing) -> list[ModelEntry]:
+    """Return the models of one provider that can chat, as far as is known."""
+    return [
+        ModelEntry(ModelRef(listing.provider, info.name), info, listing.label)
+        for info in listing.models
+        if can_chat(info)
+    ]
+
+
+def sections(rows: Sequence[ModelEntry], query: str, recents: Sequence[str]) -> list[PickerSection]:
+    """Return recent models first, then all by provider; with a query, the best match first."""
+    if query.strip():
+        matches = matching(rows, query, recents, with_facts=False)
+        return [PickerSection("", tuple(matches), names_provider=True)]
+    recent = matching((row for row in rows if str(row.ref) in recents), "", recents)
+    first = [PickerSection("Recent", tuple(recent[:5]), names_provider=True)] if recent else []
+    labels = dict.fromkeys(row.label for row in rows)
+    return first + [
+        PickerSection(label, tuple(row for row in rows if row.label == label)) for label in labels
+    ]
+
+
+def row_content(row: ModelEntry, width: int, *, is_current: bool, names_provider: bool) -> Content:
+    """Return one row of `width` cells; what does not fit is left out from the right."""
+    info = row.info
+    facts = [
+        (size(info.size_bytes) if info.size_bytes else "").rjust(7),
+        (window(info.context) if info.context else "").rjust(4),
+        " ".join(extra_abilities(info)).ljust(24),
+    ]
+    room = width - 3
+    while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:
+        facts.pop()
+    room -= sum(len(fact) + 2 for fact in facts)
+    name = _shortened(clean_name(row.ref.model), max(8, room))
+    left = room - Content(name).cell_length - 2
+    provider = _shortened(clean_name(row.label), left) if names_provider and left > 3 else ""
+    title = Content.assemble(
+        ("● " if info.loaded else "  ", "$text-success"),
+        (name, "bold" if is_current else ""),
+        (f"  {provider}" if provider else "", "$text-muted"),
+    )
+    gap = max(0, room + 2 - title.cell_length)
+    rest = "".join(f"  {fact}" for fact in facts)
+    return Content.assemble(title, " " * gap, (rest, "$text-muted"))
+
+
+def _shortened(text: str, width: int) -> str:
+    content = Content(text)
+    return text if content.cell_length <= width else content.truncate(width, ellipsis=True).plain
+
+
+def problem_lines(listings: Iterable[Listing]) -> list[str]:
+    """Return a line for each provider without a list."""
+    problems = [(one.label, one.problem) for one in listings if one.problem is not None]
+    return [problem_line(label, problem.message) for label, problem in problems]
+
+
+ROOMY = 30
+"""From so many rows on there is an empty row between sections."""
 
 
 class PickModel(FilterList[ModelRef | None]):
@@ -38,7 +110,7 @@ class PickModel(FilterList[ModelRef | None]):
 
     HEADING = "Choose a model"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f5", "ask_again", "Refresh", show=False, priority=True)
+        Binding("f5", "refresh_lists", "Refresh", show=False, priority=True)
     ]
 
     def __init__(
@@ -50,39 +122,39 @@ class PickModel(FilterList[ModelRef | None]):
     ) -> None:
         super().__init__()
         self._others = others
-        self._beside = ""
+        self._other_folders = ""
         self._catalog = catalog
         self._current = current
         self._recents = recents
         self._listings: dict[str, Listing] = {}
-        self._shown: dict[str, ModelRow] = {}
-        self._is_asking = True
+        self._shown: dict[str, ModelEntry] = {}
+        self._is_loading = True
 
     def on_mount(self) -> None:
-        """Show what is known and ask."""
+        """Show what is known and load the rest."""
         for listing in self._catalog.cached():
             self._listings[listing.provider] = listing
-        self._ask()
+        self._load()
 
     @work(exclusive=True)
-    async def _ask(self) -> None:
-        async with self._catalog.listings(within_s=PATIENCE_S) as answers:
+    async def _load(self) -> None:
+        async with self._catalog.listings(within_s=LIST_TIMEOUT_S) as answers:
             async for listing in answers:
                 self._listings[listing.provider] = listing
                 self._show(mark=self.marked)
-        self._is_asking = False
+        self._is_loading = False
         self._show(mark=self.marked)
         if self._others is not None and not self._shown:
-            self._beside = (await self._others.other_folders()).words
+            self._other_folders = (await self._others.other_folders()).words
             self._show(mark=self.marked)
 
-    def action_ask_again(self) -> None:
-        """Look for engines and ask for their models anew."""
+    def action_refresh_lists(self) -> None:
+        """Look for engines and load all lists again."""
         self._catalog.forget()
         self._listings.clear()
-        self._is_asking = True
+        self._is_loading = True
         self._show(mark=self.marked)
-        self._ask()
+        self._load()
 
     @on(Input.Changed)
     def _narrow(self) -> None:
@@ -97,7 +169,7 @@ class PickModel(FilterList[ModelRef | None]):
         self._shown = {}
         options: list[Option] = []
         for section in sections(rows, self.query_text, self._recents):
-            if options and self.app.size.height >= AIRY:
+            if options and self.app.size.height >= ROOMY:
                 options.append(Option("", disabled=True))
             options += self._options(section)
         self.fill(options, mark=mark)
@@ -122,13 +194,13 @@ class PickModel(FilterList[ModelRef | None]):
 
     def _about(self) -> str:
         lines = problem_lines(self._listings.values())
-        if self._is_asking:
+        if self._is_loading:
             lines.append("Loading models…")
         elif not self._shown:
             query = self.query_text
             none = f"No model matches {query!r}." if query else "No models found."
             lines.append(f"{none} /pull finds and downloads models. Esc close")
-            lines += [clean_line(self._beside)] if self._beside and not query else []
+            lines += [clean_line(self._other_folders)] if self._other_folders and not query else []
         else:
             lines.append("Enter use · F5 refresh · Esc close · ● loaded · ? assumed · ! set")
         return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The models screen: all models of all providers, and what can be done with them."""
+"""The models screen: the models of all providers, and what can be done with them."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,23 +14,27 @@ from textual.widgets import Input, Static
 from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs.choice import ChoiceRow
+from ollm_tui.tui.dialogs.dialog import DialogOpener
 from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER
+from ollm_tui.tui.dialogs.help import Help
+from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
+from ollm_tui.tui.dialogs.questions import ChoiceRow
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
 from ollm_tui.tui.downloads.progress import find_models_page
-from ollm_tui.tui.keys.help_dialog import Help
-from ollm_tui.tui.keys.palette import Entry, entries
-from ollm_tui.tui.keys.palette_dialog import Palette
-from ollm_tui.tui.keys.table import EDITING, Keymap
-from ollm_tui.tui.models.abilities import can_chat, why_no_chat
-from ollm_tui.tui.models.actions import KEY_OF, ModelActions
-from ollm_tui.tui.models.asking import ModelAsking
-from ollm_tui.tui.models.entry import ModelEntry
-from ollm_tui.tui.models.facts import ModelFacts
-from ollm_tui.tui.models.list_cache import ModelListCache
-from ollm_tui.tui.models.messages import count_words, empty_words, memory_lines, problem_lines
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys.table import MODEL_COMMANDS
+from ollm_tui.tui.models.actions import ModelActions
+from ollm_tui.tui.models.columns import Sorting, arranged, next_sorting, sorted_by
+from ollm_tui.tui.models.entry import ModelEntry, can_chat, why_no_chat
+from ollm_tui.tui.models.messages import (
+    ModelFacts,
+    count_words,
+    empty_words,
+    memory_lines,
+    problem_lines,
+)
+from ollm_tui.tui.models.model_list import ModelListCache, ModelListLoader
 from ollm_tui.tui.models.operations import ModelOperations, Outcome
-from ollm_tui.tui.models.order import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.table import ModelTable
 from ollm_tui.tui.services import Runtime
 from ollm_tui.tui.widgets.header import ChatHeader
@@ -41,18 +45,18 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.actions import ModelAction
 
 LOW: Final = 20
-"""On a screen of fewer rows what is in memory has no lines of its own."""
-LOOK_AGAIN_S: Final = 20.0
-"""How often what is in memory is asked for while something is there."""
+"""On a screen of fewer rows the loaded models have no lines of their own."""
+RELOAD_S: Final = 20.0
+"""How often to reload which models are loaded, while there are any."""
 
 
 def utc_now() -> datetime:
-    """Give the time."""
+    """Return the current time."""
     return datetime.now(UTC)
 
 
 class ModelsScreen(ShowsDownloads):
-    """Gives the model to chat with; None leaves the chat's own."""
+    """Returns the model to chat with, or None to keep the chat's own."""
 
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("models")]
@@ -86,7 +90,7 @@ class ModelsScreen(ShowsDownloads):
     def __init__(
         self,
         runtime: Runtime,
-        model_work: ModelOperations,
+        operations: ModelOperations,
         keymap: Keymap,
         *,
         now: Callable[[], datetime] | None = None,
@@ -94,14 +98,14 @@ class ModelsScreen(ShowsDownloads):
         super().__init__(runtime)
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
         self.keymap = keymap
-        self._runtime = runtime
-        self._work = model_work
+        self._operations = operations
         self._now = now or utc_now
-        self._shelf = ModelListCache()
-        self._asking = ModelAsking(runtime, self._shelf, self._listed, model_work.gone)
-        self._deeds = ModelActions(self, model_work)
+        self._cache = ModelListCache()
+        self._loader = ModelListLoader(runtime, self._cache, self._lists_changed, operations)
+        dialogs = DialogOpener(self)
+        self._actions = ModelActions(operations, keymap, dialogs, self.say, self.chat_with)
         self._sorting: Sorting | None = None
-        self._said = ("", False)
+        self._sentence = ("", False)
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -121,78 +125,77 @@ class ModelsScreen(ShowsDownloads):
         yield KeyLine()
 
     def on_mount(self) -> None:
-        """Show what is known, and ask."""
-        self._work.watch(self)
-        self._show_own()
+        """Show what is known and load the rest."""
+        self._operations.watch(self)
+        self._show_chat_model()
         self._show(mark=self.current_ref)
-        self._ask()
-        self._look_at_machine()
+        self._load_lists()
+        self._check_machine()
         self.follow_downloads()
-        self.set_interval(LOOK_AGAIN_S, self._look_at_memory)
+        self.set_interval(RELOAD_S, self._reload_running)
 
     def on_unmount(self) -> None:
-        """What goes on tells the chat from now on."""
-        self._work.watch(None)
+        """Leave what is in progress to the chat."""
+        self._operations.watch(None)
 
     @property
     def current_ref(self) -> ModelRef | None:
         """The model of the open chat."""
-        return self._work.own_model
+        return self._operations.own_model
 
-    # Asking
+    # Loading
 
     @work(exclusive=True, group="lists")
-    async def _ask(self, *, anew: bool = False) -> None:
-        await self._asking.lists(anew=anew)
-        self._ask_for_memory()
-        await self._asking.folders()
+    async def _load_lists(self, *, refresh: bool = False) -> None:
+        await self._loader.load_lists(refresh=refresh)
+        self._load_running()
+        await self._loader.check_other_folders()
 
-    def _listed(self) -> None:
-        """Show what has come; what can be done with a model may have changed with it."""
-        self._deeds.forget()
-        self._show_own()
+    def _lists_changed(self) -> None:
+        self._actions.forget()
+        self._show_chat_model()
         self._show()
 
     @work(exclusive=True, group="memory")
-    async def _ask_for_memory(self) -> None:
-        await self._asking.memory()
+    async def _load_running(self) -> None:
+        await self._loader.load_running()
 
     @work(group="machine")
-    async def _look_at_machine(self) -> None:
-        await self._asking.machine()
+    async def _check_machine(self) -> None:
+        await self._loader.check_machine()
 
-    def _look_at_memory(self) -> None:
-        if self._shelf.running:
-            self._ask_for_memory()
+    def _reload_running(self) -> None:
+        if self._cache.running:
+            self._load_running()
 
-    def action_ask_again(self) -> None:
-        """Look for engines and ask for their models anew."""
+    def action_refresh_lists(self) -> None:
+        """Look for engines and load all lists again."""
         self.say("")
-        self._ask(anew=True)
+        self._load_lists(refresh=True)
 
     # Showing
 
     def _show(self, mark: ModelRef | None = None, *, marks_first: bool = False) -> None:
         if not self.has_its_parts:
             return
-        entries = self._shelf.entries()
+        entries = self._cache.entries()
         query, marked = self.filter.value, self.table.marked
         kept = arranged(entries, query, self._sorting, self._runtime.recent_models())
         mark = mark or (marked.ref if marked else None)
         if marks_first and kept:
             mark = kept[0].ref
-        self.table.show(kept, self._sorting, mark=mark, has_fit=self._shelf.knows_fit)
+        self.table.show(kept, self._sorting, mark=mark, has_fit=self._cache.knows_fit)
         by = self._sorting.head if self._sorting else ""
-        count = count_words(len(kept), len(entries), by) if entries else ""
-        self._write("#count", count)
+        self._write("#count", count_words(len(kept), len(entries), by) if entries else "")
         self.set_class(not kept, "-empty")
         if not kept:
             self._write("#empty", self._empty_words())
-        self._look_at_deeds(self.table.marked)
+        if self.table.marked is not None:
+            self._load_entry(self.table.marked)
         self._show_facts()
 
-    def _show_own(self) -> None:
-        """Say which model answers in the open chat."""
+    def _show_chat_model(self) -> None:
+        """Show the model of the open chat in the header and in the table."""
         if not self.has_its_parts:
             return
         own = self.current_ref
@@ -204,63 +207,60 @@ class ModelsScreen(ShowsDownloads):
         if not self.has_its_parts:
             return
         facts = self.query_one(ModelFacts)
-        facts.show_problems(problem_lines(self._shelf.listings))
-        facts.show_memory(memory_lines(self._shelf.running, self._now()))
-        words, is_error = self._said
-        ongoing = [*self._work.ongoing]
-        if self._asking.is_asking and not ongoing and not words:
+        facts.show_problems(problem_lines(self._cache.listings))
+        facts.show_memory(memory_lines(self._cache.running, self._now()))
+        words, is_error = self._sentence
+        ongoing = [*self._operations.ongoing]
+        if self._loader.is_loading and not ongoing and not words:
             ongoing.append("Loading models…")
-        facts.show_said([*ongoing, *([words] if words else [])], is_error=is_error)
+        facts.show_sentence([*ongoing, *([words] if words else [])], is_error=is_error)
         self._show_keys()
 
     def _empty_words(self) -> str:
         return empty_words(
-            self._shelf.listings,
+            self._cache.listings,
             self.filter.value,
-            is_asking=self._asking.is_asking,
+            is_asking=self._loader.is_loading,
             again_key=self.keymap.key_for("models.ask_again"),
             find_key=self.keymap.key_for("models.find"),
-            beside=self._asking.beside,
+            beside=self._loader.other_folders,
         )
 
     def _write(self, where: str, text: str) -> None:
         self.query_one(where, Static).update(Content(text))
 
     def say(self, words: str, *, is_error: bool = False) -> None:
-        """Show a sentence above the keys, until there is another."""
-        self._said = (clean_line(words), is_error)
+        """Show a sentence above the keys until there is another."""
+        self._sentence = (clean_line(words), is_error)
         self._show_facts()
 
     def work_changed(self, outcome: Outcome | None) -> None:
-        """Show what is being done, or how it ended; then the lists may be others."""
+        """Show what is in progress, or how it ended; then load the lists again."""
         if outcome is None:
             self.say("")
             return
         words = f"{outcome.words} {outcome.hint}" if outcome.hint else outcome.words
-        self._show_own()
+        self._show_chat_model()
         self.say(words, is_error=outcome.is_error)
-        self._ask()
+        self._load_lists()
 
     @on(Input.Changed)
     def _narrow(self) -> None:
         self._show(marks_first=True)
 
-    # What can be done
+    # Actions
 
     @on(ModelTable.Marked)
-    def _another_marked(self, event: ModelTable.Marked) -> None:
+    def _mark_moved(self, event: ModelTable.Marked) -> None:
         self._show_keys()
-        self._look_at_deeds(event.entry)
+        if event.entry is not None:
+            self._load_entry(event.entry)
 
-    def _look_at_deeds(self, entry: ModelEntry | None) -> None:
-        if entry is not None:
-            self._ask_for_deeds(entry)
-
-    @work(exclusive=True, group="deeds")
-    async def _ask_for_deeds(self, entry: ModelEntry) -> None:
-        await self._deeds.refusals(entry.ref)
+    @work(exclusive=True, group="entry")
+    async def _load_entry(self, entry: ModelEntry) -> None:
+        await self._actions.refusals(entry.ref)
         self._show_keys()
-        await self._asking.describe(entry)
+        await self._loader.describe(entry)
 
     def _show_keys(self) -> None:
         if not self.has_its_parts:
@@ -268,24 +268,24 @@ class ModelsScreen(ShowsDownloads):
         entry = self.table.marked
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
-            known = self._deeds.known(entry.ref) or {}
+            refusals = self._actions.known_refusals(entry.ref) or {}
             memory: ModelAction = "unload" if entry.is_loaded else "load"
-            wanted: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
-            can = [KEY_OF[deed] for deed in wanted if known.get(deed, "") is None]
+            actions: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
+            can = [MODEL_COMMANDS[one].key_id for one in actions if refusals.get(one, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
             ids = [*shown, "models.ask_again", "models.help"]
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids))
 
     @work(exclusive=True, group="ask")
-    async def action_deed(self, deed: "ModelAction") -> None:
-        """Do something with the marked model."""
+    async def action_model_action(self, action: "ModelAction") -> None:
+        """Run an action on the marked model."""
         if (entry := self.table.marked) is not None:
-            await self._deeds.do(deed, entry)
+            await self._actions.run(action, entry)
 
     @work(exclusive=True, group="ask")
     async def action_menu(self) -> None:
-        """List all that can be done."""
+        """List all actions for the marked model."""
         entry = self.table.marked
         if entry is None:
             return
@@ -295,7 +295,7 @@ class ModelsScreen(ShowsDownloads):
             self.keymap.key_for("models.chat"),
             why_no_chat(entry.info),
         )
-        action = await self._deeds.menu(entry, [chat])
+        action = await self._actions.menu(entry, [chat])
         if action is not None:
             await self.run_action(action)
 
@@ -309,18 +309,18 @@ class ModelsScreen(ShowsDownloads):
         self.chat_with(event.entry)
 
     def chat_with(self, entry: ModelEntry) -> None:
-        """Go back to the chat with a model, if it can chat."""
+        """Return to the chat with a model, or show why it cannot chat."""
         if (reason := why_no_chat(entry.info, entry.name)) is None:
             self.dismiss(entry.ref)
         else:
             self.say(reason, is_error=True)
 
-    # Fetching
+    # Downloads
 
     @work(exclusive=True, group="view")
     async def action_find_models(self) -> None:
-        """Open the screen that finds models."""
-        # What is not here is looked for by the same words.
+        """Open the model search."""
+        # a model that is not here is searched for by the same words
         words = self.filter.value if self.table.marked is None else ""
         page = await find_models_page(self._runtime, self.keymap, words)
         if self.app.screen is self:
@@ -331,24 +331,24 @@ class ModelsScreen(ShowsDownloads):
             self.dismiss(ref)
         else:
             self.follow_downloads()
-            self._ask()
+            self._load_lists()
 
     def say_of_downloads(self, words: str) -> None:
-        """Tell why something cannot be done."""
+        """Show why an action on a download failed."""
         self.say(words, is_error=True)
 
     def model_arrived(self) -> None:
-        """List what is there now."""
-        self._ask()
+        """Load the lists again."""
+        self._load_lists()
 
     # Keys
 
     def action_show(self, view: Literal["help", "palette"]) -> None:
         """Open a dialog."""
         if view == "help":
-            self.app.push_screen(Help(self.keymap.keys, EDITING, COMMANDS, "models"))
+            self.app.push_screen(Help(self.keymap, COMMANDS, "models"))
         else:
-            own = [key for key in self.keymap.keys if key.scope == "models"]
+            own = self.keymap.of_scopes("models")
             self.app.push_screen(Palette(entries(own, ())), self._run)
 
     async def _run(self, entry: Entry | None) -> None:
@@ -356,11 +356,11 @@ class ModelsScreen(ShowsDownloads):
             await self.run_action(entry.action)
 
     def action_back(self) -> None:
-        """Go back to the chat; what is being done goes on."""
+        """Return to the chat; what is in progress goes on."""
         self.dismiss(None)
 
     def action_clear(self) -> None:
-        """Clear the filter, or go back."""
+        """Clear the filter, or return to the chat if it is empty."""
         if self.filter.value:
             self.filter.value = ""
         else:

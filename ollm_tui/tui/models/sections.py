@@ -1,4 +1,4 @@
-"""All that is known of a model as sections of a sheet; pure."""
+"""Everything known of a model as sections of a sheet; pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -6,21 +6,47 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.library.fit import fit_words
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.models.fit_words import fit_facts
+from ollm_tui.tui.models.entry import FOREVER_S, seconds_left
 from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
 
 if TYPE_CHECKING:
+    from ollm_tui.library.fit import Fit
     from ollm_tui.protocol.json_types import JsonValue
     from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
+
+
+def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
+    """Yield the verdict, what the model needs and what the machine has; nothing without a fit."""
+    if fit is None:
+        return
+    about = "about " if fit.is_estimate else ""
+    note = "estimated from its size" if fit.is_estimate else ""
+    yield Fact(name="verdict", value=fit_words(fit), note=note)
+    yield Fact(name="needs", value=f"{about}{size(fit.needed)}")
+    yield Fact(name="  weights", value=size(fit.weights))
+    cache = f"{fit.context:,} tokens as {fit.kv_type}"
+    yield Fact(name="  context", value=size(fit.cache), note=cache)
+    yield Fact(name="  working space", value=size(fit.overhead))
+    machine = fit.machine
+    for gpu in machine.gpus:
+        free = "" if gpu.free is None else f"{size(gpu.free)} free"
+        yield Fact(name="GPU", value=f"{gpu.name}, {size(gpu.total)}", note=free)
+    if machine.ram_total is not None:
+        free = "" if machine.ram_free is None else f"{size(machine.ram_free)} free"
+        shared = "shared with the graphics" if machine.unified else ""
+        note = ", ".join(part for part in (free, shared) if part)
+        yield Fact(name="memory", value=size(machine.ram_total), note=note)
+
 
 _SOURCES: Final[Mapping[Source, str]] = {
     "known": "reported by the engine",
     "set": "set by you",
     "assumed": "assumed from its name",
 }
-_WORDS: Final[Mapping[str, str]] = {
+_TOP_FACTS: Final[Mapping[str, str]] = {
     "family": "architecture",
     "quantization": "quantization",
     "parameter_size": "parameters",
@@ -28,16 +54,16 @@ _WORDS: Final[Mapping[str, str]] = {
     "tokenizer": "tokenizer",
     "format": "format",
 }
-"""Facts that stand at the top, in this order, by their names in `details`."""
-_ELSEWHERE: Final = frozenset(
-    {"size_vram", "memory_bytes", "expires_at", "context_trained", "shape", *_WORDS}
+"""What the summary begins with: names in `ModelInfo.details` and their words."""
+_NOT_LISTED: Final = frozenset(
+    {"size_vram", "memory_bytes", "expires_at", "context_trained", "shape", *_TOP_FACTS}
 )
 
 
 def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
-    """Give what there is to show; a section that would be empty is not there."""
+    """Return the sections of a model's details, without empty ones."""
     modelfile = details.modelfile or ""
-    found = [
+    sections = [
         SheetSection(id="summary", title="Summary", facts=tuple(_summary(details, now))),
         SheetSection(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
         SheetSection(id="context", title="Context", facts=tuple(_windows(details.context))),
@@ -49,24 +75,21 @@ def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
         SheetSection(id="modelfile", title="Modelfile", text=modelfile, words=False),
         SheetSection(id="licence", title="Licence", text=details.licence or ""),
     ]
-    return [section for section in found if section.facts or section.text.strip()]
+    return [section for section in sections if section.facts or section.text.strip()]
 
 
 def section_number(sections: Iterable[SheetSection], wanted: str | None) -> int | None:
-    """Give the place of a section by its id; None where it is not there."""
+    """Return the index of a section by its id, or None if there is none."""
     ids = [section.id for section in sections]
     return ids.index(wanted) if wanted in ids else None
 
 
 def left_words(until: str | None, now: datetime) -> str:
-    """Write how long a loaded model stays when nobody asks it; nothing where nobody tells."""
-    if until is None:
+    """Return how long a loaded model stays if it is not used; empty if that is not known."""
+    left = seconds_left(until, now)
+    if left is None:
         return ""
-    try:
-        left = (datetime.fromisoformat(until) - now).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return ""
-    if left > 10 * 365 * 86_400:
+    if left > FOREVER_S:
         return "stays until unloaded"
     if left <= 0:
         return "unloading"
@@ -76,19 +99,23 @@ def left_words(until: str | None, now: datetime) -> str:
 
 def _summary(details: "ModelDetails", now: datetime) -> Iterator[Fact]:
     info = details.info
-    told = info.details
-    known = info.size_bytes
+    declared = info.details
+    size_bytes = info.size_bytes
     rows: dict[str, str | None] = {
         "model": clean_name(details.ref.model),
         "label": clean_name(info.label) if info.label != info.name and info.label else None,
         "description": info.description,
         "place": clean_name(details.place),
         "file": clean_name(details.path) if details.path else None,
-        "size": size(known) if known is not None and known >= 0 else None,
-        **{word: _text(told[key]) for key, word in _WORDS.items() if told.get(key) is not None},
+        "size": size(size_bytes) if size_bytes is not None and size_bytes >= 0 else None,
+        **{
+            word: _text(declared[key])
+            for key, word in _TOP_FACTS.items()
+            if declared.get(key) is not None
+        },
         "modified": (info.modified_at or "")[:10],
         "loaded": _loaded(details, now),
-        **{k.replace("_", " "): _text(v) for k, v in told.items() if k not in _ELSEWHERE},
+        **{k.replace("_", " "): _text(v) for k, v in declared.items() if k not in _NOT_LISTED},
     }
     for name, value in rows.items():
         if value:
@@ -110,11 +137,11 @@ def _loaded(details: "ModelDetails", now: datetime) -> str | None:
 
 
 def _abilities(details: "ModelDetails") -> Iterator[Fact]:
-    """Give each ability that something is known of, and who says so."""
+    """Yield each ability and how it is known."""
     info = details.info
-    held = capabilities_of(info)
+    abilities = capabilities_of(info)
     for name in ABILITIES:
-        fact = held.ability(name)
+        fact = abilities.ability(name)
         if fact.value is not None:
             value = "yes" if fact.value else "no"
             yield Fact(name=name, value=value, note=_SOURCES[fact.source])
@@ -140,7 +167,7 @@ def _windows(context: "ContextFacts | None") -> Iterator[Fact]:
 
 
 def _settings(values: "Iterable[EffectiveValue]") -> tuple[Fact, ...]:
-    """Give each setting with who said it, and what it stands instead of."""
+    """Return each setting with its source, and the value it overrides."""
     facts = []
     for value in values:
         below = value.beneath[0] if value.beneath else None

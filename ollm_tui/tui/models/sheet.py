@@ -1,4 +1,4 @@
-"""A sheet of sections to scroll and search: only rows that are looked at are painted."""
+"""A sheet of sections to scroll and search; only visible rows are painted."""
 
 import asyncio
 import re
@@ -22,19 +22,19 @@ from ollm_tui.tui.transcript.painters.rows import row_cells
 from ollm_tui.tui.transcript.rendering import restyled
 
 SLICE_S: Final = 0.008
-"""How long laying out may keep the screen waiting at a time."""
+"""How long layout may block the screen at a time."""
 PAUSE_S: Final = 0.002
 MOST_ROWS: Final = 200_000
-"""What is below is not shown: nobody reads so far, and copying has all of it."""
+"""Rows below are not shown; a copy has all of the text."""
 _BAR: Final = "▌"
 _ABOVE: Final = 2
-"""Rows that are seen above a match."""
+"""Rows shown above a match."""
 _NARROWEST: Final = 20
 _WIDEST: Final = 100
 
 
 class Sheet(ScrollView, can_focus=True):
-    """Shows sections; one of them is the current one, which keys act on."""
+    """Shows sections; keys act on the current one."""
 
     current = var(0, init=False)
     """The number of the current section."""
@@ -64,7 +64,7 @@ class Sheet(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """Another section is the current one."""
+        """The current section has changed."""
 
     def __init__(
         self,
@@ -81,10 +81,10 @@ class Sheet(ScrollView, can_focus=True):
         self._lines: list[Line] = []
         self._rows: list[SheetRow] = []
         self._heads: list[int] = []
-        self._coming: Iterator[SheetRow] = iter(())
+        self._layout: Iterator[SheetRow] = iter(())
         self._needle: re.Pattern[str] | None = None
         self._is_whole = False
-        self._wanted: int | None = first or None
+        self._target: int | None = first or None
         self._match: int | None = None
         self.set_reactive(Sheet.current, first)
 
@@ -92,7 +92,7 @@ class Sheet(ScrollView, can_focus=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all rows are there."""
+        """Whether layout is finished."""
         return self._is_whole
 
     def on_resize(self) -> None:
@@ -102,9 +102,9 @@ class Sheet(ScrollView, can_focus=True):
             self._width = width
             self._lines, self._rows, self._heads = [], [], []
             self._is_whole, self._match = False, None
-            self._coming = self._laid_out(width)
-            self._wanted = self.current or None
-            self._go_on()
+            self._layout = self._laid_out(width)
+            self._target = self.current or None
+            self._continue_layout()
 
     def _laid_out(self, width: int) -> Iterator[SheetRow]:
         for line, words in lines_of(self.sections, width):
@@ -114,13 +114,13 @@ class Sheet(ScrollView, can_focus=True):
                 self._heads.append(len(self._rows))
             yield from rows_of(line, width, words=words, number=number)
 
-    def _go_on(self) -> None:
-        """Lay out for a moment, and again when others have had their turn."""
+    def _continue_layout(self) -> None:
+        """Lay out for one slice, and schedule the next one."""
         until, width = self._clock() + SLICE_S, self._width
-        for count, row in enumerate(self._coming):
+        for count, row in enumerate(self._layout):
             self._rows.append(row)
             if len(self._rows) >= MOST_ROWS:
-                self._coming = iter(())
+                self._layout = iter(())
                 self._is_whole = True
                 break
             if count % 8 == 7 and self._clock() > until:
@@ -131,25 +131,25 @@ class Sheet(ScrollView, can_focus=True):
         self._reach()
         self.refresh()
         if not self._is_whole:
-            # Messages alone would follow each other without a turn for anybody else.
-            frame = events.Callback(callback=partial(self._go_on_in_turn, width))
+            # messages alone would follow each other and leave no time for others
+            frame = events.Callback(callback=partial(self._continue_later, width))
             asyncio.get_running_loop().call_later(PAUSE_S, self.post_message, frame)
 
-    def _go_on_in_turn(self, width: int) -> None:
+    def _continue_later(self, width: int) -> None:
         if self.is_attached and width == self._width and not self._is_whole:
-            self._go_on()
+            self._continue_layout()
 
     def _reach(self) -> None:
-        """Go to the section that is waited for as soon as enough of it is there."""
-        if self._wanted is None or len(self._heads) <= self._wanted:
+        """Scroll to the wanted section as soon as enough of it is laid out."""
+        if self._target is None or len(self._heads) <= self._target:
             return
-        head = self._heads[self._wanted]
+        head = self._heads[self._target]
         if self._is_whole or len(self._rows) >= head + self.size.height:
-            # The scrollbar that allows it may only come with the next layout.
+            # the scrollbar that allows it may only appear with the next layout
             self.scroll_to(y=head, animate=False, immediate=True, force=True)
-            self._wanted = None
+            self._target = None
 
-    # Going through
+    # Moving
 
     def go(self, direction: int) -> None:
         """Make the next or the previous section the current one, and show it from its top."""
@@ -160,18 +160,18 @@ class Sheet(ScrollView, can_focus=True):
     def show_section(self, number: int) -> None:
         """Make a section the current one and bring it into view."""
         self.current = number
-        self._wanted = number
+        self._target = number
         self._reach()
 
     def watch_current(self) -> None:
-        """Draw the mark elsewhere."""
+        """Move the mark."""
         self.refresh()
         self.post_message(self.Moved())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Follow the view: a section that nothing is seen of is not the current one."""
+        """Make a visible section the current one."""
         super().watch_scroll_y(old_value, new_value)
-        if not self._rows or self._wanted is not None:
+        if not self._rows or self._target is not None:
             return
         top = min(round(new_value), len(self._rows) - 1)
         bottom = min(top + self.size.height, len(self._rows)) - 1
@@ -182,7 +182,7 @@ class Sheet(ScrollView, can_focus=True):
 
     def edge(self, direction: int) -> None:
         """Go to the beginning or the end."""
-        self._wanted = None
+        self._target = None
         if direction < 0:
             self.scroll_home(animate=False)
         else:
@@ -192,29 +192,29 @@ class Sheet(ScrollView, can_focus=True):
     # Searching
 
     def seek(self, text: str) -> None:
-        """Mark what is searched for; an empty text marks nothing."""
+        """Highlight a text; an empty one highlights nothing."""
         self._needle = re.compile(re.escape(text), re.IGNORECASE) if text else None
         self._match = None
         self.refresh()
 
     async def find(self, direction: int, *, fresh: bool = False) -> bool:
-        """Show the next row with a match, `fresh` also where the view is; False without one."""
+        """Scroll to the next match and return whether there is one; `fresh` starts at the view."""
         needle = self._needle
         while not self._is_whole:
             await anyio.lowlevel.checkpoint()
         if needle is None or not self._rows:
             return False
         before = self.scroll_offset.y - direction if self._match is None or fresh else self._match
-        found = await self._found(needle, (before + direction) % len(self._rows), direction)
-        if found is None:
+        match = await self._search(needle, (before + direction) % len(self._rows), direction)
+        if match is None:
             return False
-        self._match = found
-        self.scroll_to(y=max(0, found - _ABOVE), animate=False, immediate=True)
-        self.current = self._lines[self._rows[found].line].section
+        self._match = match
+        self.scroll_to(y=max(0, match - _ABOVE), animate=False, immediate=True)
+        self.current = self._lines[self._rows[match].line].section
         return True
 
-    async def _found(self, needle: re.Pattern[str], at: int, direction: int) -> int | None:
-        """Look at every row once, from `at` on and around the end."""
+    async def _search(self, needle: re.Pattern[str], at: int, direction: int) -> int | None:
+        """Search every row once, from `at` on and around the end."""
         total, until = len(self._rows), self._clock() + SLICE_S
         for step in range(total):
             number = (at + direction * step) % total
@@ -226,13 +226,13 @@ class Sheet(ScrollView, can_focus=True):
         return None
 
     def _matches(self, needle: re.Pattern[str], number: int) -> bool:
-        """Whether a match begins in a row, or stands in the name beside it."""
+        """Return whether a match begins in a row or in its name."""
         row = self._rows[number]
         line = self._lines[row.line]
         if row.start == 0 and needle.search(line.name):
             return True
-        found = needle.search(line.text, row.start)
-        return found is not None and found.start() < max(row.end, row.start + 1)
+        match = needle.search(line.text, row.start)
+        return match is not None and match.start() < max(row.end, row.start + 1)
 
     # Painting
 
@@ -253,7 +253,7 @@ class Sheet(ScrollView, can_focus=True):
         bar = Segment(_BAR if marked else " ", self._look("bar", base))
         shown = self._marked([Segment(name, self._look("name", base))], name, 0)
         pad = " " * max(0, line.hang - 1 - row_cells(shown) - (1 if name else 0))
-        # The name stands one cell in from the mark.
+        # the name is one cell in from the mark
         head = [Segment(" ", base), *shown, Segment(pad, base)] if name else [Segment(pad, base)]
         text = [
             Segment(part, self._look(look, base)) for part, look in _cut(line, row.start, row.end)
@@ -261,14 +261,14 @@ class Sheet(ScrollView, can_focus=True):
         return [bar, *head, *self._marked(text, line.text, row.start)]
 
     def _marked(self, segments: list[Segment], whole: str, start: int) -> list[Segment]:
-        """Mark the matches in what is cut out of a line from `start` on."""
+        """Highlight the matches in a part of a line that begins at `start`."""
         if self._needle is None:
             return segments
         style = self.get_component_rich_style("sheet--match")
         spans = [
-            (max(0, found.start() - start), found.end() - start, style)
-            for found in self._needle.finditer(whole)
-            if found.end() > start
+            (max(0, match.start() - start), match.end() - start, style)
+            for match in self._needle.finditer(whole)
+            if match.end() > start
         ]
         return restyled(segments, spans)
 

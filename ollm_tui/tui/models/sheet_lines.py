@@ -1,6 +1,6 @@
 """Sections of names, values and texts as rows of a width, laid out one after another; pure.
 
-Rows come lazily: a text of a megabyte costs nothing before somebody comes to it.
+Rows are made lazily: a text of a megabyte costs nothing until it is scrolled to.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from ollm_tui.tui.transcript.painters.wrap import wrap
 
 Look: TypeAlias = Literal["title", "name", "value", "note", "text"]
 PIECE: Final = 4096
-"""Code points of a line that are wrapped at a time: a longer one goes on below."""
+"""Code points per line; a longer line is split."""
 WIDEST_NAME: Final = 18
 _INDENT: Final = 2
 _GAP: Final = 2
@@ -20,7 +20,7 @@ _GAP: Final = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A name, its value, and a word about it; what is foreign of them is cleaned here."""
+    """A name, its value and a note; cleaned when it is laid out."""
 
     name: str
     value: str
@@ -35,13 +35,13 @@ class SheetSection:
     title: str
     facts: tuple[Fact, ...] = ()
     text: str = ""
-    """Shown as it is, wrapped where it is too wide."""
+    """Shown unchanged, wrapped if it is too wide."""
     words: bool = True
     """Whether its lines break between words; code breaks anywhere."""
 
     @property
     def copied(self) -> str:
-        """What copying gives: the text alone, or a line for each fact."""
+        """What a copy has: the text, or a line for each fact."""
         if self.text:
             return self.text
         rows = ((fact.name, fact.value, fact.note) for fact in self.facts)
@@ -50,17 +50,17 @@ class SheetSection:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line before it is wrapped: spans of looks, hung below a name."""
+    """One line before wrapping: styled spans beside a name."""
 
     section: int
     name: str = ""
     spans: tuple[tuple[str, Look], ...] = ()
     hang: int = 0
-    """Cells that its rows stand in from the left edge."""
+    """The indent of its rows, in cells."""
 
     @property
     def text(self) -> str:
-        """What is wrapped, without the name."""
+        """The text to wrap, without the name."""
         return "".join(text for text, _look in self.spans)
 
 
@@ -74,7 +74,7 @@ class SheetRow:
 
 
 def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Line, bool]]:
-    """Give every line, and whether it breaks between words."""
+    """Yield each line, and whether it breaks between words."""
     for number, section in enumerate(sections):
         if number:
             yield Line(number - 1), True
@@ -88,20 +88,20 @@ def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Lin
 
 
 def rows_of(line: Line, width: int, *, words: bool, number: int) -> Iterator[SheetRow]:
-    """Wrap a line; an empty one is an empty row."""
+    """Yield the rows of a line; an empty line is one empty row."""
     room = max(1, width - line.hang)
     for start, end, _following in wrap(line.text, room, words=words):
         yield SheetRow(number, start, end)
 
 
 def _column(facts: Sequence[Fact], width: int) -> int:
-    """Give the cells of the names' column."""
+    """Return the width of the column of names."""
     widest = max((len(fact.name) for fact in facts), default=0)
     return min(widest, WIDEST_NAME, max(1, width * 2 // 5))
 
 
 def _fact(section: int, fact: Fact, column: int) -> Iterator[Line]:
-    """Give the lines of a fact: a value of several lines goes on below itself."""
+    """Yield the lines of a fact, one for each line of its value."""
     hang = _INDENT + column + _GAP
     name = _one_line(fact.name)
     if len(name) > column:  # a long name has a line of its own
@@ -117,7 +117,7 @@ def _fact(section: int, fact: Fact, column: int) -> Iterator[Line]:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Give the lines of a foreign text, cleaned, none of them endless."""
+    """Yield the lines of a foreign text, cleaned and of limited length."""
     if not text:
         return
     start, end = 0, len(text.rstrip("\n"))

@@ -1,4 +1,4 @@
-"""The table of all models, painted line by line: what is not looked at costs nothing."""
+"""The table of models, painted line by line; only visible rows cost anything."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final
@@ -12,16 +12,15 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.models.columns import GAP, Column, columns_for
+from ollm_tui.tui.models.columns import GAP, Column, Sorting, columns_for
 from ollm_tui.tui.models.entry import ModelEntry
-from ollm_tui.tui.models.order import Sorting
 
 _INDENT: Final = 2
 """Cells before the first column."""
 
 
 class ModelTable(ScrollView, can_focus=False):
-    """Shows entries below a head that stays; keys belong to the screen around it."""
+    """Shows entries below a fixed head; the screen handles the keys."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "model-table--head",
@@ -72,7 +71,7 @@ class ModelTable(ScrollView, can_focus=False):
             super().__init__()
 
     class HeadClicked(Message):
-        """Somebody wants to sort by a column."""
+        """The head of a column was clicked."""
 
         def __init__(self, column: Column) -> None:
             self.column = column
@@ -99,44 +98,44 @@ class ModelTable(ScrollView, can_focus=False):
         mark: ModelRef | None,
         has_fit: bool = False,
     ) -> None:
-        """Show entries and mark one, else the one that is nearest to where the mark was.
+        """Show entries and mark one, or the one nearest to the last mark.
 
-        The mark stays on the row of the screen where it is, as far as there is room.
+        The mark stays on its row of the screen, as far as there is room.
         """
         before = self.marked
         depth = self._index - self.scroll_offset.y
         self._entries, self._sorting = entries, sorting
         self._has_fit = has_fit
-        found = next((i for i, entry in enumerate(entries) if entry.ref == mark), None)
-        self._index = found if found is not None else self._clamped(self._index)
+        index = next((i for i, entry in enumerate(entries) if entry.ref == mark), None)
+        self._index = index if index is not None else self._clamped(self._index)
         self._lay_out()
-        if found is not None:
-            self.scroll_to(y=max(0, found - depth), animate=False, immediate=True)
+        if index is not None:
+            self.scroll_to(y=max(0, index - depth), animate=False, immediate=True)
         self._show_mark()
         if (self.marked and self.marked.ref) != (before and before.ref):
             self.post_message(self.Marked(self.marked))
 
     def show_current(self, address: str | None) -> None:
-        """Say which model is in use, by its address."""
+        """Show which model is in use, by its address."""
         if address != self._current:
             self._current = address
             self._repaint()
 
     @property
     def marked(self) -> ModelEntry | None:
-        """The entry that keys are about."""
+        """The entry that keys act on, or None if the table is empty."""
         return self._entries[self._index] if self._index < len(self._entries) else None
 
     def move(self, steps: int) -> None:
-        """Move the mark by rows, not beyond the ends."""
+        """Move the mark by rows, up to the ends."""
         self.mark_row(self._index + steps)
 
     def move_page(self, pages: int) -> None:
-        """Move the mark by what is seen at once."""
+        """Move the mark by pages."""
         self.move(pages * max(1, self._rows_seen - 1))
 
     def mark_row(self, index: int) -> None:
-        """Mark a row, as near as there is one."""
+        """Mark the row nearest to `index`."""
         index = self._clamped(index)
         if index != self._index and self._entries:
             before, self._index = self._index, index
@@ -167,7 +166,7 @@ class ModelTable(ScrollView, can_focus=False):
         self._show_mark()
 
     def notify_style_update(self) -> None:
-        """Paint again when the theme has changed."""
+        """Repaint for a new theme."""
         super().notify_style_update()
         self._looks.clear()
         self._strips.clear()
@@ -186,18 +185,18 @@ class ModelTable(ScrollView, can_focus=False):
         self.refresh_lines(index + 1, 1)
 
     def _look(self, name: str, *, is_marked: bool = False) -> Style:
-        found = self._looks.get(f"{name}{is_marked}")
-        if found is None:
-            found = self.rich_style
+        style = self._looks.get(f"{name}{is_marked}")
+        if style is None:
+            style = self.rich_style
             if name:
-                found += self.get_component_rich_style(f"model-table--{name}")
+                style += self.get_component_rich_style(f"model-table--{name}")
             if is_marked:
-                found += self.get_component_rich_style("model-table--marked")
-            self._looks[f"{name}{is_marked}"] = found
-        return found
+                style += self.get_component_rich_style("model-table--marked")
+            self._looks[f"{name}{is_marked}"] = style
+        return style
 
     def render_line(self, y: int) -> Strip:
-        """Paint the head, or the entry that is so far down."""
+        """Paint the head or an entry."""
         width = self.scrollable_content_region.width
         if y == 0:
             return self._head(width)
@@ -225,7 +224,7 @@ class ModelTable(ScrollView, can_focus=False):
         is_current = str(entry.ref) == self._current
         segments = [Segment("▸ " if is_current else " " * _INDENT, base)]
         for column in self.columns:
-            # on the mark's own ground the other colours could not be read
+            # other colours would be unreadable on the background of the mark
             look = "" if is_marked else column.look(entry)
             if column.id == "name":
                 look = "current" if is_current else ""
@@ -236,7 +235,7 @@ class ModelTable(ScrollView, can_focus=False):
     # Mouse
 
     def on_click(self, event: events.Click) -> None:
-        """Mark what is clicked; a second click chats with it; one on the head sorts."""
+        """Mark the clicked row; a double click chooses it, a click on the head sorts."""
         event.stop()
         if event.y == 0:
             self._head_clicked(event.x - _INDENT)

@@ -1,4 +1,4 @@
-"""Texts on their way out: to a terminal's clipboard, or to a file where that is too small."""
+"""Text for a terminal's clipboard, or for a file if that is too small."""
 
 import os
 import time
@@ -12,30 +12,30 @@ from ollm_tui.config.paths import private_folder
 from ollm_tui.decode.clean import Cleaner
 
 MOST_ENCODED: Final = 100_000
-"""Bytes of a clipboard sequence's payload that terminals are known to take, after base64.
+"""Bytes of a clipboard sequence, after base64, that every terminal is known to accept.
 
-Nothing comes back when one takes less, so what is larger is not sent at all.
+A terminal that refuses one does not report it, so nothing larger is sent.
 """
 SLICE_S: Final = 0.008
-"""How long a copy may keep the screen waiting at a time."""
+"""How long a copy may block the screen at a time."""
 _PIECE: Final = 65_536
 
 
 def fits_a_terminal(text: str) -> bool:
-    """Is a text short enough for every terminal's clipboard?"""
+    """Return whether a text is short enough for every terminal's clipboard."""
     if len(text) > MOST_ENCODED:
         return False
     return -(-len(text.encode("utf-8", "replace")) // 3) * 4 <= MOST_ENCODED
 
 
 def pieces(text: str) -> Iterator[str]:
-    """Cut a text so that each piece is handled in no time."""
+    """Yield a text in short pieces."""
     for start in range(0, len(text), _PIECE):
         yield text[start : start + _PIECE]
 
 
 def joined_lines(lines: Iterable[str | None]) -> Iterator[str | None]:
-    """Put the line ends between lines; None stays a place to pause."""
+    """Yield lines with line ends between them; None, a place to pause, is passed on."""
     is_first = True
     for line in lines:
         if line is not None:
@@ -46,23 +46,23 @@ def joined_lines(lines: Iterable[str | None]) -> Iterator[str | None]:
 
 
 async def cleaned(parts: Iterable[str | None]) -> AsyncIterator[str]:
-    """Clean parts of a text that cannot drive a terminal then; gives others their turn."""
+    """Yield a text without control sequences, from its parts; pauses for other tasks."""
     cleaner, due = Cleaner(), time.monotonic() + SLICE_S
-    found: list[str] = []
+    done: list[str] = []
     for part in parts:
         if part:
-            found.append(cleaner.feed(part))
+            done.append(cleaner.feed(part))
         if time.monotonic() > due:
-            # Put together here, so that the caller need not do it with millions of parts at once.
-            yield "".join(found)
-            found.clear()
+            # joined here, so that the caller need not join millions of parts at once
+            yield "".join(done)
+            done.clear()
             await anyio.lowlevel.checkpoint()
             due = time.monotonic() + SLICE_S
-    yield "".join(found) + cleaner.finish()
+    yield "".join(done) + cleaner.finish()
 
 
 def write_copy(folder: Path, text: str) -> Path:
-    """Write a text to a new file that only its owner can read; no file is ever overwritten.
+    """Write a text to a new file that only its owner can read, and return its path.
 
     Raises:
         OSError: the folder or the file cannot be written.

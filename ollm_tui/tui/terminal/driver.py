@@ -1,7 +1,7 @@
 """Textual's Linux and macOS driver, made to survive the terminal.
 
-Any bytes may come in, a lone Esc is an Esc at once, waiting costs nothing, and a terminal that is
-gone ends the app quietly instead of killing a thread the app then waits for.
+Any bytes may come in, a lone Esc is an Esc at once, waiting costs nothing, and a lost terminal ends
+the app quietly instead of killing a thread that the app then waits for.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _GONE: Final = frozenset({errno.EIO, errno.EPIPE, errno.ENXIO, errno.EBADF, errn
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads keys without polling, writes without dying, and says when the terminal is gone."""
+    """Reads keys without polling, writes without failing, and ends the app with its terminal."""
 
     def __init__(
         self,
@@ -50,13 +50,13 @@ class TerminalDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self.exit_event = self._wake = _WakingEvent()
-        self._is_gone = False
+        self._is_lost = False
         self._has_title = False
         if self._file is not None:
             self._file = open_output(self._file.fileno(), self._file.encoding, self._lose_terminal)
 
     def run_input_thread(self) -> None:
-        """Read until told to stop, sleeping in the kernel unless a sequence is unfinished."""
+        """Read until stopped, sleeping in the kernel unless a sequence is unfinished."""
         keyboard = Keyboard(self._debug)
         while not self.exit_event.is_set():
             deadline = keyboard.deadline
@@ -67,7 +67,7 @@ class TerminalDriver(LinuxDriver):
                 try:
                     data = os.read(self.fileno, READ_SIZE)
                 except BlockingIOError:
-                    # A program that shared the terminal left it non-blocking.
+                    # a program that shared the terminal left it non-blocking
                     continue
                 if not data:
                     raise OSError(errno.EIO, "end of input")
@@ -76,7 +76,7 @@ class TerminalDriver(LinuxDriver):
                 self.process_message(message)
 
     def process_message(self, message: "Message") -> None:
-        """Pass on a size only if sizes were agreed on, and a mouse only from inside the screen."""
+        """Process a message, except unrequested sizes and a mouse outside the screen."""
         is_wanted = self._in_band_window_resize or not isinstance(message, events.Resize)
         if is_wanted and is_inside(message, self._app.size):
             super().process_message(message)
@@ -88,9 +88,9 @@ class TerminalDriver(LinuxDriver):
             self._lose_terminal(error)
         except Exception as error:  # noqa: BLE001 - the crash handler is where it belongs
             crash = error
-            self._tell(lambda: self._app._handle_exception(crash))
+            self._call_soon(lambda: self._app._handle_exception(crash))
 
-    def _tell(self, act: Callable[[], object]) -> None:
+    def _call_soon(self, act: Callable[[], object]) -> None:
         try:
             self._loop.call_soon_threadsafe(act)
         except RuntimeError:
@@ -98,15 +98,15 @@ class TerminalDriver(LinuxDriver):
 
     def _lose_terminal(self, error: OSError) -> None:
         """End the app as a hang-up does; called from the reading and the writing thread."""
-        if self._is_gone:
+        if self._is_lost:
             return
-        self._is_gone = True
+        self._is_lost = True
         logger.warning("the terminal is gone: %s", error.strerror)
         point_at_nothing(self.fileno, sys.__stdout__, sys.__stderr__)
-        self._tell(lambda: self._app.exit(return_code=128 + signal.SIGHUP))
+        self._call_soon(lambda: self._app.exit(return_code=128 + signal.SIGHUP))
 
     def set_title(self, title: str) -> None:
-        """Name the window; the former title comes back at the end."""
+        """Set the title of the window; the former one is restored at the end."""
         if self._writer_thread is None:
             return
         if not self._has_title:
@@ -115,13 +115,13 @@ class TerminalDriver(LinuxDriver):
         self.write(f"\x1b]2;{clean_name(title)[:TITLE_LENGTH]}\x07")
 
     def stop_application_mode(self) -> None:
-        """Give the terminal back, and what the stock driver keeps: mouse pixels and the title."""
+        """Restore the terminal, with what the stock driver leaves: mouse pixels and the title."""
         if self._mouse_pixels:
             self.write("\x1b[?1016l")
         if self._has_title:
             self._has_title = False
             self.write(_RESTORE_TITLE)
-        # A frame that was being drawn may have stopped the terminal from showing anything.
+        # a frame in progress may have paused the terminal's output
         self.write("\x1b[?2026l")
         super().stop_application_mode()
 
@@ -135,7 +135,7 @@ class _WakingEvent(threading.Event):
         os.set_blocking(self._read, False)
 
     def fileno(self) -> int:
-        """Return what is readable while the event is set."""
+        """Return a descriptor that is readable while the event is set."""
         return self._read
 
     def set(self) -> None:
@@ -156,7 +156,7 @@ class _WakingEvent(threading.Event):
 
 
 class _TerminalFile(io.RawIOBase):
-    """Writes everything or, once the terminal is gone, nothing; never fails."""
+    """Writes everything or, once the terminal is lost, nothing; never fails."""
 
     def __init__(self, descriptor: int, on_loss: Callable[[OSError], None]) -> None:
         super().__init__()
@@ -191,14 +191,14 @@ class _TerminalFile(io.RawIOBase):
 def open_output(
     descriptor: int, encoding: str, on_loss: Callable[[OSError], None]
 ) -> io.TextIOWrapper:
-    """Open a terminal for writing so that neither a lost terminal nor any text makes it raise."""
+    """Open a terminal for writing; neither a lost terminal nor any text makes writing raise."""
     raw = _TerminalFile(descriptor, on_loss)
     buffered = io.BufferedWriter(raw, READ_SIZE)
     return io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
 
 
 def point_at_nothing(*files: int | TextIO | None) -> None:
-    """Make descriptors of a lost terminal lead nowhere, so that no later write can fail."""
+    """Redirect descriptors of a lost terminal to the null device, so that no write can fail."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for file in files:
         if file is not None:

@@ -1,8 +1,7 @@
-"""What the app owes the terminal it runs in: a fitting one, and giving it back on every way out.
+"""Check the terminal before the app runs, and restore it however the app ends.
 
-A signal asks the app to exit in good order. Should it not manage within the grace period, because
-a write blocks or a worker hangs, the terminal is restored from here and the process ends all the
-same.
+A signal asks the app to exit in good order. If that takes longer than the grace period, because a
+write blocks or a worker hangs, the terminal is restored from here and the process ends.
 """
 
 import asyncio
@@ -16,15 +15,37 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, runtime_checkable
 
-if sys.platform != "win32":
-    import termios
-
 if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
 
+SWITCH_S: Final = 0.0005
+
+
+@contextmanager
+def prompt_threads() -> Iterator[None]:
+    """Shorten the interpreter's switch interval while the app runs.
+
+    A thread that waits for the interpreter requests it only after a whole switch interval in which
+    it was not released (`ceval_gil.c`). The event loop releases it at every read of an answer and
+    takes it back at once, so with Python's 5 ms a key waited up to 45 ms to be read, and a frame as
+    long to be written, during a fast answer. The shorter interval costs something only while
+    threads compete.
+    """
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+if sys.platform != "win32":
+    import termios
+
+
 GRACE_S: Final = 5.0
-"""From the signal to the end at the latest; the runtime needs up to 2 s to close everything."""
+"""The longest time from the signal to the end; the runtime needs up to 2 s to close."""
 
 _EXIT_SIGNALS: Final = ("SIGTERM", "SIGHUP", "SIGQUIT", "SIGINT")
 
@@ -42,7 +63,7 @@ def check_terminal(
     environment: Mapping[str, str] | None = None,
     streams: Mapping[str, TextIO | None] | None = None,
 ) -> str | None:
-    """Say in one sentence why the full-screen app cannot run here; None when it can."""
+    """Return a sentence on why the full-screen app cannot run here, or None if it can."""
     environment = os.environ if environment is None else environment
     if streams is None:
         streams = {
@@ -63,15 +84,15 @@ def _is_terminal(stream: TextIO | None) -> bool:
     try:
         return stream is not None and stream.isatty()
     except ValueError:
-        # A closed stream raises instead of saying no.
+        # a closed stream raises
         return False
 
 
 def driver_class() -> "type[Driver] | None":
-    """Choose the driver for `App(driver_class=...)`; None leaves the choice to Textual."""
+    """Return the driver for `App(driver_class=...)`; None leaves the choice to Textual."""
     if sys.platform == "win32" or os.environ.get("TEXTUAL_DRIVER"):
         return None
-    # Needs termios, which Windows lacks, and loads Textual, which `check_terminal` must not.
+    # needs termios, which Windows lacks, and loads Textual, which `check_terminal` must not
     from ollm_tui.tui.terminal.driver import TerminalDriver
 
     return TerminalDriver
@@ -83,7 +104,7 @@ class _NamesWindow(Protocol):
 
 
 def set_title(app: "App[Any]", title: str) -> None:
-    """Name the terminal's window where the driver can; the former name comes back at exit."""
+    """Set the title of the terminal's window, if the driver can; it is restored at exit."""
     if isinstance(app._driver, _NamesWindow):
         app._driver.set_title(title)
 
@@ -103,12 +124,12 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
         yield
     finally:
         signal.set_wakeup_fd(wakeup)
-        # The interpreter ends with default handlers: one more signal then would kill it.
+        # the interpreter ends with default handlers: one more signal would kill it then
         watched = watch.stop()
         for number, handler in before.items():
             signal.signal(number, handler if watched else signal.SIG_IGN)
         if line.is_changed:
-            # The driver did not get to it.
+            # the driver did not restore it
             _write_reset()
             line.restore()
 
@@ -116,8 +137,8 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
 class _SignalWatch(threading.Thread):
     """Acts on signals in a thread, because the main thread may be what hangs.
 
-    Python's own handlers run in the main thread, and only once it returns from what it does. The
-    interpreter however writes each signal to its wake-up descriptor at once, whoever is busy.
+    Python's own handlers run in the main thread, and only once it returns to the interpreter loop.
+    But the interpreter writes each signal to its wake-up descriptor at once.
     """
 
     def __init__(
@@ -134,14 +155,14 @@ class _SignalWatch(threading.Thread):
         os.set_blocking(self.descriptor, False)
 
     def note(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal; whoever else took the wake-up descriptor, this one gets through."""
+        """Handle a signal, even if something else has taken the wake-up descriptor."""
         with contextlib.suppress(OSError):
             os.write(self.descriptor, bytes([number]))
 
     def stop(self) -> bool:
-        """Stop watching; False after a signal.
+        """Stop watching; return False after a signal.
 
-        Then the clock runs on for what hangs behind the app, and further signals change nothing.
+        In that case the grace period goes on, and further signals change nothing.
         """
         if self._return_code is not None:
             return False
@@ -155,16 +176,16 @@ class _SignalWatch(threading.Thread):
         """Wait for a signal, ask the app to exit, and end the process if that takes too long."""
         while number := os.read(self._read, 1)[0]:
             is_exit = number in self.exits
-            # Whoever closes a window sends several signals; the first one counts.
+            # closing a window sends several signals; the first one counts
             if is_exit:
                 self._return_code = 128 + number
-            # The event loop wakes up for every signal, so that its handler runs now.
+            # wakes the event loop, so that its handler runs now
             self._tell(self._leave if is_exit else _do_nothing)
             if is_exit:
                 break
         else:
             return
-        # Nobody sets this event: it only counts the time.
+        # never set: it only waits for the time
         threading.Event().wait(self._grace_s)
         _seize_terminal()
         self._line.restore()
@@ -172,7 +193,7 @@ class _SignalWatch(threading.Thread):
 
     def _tell(self, act: Callable[[], None]) -> None:
         with contextlib.suppress(RuntimeError):
-            # Raised when the loop has ended, and with it the app.
+            # raised when the loop, and with it the app, has ended
             self._loop.call_soon_threadsafe(act)
 
     def _leave(self) -> None:
@@ -184,7 +205,7 @@ def _do_nothing() -> None:
 
 
 class _Line:
-    """The line settings of standard input as they were when this was made."""
+    """The line settings of standard input at the time of its creation."""
 
     def __init__(self) -> None:
         self._settings = _line_settings()
@@ -209,7 +230,7 @@ def _line_settings() -> "list[Any] | None":  # what termios says it returns
 
 
 def reset_terminal() -> None:
-    """Bring a terminal that was left in a bad state back to one a shell can use."""
+    """Restore a terminal that was left in a bad state to one a shell can use."""
     _write_reset()
     settings = _line_settings()
     if sys.platform == "win32" or settings is None:
@@ -222,7 +243,7 @@ def reset_terminal() -> None:
 
 
 def _write_reset(descriptor: int = 2) -> None:
-    """Write to the terminal without Python's buffers and without ever waiting for it."""
+    """Write to the terminal without Python's buffers and without blocking."""
     with contextlib.suppress(OSError):
         is_blocking = os.get_blocking(descriptor)
         os.set_blocking(descriptor, False)
@@ -233,14 +254,14 @@ def _write_reset(descriptor: int = 2) -> None:
 
 
 def _seize_terminal() -> None:
-    """Restore a terminal to which the app, though asked to end, may still be writing."""
+    """Restore a terminal to which the app may still be writing."""
     if sys.platform == "win32":
         return
     with contextlib.suppress(OSError, termios.error):
         terminal = os.dup(2)
         nothing = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nothing, 2)
-        # A thread that waits in a write to the terminal holds its lock; a signal, which has a
+        # a thread that is blocked in a write to the terminal holds its lock; a signal, which has a
         # handler by now, wakes it up, and what it writes from then on goes nowhere.
         for thread in threading.enumerate():
             if thread.ident is not None and thread is not threading.current_thread():

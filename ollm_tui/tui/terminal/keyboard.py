@@ -2,7 +2,7 @@
 
 Wraps Textual's parser, which raises on some sequences and then is dead, waits long for the rest of
 a lone Esc, and swallows every key after a paste that is never closed. Does no input or output and
-has no clock of its own: `feed` and `tick` are told the time, `deadline` says when to call `tick`.
+has no clock of its own: `feed` and `tick` take the time, `deadline` is when to call `tick`.
 
     keys  --start mark-->  paste  --end mark-->  pasted  --pause-->  keys
                              |-- pause without an end marker ----------^
@@ -42,7 +42,7 @@ PASTED_LIMIT_S: Final = 0.1
 PASTE_LIMIT: Final = 16 * 2**20
 """A paste of more characters than this is handed over in parts."""
 TYPED_BYTES: Final = 32
-"""A read of at most this size after a while is a key press, not more of a paste."""
+"""A read of at most this size after a pause is a key press, not more of a paste."""
 WIDEST, TALLEST = 2000, 1000
 
 _ESCAPE: Final = "\x1b"
@@ -68,9 +68,9 @@ _BEGUN_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*")
 _CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*[A-Za-z]")
 """A key of an old terminal; of one that is not known, the parser would type the letter."""
 _LONGEST_SEQUENCE: Final = 32
-"""Of a longer one Textual's parser would make typed letters; nothing that it knows is as long."""
+"""Textual's parser would turn a longer one into letters; no known sequence is as long."""
 _MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
-"""Old forms with characters behind the one that ends a sequence: a mouse, a console's F keys."""
+"""Old forms with characters after the end of a sequence: a mouse, F keys of a console."""
 # What Textual's parser raises at numbers out of range and states it does not expect.
 _PARSER_ERRORS: Final = (
     ArithmeticError,
@@ -90,7 +90,7 @@ class Keyboard:
         self._debug = debug
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._parser = XTermParser(debug)
-        # Over a slow link a user may have told every program to wait longer.
+        # for slow links ESCDELAY sets a longer wait for all programs
         patience = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.0
         self._lone_escape_s = max(LONE_ESCAPE_S, patience)
         self._sequence_s = max(SEQUENCE_S, patience)
@@ -114,7 +114,7 @@ class Keyboard:
         return list(_without_storms(messages))
 
     def tick(self, now: float) -> list[Message]:
-        """Return what silence decides: an Esc is an Esc, a sequence or a paste is over."""
+        """Return the messages that a pause completes: an Esc, a sequence or a paste."""
         if self.deadline is None or now < self.deadline:
             return []
         self.deadline = None
@@ -144,7 +144,7 @@ class Keyboard:
 
     def _collect(self, text: str, is_typed: bool, now: float) -> list[Message]:
         assert self._paste is not None
-        # An end mark may have been cut, so it is looked for across the last two parts.
+        # an end mark may be split, so it is searched across the last two parts
         recent = (self._paste.pop() if self._paste else "") + text
         self._paste.append(recent)
         self._paste_length += len(text)
@@ -177,11 +177,11 @@ class Keyboard:
         return [_paste_event(text), *self._keys(rest, now)]
 
     def _parse(self, text: str) -> Iterator[Message]:
-        """Feed the parser a sequence at a time, so that a bad one costs no other."""
+        """Feed the parser one sequence at a time, so that a bad one affects no other."""
         parts = list(filter(None, _SEQUENCES.split(_NO_KEYS.sub("", text))))
         for number, part in enumerate(parts, 1):
             if part.startswith(_ALT_ENTER):
-                # Textual's parser loses the Alt, and a newline would send the message.
+                # Textual's parser loses the Alt, and a newline would send the message
                 yield events.Key("alt+enter", None)
                 yield from self._feed(part.removeprefix(_ALT_ENTER))
                 continue
@@ -190,7 +190,7 @@ class Keyboard:
                 yield from self._feed(part[:length])
             may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
             if length and self._is_waiting and not may_go_on:
-                # It would take the next keys for more of it, and then give all out as letters.
+                # the parser would take the next keys for more of it, and then emit all as letters
                 self._start_anew("unknown sequence")
             yield from self._feed(part[length:])
 
@@ -205,7 +205,7 @@ class Keyboard:
             self._start_anew(type(error).__name__)
 
     def _give_up(self) -> list[Message]:
-        """Tell the parser that nothing follows what it has begun."""
+        """End the sequence that the parser has begun."""
         if not self._is_waiting:
             return []
         self._parser._timeout_time = 0.0
@@ -224,9 +224,9 @@ class Keyboard:
 
 
 def _without_unfinished(text: str) -> tuple[str, str]:
-    """Split off a sequence or string that has no end yet; of a long one its beginning will do."""
+    """Split off an unfinished sequence or string; of a long one only its beginning."""
     start = max(text.rfind(_ESCAPE), 0)
-    # The last Esc may begin the end of a string.
+    # the last Esc may begin the end of a string
     string = _BEGUN_STRING.search(text, max(text.rfind(_ESCAPE, 0, start), 0))
     if string is not None:
         return text[: string.start()], "".join(string.groups(""))
@@ -239,14 +239,14 @@ def _without_unfinished(text: str) -> tuple[str, str]:
 
 
 def _sequence_length(part: str) -> int:
-    """Give the length of the control sequence that a text begins with; 0 without one."""
+    """Return the length of the control sequence at the start of a text, or 0."""
     if key := _CONSOLE_KEY.match(part):
         return 0 if key[0] in ANSI_SEQUENCES_KEYS else key.end()
     begun = _CONTROL_SEQUENCE.match(part)
     if begun is None:
         return 0
     end = begun.end()
-    # rxvt ends some keys where others only go on.
+    # rxvt ends some keys at a byte where other sequences go on
     if begun[0] in ANSI_SEQUENCES_KEYS or not _ends_sequence(part[end : end + 1]):
         return end
     return end + 1 + _MORE_AFTER.get(part[: end + 1], 0)
@@ -263,14 +263,14 @@ def _ends_sequence(character: str) -> bool:
 
 
 def is_inside(message: Message, size: Size) -> bool:
-    """Whether a message is not of a mouse outside the screen, which would take the focus away."""
+    """Return False for a mouse outside the screen, which would take the focus away."""
     if not isinstance(message, events.MouseEvent):
         return True
     return 0 <= message.screen_x < size.width and 0 <= message.screen_y < size.height
 
 
 def _with_enter_named(message: Message) -> Message:
-    """Give Enter its name in xterm's modifyOtherKeys form, where the stock parser leaves the code.
+    """Name Enter in xterm's modifyOtherKeys form, where the stock parser leaves the code.
 
     It loses an Alt there too; without any modifier the form is not sent.
     """
@@ -283,21 +283,21 @@ def _with_enter_named(message: Message) -> Message:
 def _paste_event(text: str) -> events.Paste:
     for stray in (BRACKETED_PASTE_START, BRACKETED_PASTE_END):
         text = text.replace(stray, "")
-    # Terminals send a carriage return where the text had a line end.
+    # terminals send a carriage return for a line end of the text
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "")
     return events.Paste(clean(text))
 
 
 def _without_storms(messages: Iterable[Message]) -> Iterator[Message]:
-    """Leave out sizes no terminal has, and of the focus changes in one read all but the last."""
+    """Drop impossible sizes, and all but the last focus change of one read."""
     wanted = [message for message in messages if not _is_absurd(message)]
     focus = [
-        place
-        for place, message in enumerate(wanted)
+        index
+        for index, message in enumerate(wanted)
         if isinstance(message, events.AppFocus | events.AppBlur)
     ]
     superseded = frozenset(focus[:-1])
-    return (message for place, message in enumerate(wanted) if place not in superseded)
+    return (message for index, message in enumerate(wanted) if index not in superseded)
 
 
 def _is_absurd(message: Message) -> bool:

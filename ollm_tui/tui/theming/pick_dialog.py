@@ -1,4 +1,4 @@
-"""Choose the colours, seeing them while choosing."""
+"""Choose a theme with a preview."""
 
 from typing import ClassVar
 
@@ -12,11 +12,11 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf
+from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem
 
 
 class PickTheme(Dialog[str | None]):
-    """A list of themes; the marked one is shown, leaving brings back the former one."""
+    """Shows the marked theme; closing without a choice restores the former one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "leave", "Close", show=False, priority=True),
@@ -29,9 +29,9 @@ class PickTheme(Dialog[str | None]):
     }
     """
 
-    def __init__(self, shelf: ThemeShelf) -> None:
+    def __init__(self, themes: ThemeCatalog) -> None:
         super().__init__()
-        self._shelf = shelf
+        self._themes = themes
         self._former = ""
 
     def compose(self) -> ComposeResult:
@@ -39,7 +39,7 @@ class PickTheme(Dialog[str | None]):
         with Vertical():
             yield Static("Choose a theme", classes="title", markup=False)
             yield OptionList(
-                *(Option(Content(clean_name(name)), id=name) for name in self._shelf.names()),
+                *(Option(Content(clean_name(name)), id=name) for name in self._themes.names()),
                 compact=True,
             )
             yield Static("Enter choose · Esc close", id="about", markup=False)
@@ -47,17 +47,17 @@ class PickTheme(Dialog[str | None]):
     def on_mount(self) -> None:
         """Mark the theme in use."""
         self._former = self.app.theme
-        names = self._shelf.names()
+        names = self._themes.names()
         if self._former in names:
             self.query_one(OptionList).highlighted = names.index(self._former)
 
     @on(OptionList.OptionHighlighted)
     def _preview(self, event: OptionList.OptionHighlighted) -> None:
-        self._put_on(event.option_id or self._former)
+        self._apply(event.option_id or self._former)
 
-    def _put_on(self, name: str) -> bool:
+    def _apply(self, name: str) -> bool:
         try:
-            theme = self._shelf.load(name)
+            theme = self._themes.load(name)
         except ThemeProblem as problem:
             self.query_one("#about", Static).update(Content(clean_line(str(problem))))
             return False
@@ -68,11 +68,11 @@ class PickTheme(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:
         name = event.option_id or ""
-        if self._put_on(name):
+        if self._apply(name):
             self.dismiss(name)
 
     def action_leave(self) -> None:
-        """Close, with the colours as they were."""
+        """Close and restore the former theme."""
         if self.app.theme != self._former:
             self.app.theme = self._former
         self.dismiss(None)

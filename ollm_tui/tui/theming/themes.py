@@ -1,4 +1,4 @@
-"""Themes are TOML files; this module finds them and makes Textual themes of them.
+"""Themes: finds the TOML files of themes and reads them as Textual themes.
 
 A theme file names the colours of `textual.theme.Theme` at its top level and any further CSS
 variables below `[variables]`. Only the chosen theme is read before the first frame.
@@ -29,7 +29,7 @@ _OTHER = ("label", "variables")
 
 
 class ThemeProblem(ValueError):
-    """A theme file that cannot be used, with its name and the reason."""
+    """A theme file that cannot be used, and the reason."""
 
     def __init__(self, path: Path, reason: str, hint: str | None = None) -> None:
         sentence = f"The theme {path.name} cannot be used: {reason}."
@@ -37,17 +37,17 @@ class ThemeProblem(ValueError):
 
 
 def bundled_folder() -> Path:
-    """Give the folder of the themes that come with the app, installed or in a checkout."""
+    """Return the folder of the themes that come with the app, installed or in a checkout."""
     package = Path(__file__).parents[2]
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"
 
 
 def read_theme(path: Path) -> Theme:
-    """Make a theme of a file; its name is the file's.
+    """Read a theme; its name is that of the file.
 
     Raises:
-        ThemeProblem: the file cannot be read or says something a theme cannot be made of.
+        ThemeProblem: the file cannot be read or is not a valid theme.
     """
     try:
         data = toml_values(path)
@@ -114,16 +114,16 @@ def _variables(path: Path, value: object) -> dict[str, str]:
 def _themes_in(folder: Path) -> Sequence[Path]:
     try:
         return [path for path in folder.iterdir() if path.suffix == ".toml"]
-    except OSError:  # there is none, or nobody may look into it
+    except OSError:  # missing or not readable
         return ()
 
 
 @dataclass(frozen=True, slots=True)
-class ThemeShelf:
-    """The themes there are, by name; a later folder's file replaces an earlier one's.
+class ThemeCatalog:
+    """The themes by name; a file of a later folder replaces one of an earlier folder.
 
-    Those of plugins come last, and replace none. They are looked for once, and only if they are
-    needed: to list all themes, or for a name that no folder has.
+    Themes of plugins replace none. Plugins are searched once, and only to list all themes or for
+    a name that no folder has.
     """
 
     folders: tuple[Path, ...] = field(default_factory=lambda: (bundled_folder(),))
@@ -139,7 +139,7 @@ class ThemeShelf:
 
     def _plugin_themes(self) -> Mapping[str, Path]:
         if not self._of_plugins:
-            # Reads the metadata of all installed packages, which most first frames do not need.
+            # reads the metadata of all installed packages, which few starts need
             from ollm_tui.config.plugins import find_plugins, plugin_folder
 
             places = [(one.name, plugin_folder(one)) for one in find_plugins("themes")]
@@ -148,14 +148,14 @@ class ThemeShelf:
         return self._of_plugins[0]
 
     def names(self) -> tuple[str, ...]:
-        """Give every theme's name, whether or not its file turns out to be usable."""
+        """Return the names of all themes, usable or not."""
         return tuple(sorted(self._paths()))
 
     def load(self, name: str) -> Theme:
         """Read one theme.
 
         Raises:
-            ThemeProblem: there is none of that name, or its file cannot be used.
+            ThemeProblem: there is no theme of that name, or its file is not valid.
         """
         path = self._own(name) or self._plugin_themes().get(name)
         if path is None:

@@ -1,21 +1,13 @@
 """One line that names the keys that matter now; the least important are left out first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import Piece, paint, width_of
-
-
-@dataclass(frozen=True, slots=True)
-class KeyHint:
-    """A key that matters now; both parts are the program's own words."""
-
-    label: str
-    description: str
 
 
 def key_pieces(keys: Sequence[KeyHint], width: int) -> list[Piece]:

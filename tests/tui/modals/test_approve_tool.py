@@ -16,9 +16,9 @@ from textual.widgets import Input
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolCall, ToolEffect
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
-from ollm_tui.tui.dialogs.arming import ARMED_AFTER_S, Arming
+from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, Arming
+from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage, Reading
-from ollm_tui.tui.dialogs.yes_no import YesNoDialog
 from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.links.target import read_link
 from ollm_tui.tui.widgets.messages import ShownAgain

@@ -11,8 +11,8 @@ from textual.widgets.option_list import Option
 from ollm_tui.tui.chat.context import ContextFull
 from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
 from ollm_tui.tui.dialogs.filter_list import FilterList
+from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
 from tests.support.scripted_more import FIGURES

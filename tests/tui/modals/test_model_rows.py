@@ -3,10 +3,8 @@
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.models.picker_rows import (
-    ModelRow,
-    marks,
-    match_rank,
+from ollm_tui.tui.models.entry import ModelEntry, extra_abilities
+from ollm_tui.tui.models.picker import (
     problem_lines,
     row_content,
     rows_of,
@@ -14,11 +12,11 @@ from ollm_tui.tui.models.picker_rows import (
 )
 
 
-def row(name: str, provider: str = "local", label: str = "Ollama") -> ModelRow:
-    return ModelRow(ModelRef(provider, name), ModelInfo(name=name), label)
+def row(name: str, provider: str = "local", label: str = "Ollama") -> ModelEntry:
+    return ModelEntry(ModelRef(provider, name), ModelInfo(name=name), label)
 
 
-def names(rows: tuple[ModelRow, ...]) -> list[str]:
+def names(rows: tuple[ModelEntry, ...]) -> list[str]:
     return [one.ref.model for one in rows]
 
 
@@ -53,22 +51,23 @@ def test_what_is_typed_narrows_and_orders() -> None:
 
 
 def test_letters_in_order_and_provider_names_match_too() -> None:
-    assert match_rank("q38", row("qwen3:8b")) is not None
-    assert match_rank("qwen studio", row("qwen3", "lm", "LM Studio")) is not None
-    assert match_rank("83q", row("qwen3:8b")) is None
+    assert row("qwen3:8b").rank("q38", with_facts=False) is not None
+    assert row("qwen3", "lm", "LM Studio").rank("qwen studio", with_facts=False) is not None
+    assert row("qwen3:8b").rank("83q", with_facts=False) is None
 
 
 def test_marks_say_what_a_model_can_do_beside_text() -> None:
     able = ModelCapability(
         frozenset({"text", "image"}), frozenset({"text"}), frozenset({"tool_use", "thinking"})
     )
-    assert marks(ModelInfo(name="m", capability=able)) == "vision tools thinking"
-    assert marks(ModelInfo(name="m")) == ""
+    shown = " ".join(extra_abilities(ModelInfo(name="m", capability=able)))
+    assert shown == "vision tools thinking"
+    assert " ".join(extra_abilities(ModelInfo(name="m"))) == ""
 
 
 def test_a_row_fits_its_width_whatever_the_name() -> None:
     info = ModelInfo(name="模型" * 60, size_bytes=5 * 10**9, context=32768, loaded=True)
-    one = ModelRow(ModelRef("local", info.name), info, "Ollama")
+    one = ModelEntry(ModelRef("local", info.name), info, "Ollama")
     for width in (20, 40, 60, 80):
         line = row_content(one, width, is_current=False, names_provider=True)
         assert line.cell_length <= width, width
@@ -77,7 +76,7 @@ def test_a_row_fits_its_width_whatever_the_name() -> None:
 def test_a_wide_row_says_size_context_and_marks() -> None:
     info = ModelInfo(name="qwen3", size_bytes=5_200_000_000, context=32768)
     line = row_content(
-        ModelRow(ModelRef("local", "qwen3"), info, "Ollama"),
+        ModelEntry(ModelRef("local", "qwen3"), info, "Ollama"),
         78,
         is_current=False,
         names_provider=False,

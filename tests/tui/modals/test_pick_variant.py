@@ -16,9 +16,8 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.downloads.variant_rows import Offer, rows_of
-from ollm_tui.tui.keys.table import Keymap
-from ollm_tui.tui.models.fits import ModelFits
+from ollm_tui.tui.downloads.variant_rows import ModelFits, Offer, rows_of
+from ollm_tui.tui.keys.keymap import Keymap
 from tests.support.screens import Stage, staged
 from tests.support.scripted_fetching import (
     GB,
@@ -33,9 +32,9 @@ from tests.support.scripted_fetching import (
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 OFFER = Offer(
-    repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, places=(LIBRARY, OLLAMA), ollama="qwen3:8b"
+    repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, targets=(LIBRARY, OLLAMA), ollama="qwen3:8b"
 )
-VISION_OFFER = Offer(repo="ggml-org/gemma-3-4b-it-GGUF", places=(LIBRARY, OLLAMA))
+VISION_OFFER = Offer(repo="ggml-org/gemma-3-4b-it-GGUF", targets=(LIBRARY, OLLAMA))
 
 
 class Choosing:
@@ -246,7 +245,7 @@ async def test_terms_that_have_to_be_accepted_are_named_with_their_page(tmp_path
 
 async def test_what_has_no_room_is_said(tmp_path: Path) -> None:
     small = DownloadTarget(label="this machine", folder=Path("/models"), free=4 * GB)
-    async with choosing(tmp_path, replace(OFFER, places=(small,))) as dialog:
+    async with choosing(tmp_path, replace(OFFER, targets=(small,))) as dialog:
         assert "There is not enough disk space." in dialog.shown
         assert "There is not enough room" not in await dialog.press("down")
 

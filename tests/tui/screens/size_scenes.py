@@ -16,14 +16,12 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from ollm_tui.tui.dialogs.choice import ChoiceRow, Choose
-from ollm_tui.tui.dialogs.save_copy import SaveCopy
-from ollm_tui.tui.downloads.cancel_dialog import CancelDownload
+from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, SaveCopy
+from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.links.target import read_link
-from ollm_tui.tui.models.copy_dialog import CopyName
-from ollm_tui.tui.models.delete_dialog import DeleteModel
 from ollm_tui.tui.models.details import ModelDetailsScreen
+from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from tests.support.screens import Stage
 from tests.support.scripted import text, thinking
 from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads

@@ -7,8 +7,8 @@ import pytest
 
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.keys.help_dialog import Help
-from ollm_tui.tui.keys.palette_dialog import Palette
+from ollm_tui.tui.dialogs.help import Help
+from ollm_tui.tui.dialogs.palette import Palette
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.theming.pick_dialog import PickTheme
 from tests.support.screens import staged

@@ -19,7 +19,7 @@ from ollm_tui.library.downloads.job import (
     UrlFile,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tui.downloads.cancel_dialog import CancelDownload
+from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.progress import Sleep
 from ollm_tui.tui.downloads.variant_picker import PickVariant
@@ -114,7 +114,7 @@ async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -
         page.query_one(Input).insert_text_at_cursor("qwen")
         downloads.put(replace(PULL, state="done"))
         page.action_next_purpose()
-        page.action_ask_again()
+        page.action_refresh_results()
         await stage.settle()
         page.dismiss(None)
         await stage.settle()

@@ -11,13 +11,11 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.dialogs.armed import WAITING
-from ollm_tui.tui.dialogs.arming import ARMED_AFTER_S
-from ollm_tui.tui.dialogs.choice import Choose
-from ollm_tui.tui.dialogs.yes_no import YesNoDialog
+from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, WAITING
+from ollm_tui.tui.dialogs.questions import Choose, YesNoDialog
 from ollm_tui.tui.models import operations
-from ollm_tui.tui.models.copy_dialog import CopyName
 from ollm_tui.tui.models.details import ModelDetailsScreen
+from ollm_tui.tui.models.dialogs import CopyName
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_manager import known_details

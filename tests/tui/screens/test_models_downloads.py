@@ -81,7 +81,7 @@ async def test_a_model_that_has_come_is_asked_for_and_can_be_chatted_with(tmp_pa
         screen = stage.app.screen
         assert isinstance(screen, ModelsScreen)
         asked = []
-        screen._ask = lambda **_how: asked.append(1)  # type: ignore[method-assign,assignment]
+        screen._load_lists = lambda **_how: asked.append(1)  # type: ignore[method-assign,assignment]
         downloads_of(stage).put(DONE)
         await stage.settle()
         assert asked == [1]
@@ -149,7 +149,7 @@ async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -
         page = stage.app.screen
         assert isinstance(page, ModelsScreen)
         await page.query_one(part).remove()
-        page.action_ask_again()
+        page.action_refresh_lists()
         page.work_changed(None)
         downloads_of(stage).put(replace(DONE, id="1"))
         await stage.settle()

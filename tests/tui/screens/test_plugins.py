@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.commands.registry import Completion
 from ollm_tui.config.plugins import Plugin, find_plugins
-from ollm_tui.tui.theming.themes import ThemeProblem, ThemeShelf, bundled_folder
+from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedRuntime
@@ -51,7 +51,7 @@ async def test_a_broken_package_is_a_warning_and_all_else_works(
 
 
 def test_a_theme_is_a_file_of_the_package_which_is_not_imported(good: Path) -> None:
-    shelf = ThemeShelf()
+    shelf = ThemeCatalog()
     assert "nord" in shelf.names()
     assert shelf.load("nord").primary == "#88c0d0"
     assert "ollm_good" not in sys.modules
@@ -63,7 +63,7 @@ def test_a_theme_of_a_plugin_replaces_none(good: Path, monkeypatch: pytest.Monke
     installed(
         monkeypatch, good.parent.parent / "more", "ollm-more", {}, {"themes": {"dusk": "ollm_good"}}
     )
-    assert ThemeShelf().load("dusk").primary != "#88c0d0"
+    assert ThemeCatalog().load("dusk").primary != "#88c0d0"
 
 
 def test_plugins_are_looked_for_only_for_a_name_that_no_folder_has(
@@ -76,7 +76,7 @@ def test_plugins_are_looked_for_only_for_a_name_that_no_folder_has(
         return ()
 
     monkeypatch.setattr("ollm_tui.config.plugins.find_plugins", look)
-    shelf = ThemeShelf((bundled_folder(),))
+    shelf = ThemeCatalog((bundled_folder(),))
     shelf.load("paper")
     assert looks == []
     with pytest.raises(ThemeProblem):
@@ -89,4 +89,4 @@ def test_plugins_are_looked_for_only_for_a_name_that_no_folder_has(
 def test_a_theme_that_is_missing_from_its_package_is_told(good: Path) -> None:
     (good / "nord.toml").unlink()
     with pytest.raises(ThemeProblem, match=r"nord\.toml"):
-        ThemeShelf().load("nord")
+        ThemeCatalog().load("nord")

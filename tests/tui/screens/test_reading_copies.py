@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 from textual import events
 
-from ollm_tui.tui.dialogs.save_copy import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopy
 from tests.support.reading import (
     press,
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.dialogs.save_copy import SaveCopy
+from ollm_tui.tui.dialogs.questions import SaveCopy
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
 from tests.support.svg import SIZES, SvgSnapshot, calm

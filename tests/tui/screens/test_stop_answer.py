@@ -92,7 +92,7 @@ async def test_leaving_a_chat_asks_nothing_while_no_answer_comes(tmp_path: Path,
 
 @pytest.mark.parametrize(
     ("key", "deed", "done"),
-    [("f7", "drop the model from memory", "unload"), ("f8", "delete the model", "delete")],
+    [("f7", "unload the model", "unload"), ("f8", "delete the model", "delete")],
 )
 async def test_taking_away_the_model_of_an_answer_asks(
     tmp_path: Path, key: str, deed: str, done: str

@@ -5,7 +5,7 @@ from pathlib import Path
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import CatalogEntry, Listing
-from ollm_tui.tui.models.unlisted import unlisted_words
+from ollm_tui.tui.models.messages import unlisted_words
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 

@@ -12,7 +12,7 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import suggest
 from ollm_tui.tui.composer.completions import Completions
 from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.keys.composer import COMPOSER_KEYS
+from ollm_tui.tui.keys.table import COMPOSER
 from tests.commands.recording_host import RecordingHost
 
 LONG = "\n".join(f"line {number}" for number in range(240))
@@ -378,9 +378,9 @@ async def test_keys_are_remapped_by_their_ids() -> None:
 
 
 async def test_every_key_has_an_id_of_its_own_and_an_action() -> None:
-    ids = [key.id for key in COMPOSER_KEYS]
+    ids = [key.id for key in COMPOSER]
     assert len(set(ids)) == len(ids)
-    for key in COMPOSER_KEYS:
+    for key in COMPOSER:
         assert key.id is not None
         assert key.id.startswith("composer.")
         assert key.description

@@ -207,7 +207,7 @@ class DockApp(App[None]):
         yield self.dock
 
     def on_downloads_dock_wanted(self, event: DownloadsDock.Wanted) -> None:
-        self.wanted.append((event.deed, event.job.id))
+        self.wanted.append((event.action, event.job.id))
 
     def on_downloads_dock_left(self) -> None:
         self.left += 1

@@ -11,9 +11,16 @@ from rich.cells import cell_len
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
-from ollm_tui.tui.models.columns import COLUMNS, GAP, columns_for
+from ollm_tui.tui.models.columns import (
+    COLUMNS,
+    GAP,
+    Sorting,
+    arranged,
+    columns_for,
+    next_sorting,
+    sorted_by,
+)
 from ollm_tui.tui.models.entry import ModelEntry
-from ollm_tui.tui.models.order import Sorting, arranged, next_sorting, sorted_by
 from tests.tui.screens.model_scenes import OLLAMA
 
 NAMES = st.text(max_size=12)

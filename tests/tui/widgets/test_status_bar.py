@@ -7,8 +7,8 @@ from textual.app import App, ComposeResult
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.status_bar import Status, StatusBar, status_line
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import cut, plain, width_of
-from ollm_tui.tui.widgets.key_line import KeyHint
 
 KEYS = (
     KeyHint("^J", "newline"),

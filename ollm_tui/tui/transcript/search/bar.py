@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.widgets.key_line import KeyHint
+from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:

@@ -1,9 +1,8 @@
-"""Keys and commands, from the tables they are made of."""
+"""The help dialog: all keys and commands, from their tables."""
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,17 +12,21 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.keys.palette import Described
-from ollm_tui.tui.keys.table import SCREENS, Key, display_all
+from ollm_tui.tui.keys.key import Key
+from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys.table import EDITING, SCREENS
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.registry import Command
 
 COLUMN = 22
 STACKED_BELOW = 40
-"""In fewer cells what a key does stands below it."""
-_GOING_THROUGH = frozenset({"cursor", "caret"})
+"""In fewer cells the description of a key is written below it."""
+_READING = frozenset({"cursor", "caret"})
 
 
 class Help(Dialog[None]):
-    """One page to scroll."""
+    """All keys and commands on one page."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c,f1,q", "dismiss(None)", "Close", show=False, priority=True),
@@ -39,22 +42,18 @@ class Help(Dialog[None]):
 
     def __init__(
         self,
-        keys: Sequence[Key],
-        editing: Sequence[Key],
-        commands: Sequence[Described],
+        keymap: Keymap,
+        commands: "Sequence[Command]",
         scope: str = "",
     ) -> None:
-        """Show them all; those of the screen of this `scope` come first."""
+        """Show all keys and commands; those of the screen of this `scope` come first."""
         super().__init__()
-        elsewhere = _GOING_THROUGH | SCREENS.keys()
-        self._keys = [key for key in keys if key.scope not in elsewhere]
-        self._further = {
-            "While browsing messages": [key for key in keys if key.scope in _GOING_THROUGH],
-            **{head: [key for key in keys if key.scope == one] for one, head in SCREENS.items()},
-        }
+        elsewhere = _READING | SCREENS.keys()
+        self._keys = [key for key in keymap.keys if key.scope not in elsewhere]
+        self._further = {"While browsing messages": keymap.of_scopes(*_READING)}
+        self._further |= {head: keymap.of_scopes(scope) for scope, head in SCREENS.items()}
         head = SCREENS.get(scope)
         self._first = {head: self._further.pop(head)} if head else {}
-        self._editing = editing
         self._commands = commands
 
     def compose(self) -> ComposeResult:
@@ -66,28 +65,24 @@ class Help(Dialog[None]):
             yield Static("Esc close · Up Down PgUp PgDn scroll", id="about", markup=False)
 
     def on_mount(self) -> None:
-        """Let the scroll keys work at once."""
+        """Focus the page, so that keys scroll it."""
         self.set_focus(self.query_one(VerticalScroll))
 
     def on_resize(self, event: Resize) -> None:
-        """Write the page for the width there is."""
+        """Lay out the page for the new width."""
         width = max(1, min(84, event.size.width * 94 // 100) - 8)
-        page = help_page(
-            self._keys, self._further, self._editing, self._commands, width, first=self._first
-        )
+        page = help_page(self._first, self._keys, self._further, self._commands, width)
         self.query_one("#page", Static).update(page)
 
 
 def help_page(
+    first: Mapping[str, Iterable[Key]],
     keys: Iterable[Key],
     further: Mapping[str, Iterable[Key]],
-    editing: Iterable[Key],
-    commands: Iterable[Described],
+    commands: "Iterable[Command]",
     width: int,
-    *,
-    first: Mapping[str, Iterable[Key]] = MappingProxyType({}),
 ) -> Content:
-    """Write all keys and commands in `width` cells."""
+    """Return all keys and commands in `width` cells."""
     command_rows = [(_call(command), command.help) for command in commands]
     return Content("\n").join(
         [
@@ -102,7 +97,7 @@ def help_page(
             Content(""),
             *(line for head, rows in further.items() for line in _section(head, rows, width)),
             Content.styled("In the input", "bold $primary"),
-            *_table(_key_rows(editing), width),
+            *_table(_key_rows(EDITING), width),
         ]
     )
 
@@ -114,12 +109,10 @@ def _section(head: str, keys: Iterable[Key], width: int) -> Iterator[Content]:
 
 
 def _key_rows(keys: Iterable[Key]) -> list[tuple[str, str]]:
-    return [
-        (display_all(key), key.description + (f" ({key.when})" if key.when else "")) for key in keys
-    ]
+    return [(key.shown, key.description + (f" ({key.when})" if key.when else "")) for key in keys]
 
 
-def _call(command: Described) -> str:
+def _call(command: "Command") -> str:
     names = ", ".join(f"/{name}" for name in (command.name, *command.aliases))
     return f"{names} {command.usage}".strip()
 

@@ -8,8 +8,8 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.models.list_cache import ModelListCache
 from ollm_tui.tui.models.messages import count_words, empty_words, memory_lines, problem_lines
+from ollm_tui.tui.models.model_list import ModelListCache
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

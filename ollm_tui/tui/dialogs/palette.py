@@ -1,0 +1,88 @@
+"""The command palette: run a key's action or a slash command by typing a part of what it does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual import on
+from textual.content import Content
+from textual.events import Resize
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from ollm_tui.tui.dialogs.filter_list import FilterList
+from ollm_tui.tui.keys.key import Key
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.registry import Command
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the palette."""
+
+    title: str
+    reach: str
+    """The key or the command that does the same."""
+    action: str = ""
+    """The screen's action; empty for a command."""
+
+
+def entries(keys: Sequence[Key], commands: "Sequence[Command]") -> list[Entry]:
+    """Return an entry for each key that has one, and for each command that no key does."""
+    shown = [key for key in keys if key.in_palette]
+    listed = [Entry(key.description, key.shown, key.action) for key in shown]
+    covered = {key.command for key in shown}
+    return listed + [
+        Entry(command.help.rstrip("."), f"/{command.name}")
+        for command in commands
+        if command.name not in covered
+    ]
+
+
+def matching(listed: Sequence[Entry], query: str) -> list[Entry]:
+    """Return the entries with every word of the query, those that begin with it first."""
+    words = query.lower().split()
+    kept = [
+        entry
+        for entry in listed
+        if all(word in f"{entry.title} {entry.reach}".lower() for word in words)
+    ]
+    return sorted(kept, key=lambda entry: not entry.title.lower().startswith(query.lower()))
+
+
+class Palette(FilterList[Entry | None]):
+    """Returns the chosen entry; the opener runs it."""
+
+    HEADING = "Commands"
+    DEFAULT_CSS = """
+    Palette > Vertical { width: 64; height: 22; }
+    """
+
+    def __init__(self, listed: Sequence[Entry]) -> None:
+        super().__init__()
+        self._entries = listed
+        self._shown: dict[str, Entry] = {}
+
+    @on(Input.Changed)
+    def _narrow(self) -> None:
+        self._show()
+
+    def on_resize(self, _event: Resize) -> None:
+        """Write the rows for the new width."""
+        self.call_after_refresh(self._show)
+
+    def _show(self) -> None:
+        kept = matching(self._entries, self.query_text)
+        self._shown = {entry.title: entry for entry in kept}
+        self.fill([Option(self._row(entry), id=entry.title) for entry in kept])
+        self.say("Enter run · Esc close" if kept else "No command matches.")
+
+    def _row(self, entry: Entry) -> Content:
+        room = self.row_width - len(entry.reach) - 2
+        title = Content(entry.title).truncate(max(4, room), ellipsis=True, pad=True)
+        return Content.assemble(title, "  ", (entry.reach, "$text-muted"))
+
+    @on(OptionList.OptionSelected)
+    def _choose(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(self._shown.get(event.option_id or ""))

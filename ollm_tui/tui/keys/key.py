@@ -1,0 +1,97 @@
+"""`Key`: an action that a key can reach, and how a key is written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+from textual.binding import Binding
+
+from ollm_tui.decode.clean import clean_name
+
+Scope: TypeAlias = Literal[
+    "chat",
+    "composer",
+    "find",
+    "cursor",
+    "caret",
+    "models",
+    "details",
+    "find_models",
+    "variant",
+    "downloads",
+]
+"""What handles the key: the chat screen, its input, a search in the chat, the cursor on a message,
+the caret in its text, the list of models, the details of one, the model search, the choice of a
+file, the list of downloads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One action that a key can reach."""
+
+    id: str
+    """The scope, a dot and a name."""
+    keys: str
+    """As Textual names them, separated by commas."""
+    action: str
+    """The Textual action; empty where the app itself has it."""
+    description: str
+    label: str = ""
+    """The word for a line of keys, where space is short."""
+    when: str = ""
+    """When the key acts, if not always."""
+    in_palette: bool = False
+    command: str = ""
+    """The slash command that does the same."""
+
+    @property
+    def scope(self) -> str:
+        """The part of the id before the dot."""
+        return self.id.partition(".")[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The keys, one by one."""
+        return [name.strip() for name in self.keys.split(",") if name.strip()]
+
+    @property
+    def shown(self) -> str:
+        """The keys as people write them."""
+        return ", ".join(map(display, self.names))
+
+    @property
+    def binding(self) -> Binding:
+        """The binding for the `BINDINGS` of a widget."""
+        return Binding(self.keys, self.action, self.description, show=False, id=self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyHint:
+    """A key that matters now and what it does, for a line of keys."""
+
+    label: str
+    description: str
+
+
+_WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {"question_mark": "?", "slash": "/", "escape": "Esc", "pageup": "PgUp", "pagedown": "PgDn"}
+)
+
+
+def display(key: str) -> str:
+    """Return a key as people write it: `ctrl+l` is `Ctrl+L`."""
+    # a key from the settings may be any text
+    if len(key) == 1:
+        return clean_name(key)
+    return clean_name("+".join(_WORDS.get(part, part.capitalize()) for part in key.split("+")))
+
+
+def short(key: str) -> str:
+    """Return a key as the status line has it: `ctrl+l` is `^L`."""
+    modifier, plus, letter = key.partition("+")
+    return (
+        f"^{clean_name(letter.upper())}"
+        if plus and modifier == "ctrl" and len(letter) == 1
+        else display(key)
+    )

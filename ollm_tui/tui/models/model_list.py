@@ -1,0 +1,206 @@
+"""The models of all providers: their lists, which are loaded, and which fit this machine."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import anyio
+
+from ollm_tui.library.entry_fit import USUAL_CONTEXT
+from ollm_tui.library.fit import Fit
+from ollm_tui.library.fitting import fit_of
+from ollm_tui.library.machine import Machine
+from ollm_tui.models.capabilities import is_described
+from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.base_url import is_loopback
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.router import EMBEDDED
+from ollm_tui.runtime.model_fit import shape_told
+from ollm_tui.tui.capabilities import KnowsMachine, KnowsOtherFolders, ManagesModels
+from ollm_tui.tui.models.entry import LIST_TIMEOUT_S, ModelEntry
+from ollm_tui.tui.models.operations import ModelOperations
+from ollm_tui.tui.services import Runtime
+
+FitCheck: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
+"""Returns whether a model fits the machine it would run on, or None if that is not known."""
+GLANCE_S: Final = 0.2
+"""A model that is marked for less is not described."""
+_URL: Final = re.compile(r"[a-z]+://\S+")
+
+
+class ModelListCache:
+    """The newest list of each provider; entries are rebuilt only when something has changed."""
+
+    def __init__(self) -> None:
+        self._listings: dict[str, Listing] = {}
+        self._last_names: dict[str, tuple[str, ...]] = {}
+        """The names of the last list that each provider answered with."""
+        self._entries: dict[str, list[ModelEntry]] = {}
+        self._running: Mapping[ModelRef, ModelInfo] = {}
+        self._fit_check: FitCheck | None = None
+
+    def put(self, listing: Listing) -> list[ModelRef]:
+        """Store a list and return the models that it no longer has."""
+        self._listings[listing.provider] = listing
+        self._entries.pop(listing.provider, None)
+        if listing.problem is not None or listing.absent:
+            return []  # the models of a server that does not answer are not gone
+        last_names = self._last_names.get(listing.provider, ())
+        self._last_names[listing.provider] = tuple(info.name for info in listing.models)
+        names = frozenset(self._last_names[listing.provider])
+        return [ModelRef(listing.provider, name) for name in last_names if name not in names]
+
+    def keep(self, providers: Iterable[str]) -> None:
+        """Keep the lists of these providers, in their order, and discard the others."""
+        self._listings = {one: self._listings[one] for one in providers if one in self._listings}
+
+    def put_running(self, running: Mapping[ModelRef, ModelInfo]) -> None:
+        """Store which models are loaded."""
+        if running != self._running:
+            self._running = running
+            self._entries.clear()
+
+    def put_fit_check(self, fit_check: FitCheck) -> None:
+        """Store what checks whether a model fits."""
+        self._fit_check = fit_check
+        self._entries.clear()
+
+    @property
+    def listings(self) -> Sequence[Listing]:
+        """The lists, in order."""
+        return tuple(self._listings.values())
+
+    @property
+    def running(self) -> Mapping[ModelRef, ModelInfo]:
+        """The loaded models."""
+        return self._running
+
+    @property
+    def knows_fit(self) -> bool:
+        """Whether entries can tell if they fit."""
+        return self._fit_check is not None
+
+    def entries(self) -> list[ModelEntry]:
+        """Return all models, provider by provider."""
+        for provider, listing in self._listings.items():
+            if provider not in self._entries:
+                self._entries[provider] = [self._entry(listing, info) for info in listing.models]
+        return [entry for provider in self._listings for entry in self._entries[provider]]
+
+    def _entry(self, listing: Listing, info: ModelInfo) -> ModelEntry:
+        ref = ModelRef(listing.provider, info.name)
+        running = self._running.get(ref)
+        # a loaded model takes the memory that it would be checked against
+        is_loaded = info.loaded or running is not None
+        check = None if is_loaded else self._fit_check
+        return ModelEntry(ref, info, listing.label, running, check(ref, info) if check else None)
+
+
+def fit_check_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> FitCheck:
+    """Return a check for the models that run on this machine and have a size; None for others.
+
+    `place` returns where a model is, with the server's addresses.
+    """
+    is_local: dict[str, bool] = {}
+
+    def check(ref: ModelRef, info: ModelInfo) -> Fit | None:
+        size = info.size_bytes
+        if not size or size < 0:
+            return None
+        if ref.provider not in is_local:
+            is_local[ref.provider] = is_here(place(ref))
+        if not is_local[ref.provider]:
+            return None
+        used = machine.for_engine if ref.provider == EMBEDDED else machine
+        return fit_of(shape_told(info, size), used, context=_context(info))
+
+    return check
+
+
+def is_here(place: str | None) -> bool:
+    """Return whether all addresses in a place are this machine's; also True if it has none."""
+    return place is not None and all(map(is_loopback, _URL.findall(place)))
+
+
+def _context(info: ModelInfo) -> int:
+    trained = info.details.get("context_trained")
+    most = trained if isinstance(trained, int) and trained > 0 else USUAL_CONTEXT
+    return info.context or min(most, USUAL_CONTEXT)
+
+
+class ModelListLoader:
+    """Fills a cache as the answers arrive and calls `changed` each time.
+
+    The old lists stay until new ones replace them.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        cache: ModelListCache,
+        changed: Callable[[], None],
+        operations: ModelOperations,
+    ) -> None:
+        self._runtime = runtime
+        self._cache = cache
+        self._changed = changed
+        self._operations = operations
+        self._described: set[ModelRef] = set()
+        self.is_loading = False
+        self.other_folders = ""
+        """Which models other programs have, in a sentence."""
+        for listing in runtime.catalog.cached():
+            cache.put(listing)
+
+    async def load_lists(self, *, refresh: bool = False) -> None:
+        """Load the list of every provider; `refresh` also looks for new engines."""
+        if refresh:
+            self._runtime.catalog.forget()
+        self.is_loading = True
+        self._changed()
+        answered = []
+        try:
+            async with self._runtime.catalog.listings(within_s=LIST_TIMEOUT_S) as answers:
+                async for listing in answers:
+                    answered.append(listing.provider)
+                    for ref in self._cache.put(listing):
+                        self._operations.gone(ref, listing.label)
+                    self._changed()
+            in_order = [listing.provider for listing in self._runtime.catalog.cached()]
+            kept = [name for name in in_order if name in answered]
+            self._cache.keep(dict.fromkeys([*kept, *answered]))
+        finally:
+            self.is_loading = False
+        self._changed()
+
+    async def describe(self, entry: ModelEntry) -> None:
+        """Load what a model can do if its list does not say; once for each model."""
+        if is_described(entry.info) or entry.ref in self._described:
+            return
+        await anyio.sleep(GLANCE_S)
+        self._described.add(entry.ref)
+        await self._runtime.catalog.describe(entry.ref)
+        for listing in self._runtime.catalog.cached():
+            if listing.provider == entry.ref.provider:
+                self._cache.put(listing)
+        self._changed()
+
+    async def check_machine(self) -> None:
+        """Measure this machine, so that entries can tell if they fit."""
+        if isinstance(self._runtime, KnowsMachine):
+            machine = await self._runtime.machine()
+            if machine.ram_free is not None or machine.gpus:
+                self._cache.put_fit_check(fit_check_for(machine, self._operations.place))
+                self._changed()
+
+    async def check_other_folders(self) -> None:
+        """Look for models of other programs if there is none to show."""
+        if isinstance(self._runtime, KnowsOtherFolders) and not self._cache.entries():
+            self.other_folders = (await self._runtime.other_folders()).words
+            self._changed()
+
+    async def load_running(self) -> None:
+        """Load which models are in memory."""
+        if isinstance(self._runtime, ManagesModels):
+            self._cache.put_running(dict(await self._runtime.manager.running()))
+            self._changed()
