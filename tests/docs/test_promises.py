@@ -113,7 +113,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "It shows what each one can do": (
         "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
         "tests/cli/test_models_shown.py::test_a_fit_is_a_verdict_with_its_numbers",
-        "tests/tui/screens/test_model_judge.py::"
+        "tests/tui/screens/test_fit_check.py::"
         "test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use",
     ),
     "You can load, unload, copy and delete": (
