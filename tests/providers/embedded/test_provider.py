@@ -236,7 +236,7 @@ async def test_an_engine_that_dies_before_it_answers_may_be_asked_again(
     monkeypatch.setattr(EmbeddedProvider, "_responds", responds)
     async with embedded(model_folder) as (provider, supervisor):
         await provider.load_model(MODEL)
-        os.kill(supervisor.engines[0].pid, signal.SIGSTOP)
+        await freeze(supervisor.engines[0].pid)
         async with anyio.create_task_group() as group:
             group.start_soon(kill_when_asked, supervisor)
             end = end_of(await answer(provider, ask("hi")))
@@ -402,6 +402,21 @@ def test_it_offers_what_it_can_do() -> None:
     assert not isinstance(provider, SupportsPull)
 
 
+def _state(stat: Path) -> str:
+    return stat.read_text().rpartition(")")[2].split()[0]
+
+
+async def freeze(pid: int) -> None:
+    """Stop a process, and wait until all its threads stand still.
+
+    The signal stops each thread when it is scheduled next, so that one may still answer a request.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    tasks = Path(f"/proc/{pid}/task")
+    while any(_state(stat) != "T" for stat in tasks.glob("*/stat")):
+        await anyio.sleep(0.001)
+
+
 HANGS = replace(SETTINGS, response_timeout_s=0.5)
 HUNG = f"The engine of {MODEL} did not respond and was ended."
 
@@ -420,7 +435,7 @@ async def test_an_engine_that_hangs_between_two_questions_is_killed_and_begun_an
     async with embedded(model_folder, settings=HANGS) as (provider, supervisor):
         await provider.load_model(MODEL)
         hung = supervisor.engines[0].pid
-        os.kill(hung, signal.SIGSTOP)
+        await freeze(hung)
         with anyio.fail_after(30):
             assert await told(provider, ask("hi")) == ([HUNG], HELLO)
             assert not is_running(hung)
@@ -438,7 +453,7 @@ async def test_an_engine_that_does_not_answer_a_stop_is_killed(
             async with provider.chat_stream(ask("forever", signal=signal_)) as events:
                 for _ in range(pieces):
                     await anext(events)
-                os.kill(engine.pid, signal.SIGSTOP)
+                await freeze(engine.pid)
                 signal_.abort()
                 end = end_of([event async for event in events])
                 assert isinstance(end, Finish)
@@ -467,7 +482,7 @@ async def test_an_engine_that_hangs_in_an_answer_nobody_stops_ends_it(model_fold
         with anyio.fail_after(30):
             async with provider.chat_stream(ask("forever")) as events:
                 await anext(events)
-                os.kill(engine.pid, signal.SIGSTOP)
+                await freeze(engine.pid)
                 end = end_of([event async for event in events])
         assert isinstance(end, ErrorEvent)
         assert end.error.message == HUNG
@@ -480,7 +495,7 @@ async def test_a_hung_engine_holds_up_nothing(model_folder: Path, how: str) -> N
     async with embedded(model_folder, settings=HANGS) as (provider, supervisor):
         await provider.load_model(MODEL)
         hung = supervisor.engines[0].pid
-        os.kill(hung, signal.SIGSTOP)
+        await freeze(hung)
         with anyio.fail_after(30):
             match how:
                 case "unload":
