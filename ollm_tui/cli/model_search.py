@@ -10,7 +10,7 @@ from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.models_arguments import RegistryOptions
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
-from ollm_tui.cli.registry_rows import entry_json, judge_of, shown_id, table_of
+from ollm_tui.cli.registry_rows import entry_json, fit_column, shown_id, table_of
 from ollm_tui.config.checks import without_alias
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
@@ -35,7 +35,7 @@ def run_search(arguments: Arguments, output: Output) -> int:
     if arguments.as_json:
         output.json([entry_json(entry) for entry in shown], indent=2)
     elif shown:
-        output.table(*table_of(shown, address, judge_of(machine)))
+        output.table(*table_of(shown, address, fit_column(machine)))
     if not shown:
         output.note("No models found. Try fewer words.")
     elif len(entries) > MOST:

@@ -11,7 +11,7 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.json_types import JsonObject
 
-Judge: TypeAlias = Callable[[RegistryEntry], str]
+DescribeFit: TypeAlias = Callable[[RegistryEntry], str]
 """Says in a word or two whether a model fits this machine."""
 _LONGEST = 60
 _MOST_SIZES = 2
@@ -28,7 +28,7 @@ _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
 
 
 def table_of(
-    entries: Sequence[RegistryEntry], address: Address, judge: Judge | None = None
+    entries: Sequence[RegistryEntry], address: Address, describe_fit: DescribeFit | None = None
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """Return head and rows; a column in which nothing is known is left out."""
     columns: dict[str, Callable[[RegistryEntry], str]] = {
@@ -36,8 +36,8 @@ def table_of(
         **_COLUMNS,
         "HERE": lambda entry: " ".join(map(address, entry.installed)),
     }
-    if judge is not None:
-        columns["FITS"] = judge
+    if describe_fit is not None:
+        columns["FITS"] = describe_fit
     filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
     known = [(name, cells) for name, cells in filled if any(cells)]
     return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
@@ -48,7 +48,7 @@ def shown_id(entry: RegistryEntry, address: Address) -> str:
     return next((address(ref) for ref in entry.installed if str(ref) == entry.id), entry.id)
 
 
-def judge_of(machine: Machine) -> Judge | None:
+def fit_column(machine: Machine) -> DescribeFit | None:
     """Return a function that names the best size of a model for this machine, and how it fits.
 
     None where nothing is known of the machine.
@@ -57,7 +57,7 @@ def judge_of(machine: Machine) -> Judge | None:
         return None
     fits = EntryFit(machine)
 
-    def judge(entry: RegistryEntry) -> str:
+    def describe_fit(entry: RegistryEntry) -> str:
         best = fits.best_of(entry)
         if best is None or best.fit is None:
             return ""
@@ -65,7 +65,7 @@ def judge_of(machine: Machine) -> Judge | None:
         is_named = not best.is_estimate and best.fit.verdict != "no"
         return f"{best.quantization}: {verdict}" if is_named else verdict
 
-    return judge
+    return describe_fit
 
 
 def count_text(count: int | None) -> str:

@@ -107,14 +107,14 @@ async def set_option(host: CommandHost, argument: str) -> None:
 
 
 def _set(host: CommandHost, name: str, value: str) -> None:
-    talk = host.conversation()
+    conversation = host.conversation()
     try:
         if not value:
             known = option_name(name)
-            now = getattr(talk.options, known)
+            now = getattr(conversation.options, known)
             host.say(f"{known} is {_or_default(now)}. It takes {OPTION_FORMS[known].form}.")
         else:
-            talk.options, sentence = change_option(talk.options, name, value)
+            conversation.options, sentence = change_option(conversation.options, name, value)
             host.say(sentence)
     except OptionRefused as refusal:
         host.say(str(refusal), "error")

@@ -50,7 +50,7 @@ def _begun(argument: str, *words: str) -> str:
 @command("tools", usage="[on | off | NAME ...]", complete=_choices)
 async def choose_tools(host: CommandHost, argument: str) -> None:
     """Show the tools the model may call, or choose which."""
-    talk, tools = host.conversation(), host.offered_tools()
+    conversation, tools = host.conversation(), host.offered_tools()
     names = [tool.name for tool in tools]
     exact = {name.casefold(): name for name in names}  # no two differ in case only
     words = argument.replace(",", " ").split()
@@ -61,15 +61,15 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
         host.say("No tools are available.")
     elif not wanted:
         way = _WAYS.get(host.tool_mode() or "", "")
-        host.say("\n".join((*_listing(tools, talk.tools), *([way] if way else ()))))
+        host.say("\n".join((*_listing(tools, conversation.tools), *([way] if way else ()))))
     elif switch is not None:
-        talk.tools = tuple(names) if switch else ()
-        host.say(_state(talk.tools))
+        conversation.tools = tuple(names) if switch else ()
+        host.say(_state(conversation.tools))
     elif unknown:
         host.say(_no_such_tool(unknown[0], names), "error")
     else:
-        talk.tools = tuple(name for name in names if name in wanted)
-        host.say(_state(talk.tools))
+        conversation.tools = tuple(name for name in names if name in wanted)
+        host.say(_state(conversation.tools))
 
 
 def _no_such_tool(word: str, names: Sequence[str]) -> str:

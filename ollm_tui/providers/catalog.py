@@ -94,7 +94,7 @@ class ModelCatalog:
         registry: ProviderRegistry,
         *,
         gate: Gate = _always,
-        scout: Prober | None = None,
+        prober: Prober | None = None,
         services: Collection[str] = (),
         max_age_s: float = 30.0,
         clock: Callable[[], float] = anyio.current_time,
@@ -103,7 +103,7 @@ class ModelCatalog:
         self.initialize: Initialize = _nothing
         """Awaited before each use of an adapter."""
         self._gate = gate
-        self._scout = scout
+        self._prober = prober
         self.services = frozenset(services)
         self._max_age_s = max_age_s
         self._clock = clock
@@ -163,8 +163,8 @@ class ModelCatalog:
         """Drop the cached listing of one provider, or all listings and probe results."""
         if provider is None:
             self._listings.clear()
-            if self._scout is not None:
-                self._scout.forget()
+            if self._prober is not None:
+                self._prober.forget()
         else:
             self._listings.pop(provider, None)
 
@@ -174,8 +174,8 @@ class ModelCatalog:
         Raises:
             AIError: The adapter could not be initialized.
         """
-        if self._scout is not None:
-            await self._scout.settle(provider)
+        if self._prober is not None:
+            await self._prober.settle(provider)
         adapter = self._registry.get(provider)
         if adapter is not None:
             await self.initialize(adapter)
@@ -212,8 +212,8 @@ class ModelCatalog:
                 async with send:
                     for adapter in adapters:
                         group.start_soon(self._report, adapter.name, within_s, send.clone())
-                    if self._scout is not None:
-                        group.start_soon(self._report_strays, self._scout, within_s, send.clone())
+                    if self._prober is not None:
+                        group.start_soon(self._report_strays, self._prober, within_s, send.clone())
                 yield receive
                 group.cancel_scope.cancel()
 
@@ -233,11 +233,11 @@ class ModelCatalog:
             await send.send(await self.listing(provider, within_s=within_s))
 
     async def _report_strays(
-        self, scout: Prober, within_s: float | None, send: ObjectSendStream[Listing]
+        self, prober: Prober, within_s: float | None, send: ObjectSendStream[Listing]
     ) -> None:
         async with send:
             with anyio.move_on_after(within_s):
-                for name in await scout.find_strays():
+                for name in await prober.find_strays():
                     self.forget(name)
                     await send.send(await self.listing(name))
 
@@ -278,9 +278,9 @@ class ModelCatalog:
         )
 
     def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:
-        if self._scout is None:
+        if self._prober is None:
             return info
-        return self._scout.corrected(ModelRef(provider, info.name), info)
+        return self._prober.corrected(ModelRef(provider, info.name), info)
 
     def _failed(self, adapter: ProviderAdapter, problem: AIError) -> Listing:
         return Listing(

@@ -362,7 +362,7 @@ def _providers(
 ) -> Providers:
     prober = EngineProber(loaded, registry, Discovery(), lifecycle.add)
     services = usable_services(loaded.config.providers)
-    catalog = ModelCatalog(registry, gate=prober.is_there, scout=prober, services=services)
+    catalog = ModelCatalog(registry, gate=prober.is_there, prober=prober, services=services)
     catalog.initialize = lifecycle.initialize
     named = named_by(loaded)
     is_local_here = LOCAL not in named.moved

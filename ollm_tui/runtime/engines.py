@@ -159,11 +159,11 @@ class EngineProber:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
         addresses = settings.addresses if settings and name not in self._strays else ()
-        sightings: dict[str, ProbeResult] = {}
+        results: dict[str, ProbeResult] = {}
 
         async def ask(address: str) -> None:
             try:
-                sightings[address] = await self.discovery.look(address, _route(settings))
+                results[address] = await self.discovery.look(address, _route(settings))
             except AIError:
                 return  # the adapter raises it when it is used
 
@@ -171,7 +171,7 @@ class EngineProber:
             async with anyio.create_task_group() as group:
                 for address in addresses:
                     group.start_soon(ask, address)
-        return {address: sightings[address] for address in addresses if address in sightings}
+        return {address: results[address] for address in addresses if address in results}
 
     async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
         """Probe all addresses of a provider; of a pool, the first with a known backend decides."""
@@ -257,8 +257,8 @@ class EngineProber:
 
     def _register_stray(self, address: str) -> str | None:
         """Register the engine at an address unless a provider stands for it already."""
-        sighting = self.discovery.known(address)
-        engine = sighting.engine if sighting else None
+        result = self.discovery.known(address)
+        engine = result.engine if result else None
         if engine is None or (engine.backend is None and _is_strange(engine)):
             return None
         if address in self._strays.values() or self._is_claimed(address, engine):

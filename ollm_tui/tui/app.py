@@ -52,12 +52,12 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         self._put_on(services.themes, theme)
         self.set_keymap(dict(keymap.chosen))
 
-    def _put_on(self, shelf: ThemeCatalog, name: str) -> None:
+    def _put_on(self, themes: ThemeCatalog, name: str) -> None:
         try:
-            theme = shelf.load(name)
+            theme = themes.load(name)
         except ThemeProblem as problem:
             self._problems.append(str(problem))
-            theme = shelf.load(DEFAULT_THEME)
+            theme = themes.load(DEFAULT_THEME)
         self.register_theme(theme)
         self.theme = theme.name
 

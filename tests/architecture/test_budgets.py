@@ -14,7 +14,7 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 
 Class = tuple[str, str]
 """A module and a name in it."""
-MOST_METHODS = 75
+MOST_METHODS = 60
 
 
 def trees() -> Iterator[tuple[Path, ast.Module]]:
@@ -87,7 +87,7 @@ def test_few_modules_are_splinters() -> None:
     """A file of less than 60 lines needs a reason; most have more to say."""
     modules = [path for path in FILES if path.name != "__init__.py"]
     short = [path for path in modules if len(path.read_text().splitlines()) < 60]
-    assert len(short) <= 0.2 * len(modules)
+    assert len(short) <= 0.1 * len(modules)
 
 
 def test_no_class_has_over_15_public_methods_nor_20_hooks_of_its_own() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.registry_rows import count_text, judge_of, table_of
+from ollm_tui.cli.registry_rows import count_text, fit_column, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.repo import Hub, HubModel
 from ollm_tui.library.machine import Gpu, Machine
@@ -225,13 +225,13 @@ def test_an_address_in_the_table_is_as_people_write_it() -> None:
 )
 def test_the_size_to_take_is_judged(facts: Mapping[str, Any], said: str) -> None:
     card = Gpu(name="card", total=12 * 10**9, free=12 * 10**9)
-    judge = judge_of(Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,)))
+    judge = fit_column(Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,)))
     assert judge is not None
     assert judge(RegistryEntry(id="a", name="a", **facts)) == said
 
 
 def test_nothing_is_judged_where_the_machine_is_not_known() -> None:
-    assert judge_of(Machine(ram_total=10)) is None
+    assert fit_column(Machine(ram_total=10)) is None
 
 
 def test_counts_are_short() -> None:

@@ -22,7 +22,6 @@ from ollm_tui.providers.openai_compatible.embeddings import embed
 from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
-LLAMACPP = "llamacpp"
 ANSWER = "answer"
 MAX_TEXT_CHARS = 4 * 1024 * 1024
 """Limit of the text that is kept until it is clear whether it is the answer."""

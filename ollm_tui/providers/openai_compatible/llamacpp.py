@@ -46,7 +46,6 @@ _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
 _IN_PROGRESS = frozenset({"downloading", "loading"})
 _POLLS_TO_APPEAR = 6
 """A download appears in the list a moment after its request."""
-ROUTER = "llamacpp-router"
 
 
 class LlamaCppProvider(OpenAICompatibleProvider):
