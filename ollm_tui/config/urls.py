@@ -16,7 +16,10 @@ from urllib.parse import SplitResult, urlsplit
 from ollm_tui.config.backends import BACKEND, OLLAMA
 
 STANDARD_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
-_ANY_ADDRESS = (("", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::", "::1"))
+LOOPBACK_OF: Mapping[str, str] = MappingProxyType(
+    {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
+)
+"""The host to dial for an address that means every interface."""
 _FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})
 _END_OF_HOST = re.compile(r"[/?]")
@@ -78,7 +81,7 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
     host, port_text = _split(netloc)
     if not lenient:
         _require_host(host, port_text)
-    host = _known_host(dict(_ANY_ADDRESS).get(host, host))
+    host = _known_host(LOOPBACK_OF.get(host, host))
     port = _port(port_text, default_port, lenient=lenient)
     shown_host = f"[{host}]" if ":" in host else host
     shown_port = "" if port == standard_port else f":{port}"

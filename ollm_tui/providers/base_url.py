@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit, urlunsplit
 
 from ollm_tui.config import urls
-from ollm_tui.config.urls import STANDARD_PORTS
+from ollm_tui.config.urls import LOOPBACK_OF, STANDARD_PORTS, split_web_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 _VERSION = re.compile(r"/v\d+[a-z0-9]*(?=/|$)")
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _ENDPOINTS = re.compile(r"/(chat/completions|completions|messages|models)$")
 
 
@@ -66,10 +67,20 @@ def split_url(value: str) -> SplitResult:
     Raises:
         AIError: BAD_REQUEST if it is not the address of a web server.
     """
-    try:
-        return urlsplit(urls.server_url(value))
-    except ValueError as error:
-        raise _unusable() from error
+    text = value.strip().strip("\"'").strip()
+    if not _SCHEME.match(text):
+        text = f"http://{text}"
+    parts = split_web_url(text)
+    if parts is None:
+        raise _unusable()
+    loopback = LOOPBACK_OF.get(parts.hostname or "")
+    return parts if loopback is None else parts._replace(netloc=_with_host(parts, loopback))
+
+
+def _with_host(parts: SplitResult, host: str) -> str:
+    user, at, _ = parts.netloc.rpartition("@")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{user}{at}{shown}" + (f":{parts.port}" if parts.port else "")
 
 
 def _unusable() -> AIError:

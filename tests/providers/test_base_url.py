@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.config import urls
@@ -99,6 +99,7 @@ SIGNS = st.text(
 
 
 @given(SIGNS, st.sampled_from(["", "http://", "https://", "HTTP://"]))
+@example("0", "http://")
 def test_the_server_that_a_key_is_bound_to_is_the_one_that_is_asked(text: str, scheme: str) -> None:
     for read in (urls.ollama_url, urls.server_url):
         try:
