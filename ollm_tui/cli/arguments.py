@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -83,11 +84,13 @@ class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting, with a suggestion of the nearest valid word."""
 
     _is_intermixing = False
+    _given: Sequence[str] = ()
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
         """Let options stand before, between and behind the words of a prompt or a filter."""
+        self._given = sys.argv[1:] if args is None else args
         if self._is_intermixing or all(action.nargs != "*" for action in self._actions):
             return super().parse_known_args(args, namespace)
         self._is_intermixing = True
@@ -101,6 +104,11 @@ class _Parser(argparse.ArgumentParser):
         if wrong is None:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
         typed, known = wrong.group(2), re.findall(r"[\w-]+", wrong.group(3))
+        if wrong.group(1) in _SUBCOMMANDS and (option := self._unknown_option(before=typed)):
+            # What follows a misspelled option is its value, not a command.
+            similar = get_close_matches(option, self._option_string_actions, n=1)
+            hint = f"Did you mean {similar[0]}?" if similar else f"See {self.prog} --help."
+            raise UsageError(f"Unrecognized arguments: {option}.", hint)
         near = get_close_matches(typed, known, n=1)
         if wrong.group(1) == "COMMAND" and typed in _EQUIVALENTS:
             near = [_EQUIVALENTS[typed]]
@@ -110,6 +118,12 @@ class _Parser(argparse.ArgumentParser):
         if wrong.group(1) not in _SUBCOMMANDS:
             raise UsageError(f"{wrong.group(1)} does not take {typed!r}.", hint)
         raise UsageError(f"{self.prog} has no command {typed!r}.", hint)
+
+    def _unknown_option(self, before: str) -> str | None:
+        """Return the first long option that this parser does not have, up to a word."""
+        given = takewhile(lambda word: word not in {before, "--"}, self._given)
+        options = (word.partition("=")[0] for word in given if word.startswith("--"))
+        return next((one for one in options if one not in self._option_string_actions), None)
 
 
 def build_parser() -> argparse.ArgumentParser:

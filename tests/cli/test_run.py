@@ -193,6 +193,8 @@ def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) ->
         (["-p", "x", "config", "path"], 2, "does not take a prompt"),
         ([], 2, "needs a terminal"),
         (["confg"], 2, "Did you mean 'config'?"),
+        (["--modle", "qwen3"], 2, "Unrecognized arguments: --modle. Did you mean --model?"),
+        (["models", "--nosuch", "lst"], 2, "Unrecognized arguments: --nosuch."),
         (["why"], 2, 'To ask something: ollm -p "..."'),
         (["config"], 2, "ACTION"),
         (["config", "shw"], 2, "Did you mean 'show'?"),
