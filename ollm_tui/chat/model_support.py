@@ -101,8 +101,8 @@ def require_words(history: Sequence[Message], model: str) -> None:
     Raises:
         AIError: UNSUPPORTED_MODALITY if nothing of it would be left.
     """
-    num_ctx = next(m for m in reversed(history) if m.role == "user")
-    if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in num_ctx.content):
+    newest = next(m for m in reversed(history) if m.role == "user")
+    if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in newest.content):
         raise AIError(
             ErrorCode.UNSUPPORTED_MODALITY,
             f"{model} accepts text only, and the message has only a picture.",

@@ -155,7 +155,7 @@ def _add_pull(action: argparse.ArgumentParser) -> None:
 
 def _add_downloads(action: argparse.ArgumentParser) -> None:
     about = f"{', '.join(JOB_ACTIONS)}; without one they are listed"
-    action.add_argument("job_action", metavar="DEED", nargs="?", choices=JOB_ACTIONS, help=about)
+    action.add_argument("job_action", metavar="ACTION", nargs="?", choices=JOB_ACTIONS, help=about)
     about = "the download's id, or a unique part of its id or name"
     action.add_argument("job", metavar="ID", nargs="?", help=about)
 

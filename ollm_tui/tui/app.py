@@ -20,6 +20,7 @@ from ollm_tui.tui.terminal.guard import set_title
 from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeCatalog, ThemeProblem
 from ollm_tui.tui.widgets.hint_line import FLASH_S
 from ollm_tui.tui.widgets.messages import ShownAgain
+from ollm_tui.tui.widgets.text_field import take_waiting
 
 
 class OllmApp(CrashReports[None], inherit_bindings=False):
@@ -67,14 +68,27 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         if is_typed and self._held is not None:
             self._held.append(event)
         else:
-            await super().on_event(event)
+            await self._deliver(event)
+
+    async def _deliver(self, event: events.Event) -> None:
+        """Handle an event; a key that is no letter waits for the letters typed before it.
+
+        Textual runs the binding of a screen while they are still in the queue of the focused
+        widget: Ctrl+C would clear the input before they are in it.
+        """
+        is_command = isinstance(event, events.Key) and not (
+            event.is_printable or event.is_forwarded
+        )
+        if is_command and self.focused is not None:
+            await take_waiting(self.focused)
+        await super().on_event(event)
 
     async def on_input_ready(self) -> None:
         """Name the window, and type what was held, in order."""
         self.watch_sub_title(self.sub_title)
         held, self._held = self._held or [], None
         for event in held:
-            await super().on_event(event)
+            await self._deliver(event)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Take colours away, not only their hue, where they are the terminal's own.

@@ -9,8 +9,6 @@ from tests.e2e.conftest import Start, assert_left_sane
 
 pytestmark = pytest.mark.pty
 
-SEED = 20261122
-
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 6), (4, 3), (6, 24), (7, 5), (8, 5)])
 def test_it_starts_in_a_tiny_terminal_and_works_in_a_larger_one(
@@ -24,8 +22,9 @@ def test_it_starts_in_a_tiny_terminal_and_works_in_a_larger_one(
         assert_left_sane(session, 0)
 
 
-def test_a_storm_of_sizes_leaves_it_usable(start: Start, home: Path) -> None:
-    chance = random.Random(SEED)
+@pytest.mark.parametrize("seed", [3, 20261122])
+def test_a_storm_of_sizes_leaves_it_usable(start: Start, home: Path, seed: int) -> None:
+    chance = random.Random(seed)
     with start(home) as session:
         session.wait_for("Ask anything", 20)
         for _ in range(150):
@@ -34,8 +33,19 @@ def test_a_storm_of_sizes_leaves_it_usable(start: Start, home: Path) -> None:
             session.resize(*(narrow if chance.random() < 0.7 else wide))
             session.write("x")
         session.resize(80, 24)
-        session.wait_for("x" * 60, 20)
+        session.wait_for(lambda: session.screen_text().count("x") == 150, 20)
         session.write("\x03/quit\r")
+        assert_left_sane(session, 0)
+
+
+def test_ctrl_c_clears_what_was_typed_before_it_and_nothing_else(start: Start, home: Path) -> None:
+    with start(home) as session:
+        session.wait_for("press Ctrl+L", 20)
+        for _ in range(5):
+            session.write("x" * 50 + "\x03abc")
+            session.wait_for("│ abc ", 20)
+            session.write("\x03")
+        session.write("/quit\r")
         assert_left_sane(session, 0)
 
 

@@ -9,11 +9,13 @@ import sys
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.conversations import ConversationStore, _mark_interrupted
 from ollm_tui.store.database import Database
@@ -58,7 +60,7 @@ class Program:
     growing: tuple[str, str] | None = None
     """Id and text of the answer that is coming."""
     listed: dict[str, tuple[int, set[str]]] = field(default_factory=dict)
-    """The list as it was shown: revision, and what was acknowledged in each chat then."""
+    """The list as it was shown: revision, and the messages that each chat had then."""
     opened_with: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     told: int = 0
@@ -216,8 +218,14 @@ async def rename(session: Session, program: Program) -> None:
 
 
 async def list_chats(session: Session, program: Program) -> None:
-    listed = await program.store.list(limit=1000)
-    program.listed = {chat.id: (chat.revision, session.of(chat.id)) for chat in listed}
+    program.listed = {}
+    for chat in await program.store.list(limit=1000):
+        # What the other one has just written is listed before it is told that it is saved.
+        read = partial(statements.chat_state, conversation_id=chat.id)
+        state = await program.database.read(read)
+        is_same = state is not None and state.revision == chat.revision
+        listed = {node.id for node in state.nodes} if state and is_same else session.of(chat.id)
+        program.listed[chat.id] = (chat.revision, listed)
 
 
 async def delete(session: Session, program: Program) -> None:

@@ -1,7 +1,7 @@
 """Repositories as a loopback hub keeps them: files, commits, and the JSON that tells of them.
 
-The shapes are those of the real hub: `tests/library/hub/test_real_client.py` holds them against its
-own client.
+The shapes are those of the real hub: `tests/library/hub/test_official_client.py` holds them against
+its own client.
 """
 
 import hashlib

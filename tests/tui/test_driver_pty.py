@@ -60,6 +60,15 @@ def _answers(session: PtySession) -> bool:
     return " f5" in session.screen_text()
 
 
+def test_the_last_of_many_sizes_is_the_one_that_stays() -> None:
+    with start("sizes") as session:
+        for last in range(60, 100):
+            for width in range(20, 60):
+                session.resize(width, 24)
+            session.resize(last, 24)
+            session.wait_for(f"size {last} 24.")
+
+
 def test_an_unclosed_paste_ends_by_itself_and_keys_work_again() -> None:
     with start("keys") as session:
         session.write(START + b"left open")

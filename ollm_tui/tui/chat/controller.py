@@ -29,7 +29,8 @@ from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
 from ollm_tui.tui.composer.completions import FileQuery
 from ollm_tui.tui.downloads.progress import ChatDownloads
 from ollm_tui.tui.links.opening import Links
-from ollm_tui.tui.models.operations import ModelCommands, ModelOperations
+from ollm_tui.tui.models.commands import ModelCommands
+from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.services import Client, Runtime
 from ollm_tui.tui.widgets.hint_line import FLASH_S, queue_line
 

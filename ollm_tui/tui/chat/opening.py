@@ -43,13 +43,16 @@ class EarlyPrompts:
         self._show_queue()
         return text
 
+    def take_all(self) -> list[str]:
+        """Empty the queue and return it."""
+        waiting, self.waiting = self.waiting, []
+        self._show_queue()
+        return waiting
+
     def stop(self) -> None:
         """Return the queue to the editor."""
-        back = "\n\n".join(self.waiting)
-        self.waiting.clear()
-        self._show_queue()
-        if back:
-            self._composer.prepend(back)
+        if waiting := self.take_all():
+            self._composer.prepend("\n\n".join(waiting))
 
     def retry(self) -> None:
         """Do nothing: there is no question yet."""
@@ -126,7 +129,7 @@ class OpeningChat:
         if self._wanted is not None:
             self._hints.hush()
             self._wanted(controller)
-        for text in self.prompts.waiting:
+        for text in self.prompts.take_all():
             controller.prompts.submit(text)
 
     def fail(self) -> None:

@@ -4,12 +4,11 @@ It goes on when the screen that started it is left.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.runtime.manager import ModelManager
-    from ollm_tui.tui.models.details import DetailsAnswer, ModelDetailsScreen
+    from ollm_tui.tui.models.details import ModelDetailsScreen
 
     _Operation = Callable[[ModelManager], Awaitable["Outcome"]]
 
@@ -33,7 +32,6 @@ logger = logging.getLogger(__name__)
 
 LISTED_WITHIN_S: Final = 2.0
 """How long a question about deleting waits for the model's other names."""
-_NOT_FROM_A_CHAT: Final = "copy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +92,7 @@ class ModelOperations:
         self._dialogs = dialogs
         self._keymap = keymap
         self._copies = copies
-        self.running = RunningOperations(lambda: self._show(None))
+        self.running = RunningOperations(self._show_ongoing)
         self._watcher: WorkWatcher | None = None
 
     def watch(self, watcher: WorkWatcher | None) -> None:
@@ -151,28 +149,30 @@ class ModelOperations:
         """Whether an action may end this model's answer; asks the person while there is one."""
         return not self.is_own(ref) or await self._chat.may_stop(action)
 
-    # The operations
+    # The operations. With `in_chat` the chat says how it goes, whatever screen watches.
 
-    def load(self, ref: ModelRef, keep_alive: str | None) -> None:
+    def load(self, ref: ModelRef, keep_alive: str | None, *, in_chat: bool = False) -> None:
         """Load a model into memory; `keep_alive` is a duration as Ollama writes it."""
         name = clean_name(ref.model)
 
         async def operation(manager: "ModelManager") -> Outcome:
             await manager.load(ref, keep_alive=keep_alive)
+            if self.is_own(ref):
+                await self._chat.refresh_window()
             return Outcome(ref, f"Loaded {name}.")
 
-        self._start(ref, f"Loading {name}…", operation)
+        self._start(ref, f"Loading {name}…", operation, in_chat=in_chat)
 
-    def unload(self, ref: ModelRef) -> None:
+    def unload(self, ref: ModelRef, *, in_chat: bool = False) -> None:
         """Unload a model from memory; its answer is stopped."""
         name = clean_name(ref.model)
-        self._stop(ref)
 
         async def operation(manager: "ModelManager") -> Outcome:
+            self._stop(ref)
             await manager.unload(ref)
             return Outcome(ref, f"Unloaded {name}.")
 
-        self._start(ref, f"Unloading {name} …", operation)
+        self._start(ref, f"Unloading {name}…", operation, in_chat=in_chat)
 
     def copy(self, ref: ModelRef, copy: str) -> None:
         """Give a model a second name."""
@@ -186,9 +186,9 @@ class ModelOperations:
     def delete(self, ref: ModelRef) -> None:
         """Delete a model for good; its answer is stopped."""
         name = clean_name(ref.model)
-        self._stop(ref)
 
         async def operation(manager: "ModelManager") -> Outcome:
+            self._stop(ref)
             provider = self._runtime.catalog.shown_name(ref.provider)
             place = clean_name(self.place(ref) or provider)
             await manager.delete(ref)
@@ -223,15 +223,29 @@ class ModelOperations:
             text = f"{where} no longer lists {clean_name(ref.model)}, this chat's model."
             self._chat.say(text, "warning", f"Press {key} to choose another.")
 
-    def _start(self, ref: ModelRef, words: str, operation: "_Operation") -> None:
+    def _start(
+        self, ref: ModelRef, words: str, operation: "_Operation", *, in_chat: bool = False
+    ) -> None:
         manager = self.manager
-        if manager is not None and not self.is_busy_with(ref):
-            doing = ExitStack()
-            doing.enter_context(self.running.add(ref, words))
-            self._dialogs.run(self._run(ref, operation, manager, doing), "model work")
+        if manager is None:
+            return
+        if self.is_busy_with(ref):
+            refusal = f"Another action on {clean_name(ref.model)} is in progress."
+            self._report(Outcome(ref, refusal), in_chat=in_chat)
+            return
+        if in_chat:
+            self._chat.say(words)
+        doing = ExitStack()
+        doing.enter_context(self.running.add(ref, words))
+        self._dialogs.run(self._run(ref, operation, manager, doing, in_chat), "model work")
 
     async def _run(
-        self, ref: ModelRef, operation: "_Operation", manager: "ModelManager", doing: ExitStack
+        self,
+        ref: ModelRef,
+        operation: "_Operation",
+        manager: "ModelManager",
+        doing: ExitStack,
+        in_chat: bool,
     ) -> None:
         with doing:
             try:
@@ -240,13 +254,18 @@ class ModelOperations:
                 logger.info("Nothing was done with a model: %s", error)
                 outcome = Outcome(ref, error.message, error.hint, is_error=True)
         self._runtime.catalog.forget(ref.provider)
-        self._show(outcome)
+        self._report(outcome, in_chat=in_chat)
 
-    def _show(self, outcome: Outcome | None) -> None:
+    def _report(self, outcome: Outcome, *, in_chat: bool) -> None:
+        """Show an outcome on the screen that watches; in the chat if none does, or on request."""
         if self._watcher is not None:
             self._watcher.work_changed(outcome)
-        elif outcome is not None and not outcome.is_told:
+        if (in_chat or self._watcher is None) and not outcome.is_told:
             self._chat.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)
+
+    def _show_ongoing(self) -> None:
+        if self._watcher is not None:
+            self._watcher.work_changed(None)
 
     # The details of a model
 
@@ -267,128 +286,3 @@ class ModelOperations:
         )
         page.provider_name = self._runtime.catalog.shown_name(details.ref.provider)
         return page
-
-
-class ModelCommands:
-    """What the commands of a chat do with one model: /show, /load and /unload."""
-
-    def __init__(
-        self,
-        runtime: Runtime,
-        chat: OpenChat,
-        dialogs: Dialogs,
-        keymap: Keymap,
-        operations: ModelOperations,
-    ) -> None:
-        self._runtime = runtime
-        self._chat = chat
-        self._dialogs = dialogs
-        self._keymap = keymap
-        self._operations = operations
-
-    def show(self, name: str, section: str | None) -> None:
-        """Open the details of a model, the chat's own for an empty name, at one section."""
-        self._begin(self._show(name, section))
-
-    def load(self, name: str, keep_alive: str | None) -> None:
-        """Load a model into memory, and keep it there for a time."""
-        self._begin(self._load(name, keep_alive))
-
-    def unload(self, name: str) -> None:
-        """Unload a model from memory."""
-        self._begin(self._unload(name))
-
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._dialogs.run(self._run(work), "model")
-
-    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except AIError as error:
-            self._chat.say(error.message, "error", error.hint)
-
-    async def _show(self, name: str, section: str | None) -> None:
-        manager, ref = await self._resolve(name)
-        if manager is None or ref is None:
-            return
-        details = await manager.show(ref)
-        refusals: dict[ModelAction, str | None] = {**await manager.unavailable_reasons(ref)}
-        key = self._keymap.key_for("chat.models")
-        refusals[_NOT_FROM_A_CHAT] = f"Copy it in the model list: {key}."
-        if not self._dialogs.is_free:
-            return
-        page = self._operations.details_page(details, refusals, section)
-        if section is not None and not page.has(section):
-            self._chat.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
-            return
-        self._dialogs.open(page, partial(self._answered, details))
-
-    def _answered(self, details: "ModelDetails", answer: "DetailsAnswer") -> None:
-        address = str(details.ref)
-        match answer:
-            case "chat":
-                self._chat.use_model(details.ref)
-            case "load":
-                self.load(address, None)
-            case "unload":
-                self.unload(address)
-            case "delete":
-                self._begin(self._delete(details))
-            case _:
-                pass
-
-    async def _load(self, name: str, keep_alive: str | None) -> None:
-        manager, ref = await self._resolve(name)
-        if manager is None or ref is None or self._is_busy_with(ref):
-            return
-        shown = clean_name(ref.model)
-        self._chat.say(f"Loading {shown} …")
-        with self._operations.running.add(ref, f"Loading {shown}…"):
-            await manager.load(ref, keep_alive=keep_alive)
-        self._chat.say(f"Loaded {shown}.")
-        await self._chat.refresh_window()
-
-    async def _unload(self, name: str) -> None:
-        manager, ref = await self._resolve(name)
-        if manager is None or ref is None or self._is_busy_with(ref):
-            return
-        shown = clean_name(ref.model)
-        with self._operations.running.add(ref, f"Unloading {shown} …"):
-            await manager.unload(ref)
-        self._chat.say(f"Unloaded {shown}.")
-
-    def _is_busy_with(self, ref: ModelRef) -> bool:
-        """Whether there is an operation on a model already; then a note says so."""
-        is_busy = self._operations.is_busy_with(ref)
-        if is_busy:
-            self._chat.say(f"Another action on {clean_name(ref.model)} is in progress.")
-        return is_busy
-
-    async def _delete(self, details: "ModelDetails") -> None:
-        """Delete a model after a yes."""
-        # Not needed before a model is deleted.
-        from ollm_tui.tui.models.dialogs import DeleteModel
-
-        question = DeleteModel(
-            replace(details.info, name=details.ref.model),
-            details.place,
-            is_own=self._operations.is_own(details.ref),
-            is_loaded=bool(details.info.loaded),
-        )
-        if await self._dialogs.ask(question):
-            self._operations.delete(details.ref)
-
-    async def _resolve(self, name: str) -> "tuple[ModelManager | None, ModelRef | None]":
-        """Resolve a name, the chat's own model for an empty one; None, and a note, if impossible.
-
-        Raises:
-            AIError: no provider has the model.
-        """
-        manager, own = self._operations.manager, self._chat.conversation.model
-        if manager is None:
-            self._chat.say("This program only lists models.")
-            return None, None
-        if not name and own is None:
-            self._chat.say("No model is selected.", "warning")
-            return None, None
-        return manager, (await self._runtime.router.resolve(name or own or "")).ref

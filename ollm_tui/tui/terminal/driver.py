@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from textual import events
 from textual.drivers.linux_driver import LinuxDriver
+from textual.geometry import Size
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.terminal.keyboard import Keyboard, is_inside
@@ -74,6 +75,20 @@ class TerminalDriver(LinuxDriver):
                 messages += keyboard.feed(data, time.monotonic())
             for message in messages:
                 self.process_message(message)
+
+    def start_application_mode(self) -> None:
+        """Take the terminal; its size is read on the event loop, where the newest comes last.
+
+        The stock signal handler reads it itself. A second signal may interrupt it between reading
+        and posting, and then the app keeps the older size.
+        """
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
+        signal.signal(signal.SIGWINCH, lambda _number, _frame: self._call_soon(self._post_size))
+
+    def _post_size(self) -> None:
+        if not self._in_band_window_resize:
+            size = Size(*self._get_terminal_size())
+            self._app.post_message(events.Resize(size, size))
 
     def process_message(self, message: "Message") -> None:
         """Process a message, except unrequested sizes and a mouse outside the screen."""

@@ -7,6 +7,7 @@ list. A terminal may send thousands of letters at once, without the marks of a p
 from collections.abc import Callable
 from typing import Final
 
+import anyio
 from textual import events
 from textual.message_pump import MessagePump, MessagePumpClosed
 from textual.widget import Widget
@@ -14,6 +15,9 @@ from textual.widgets import Input
 
 LONGEST: Final = 4000
 """Characters of a line: no name, reason, path or address that a user types is as long."""
+
+QUEUE_S: Final = 1.0
+"""How long a key waits for the letters before it; they take a millisecond unless a widget hangs."""
 
 
 def typed_run(
@@ -38,6 +42,17 @@ def _waiting_key(widget: MessagePump) -> events.Key | None:
 def letters(run: list[events.Key]) -> str:
     """The text that keys type."""
     return "".join(key.character or "" for key in run)
+
+
+async def take_waiting(widget: Widget) -> None:
+    """Return when a widget has handled what is in its queue now."""
+    if not widget.message_queue_size and widget._pending_message is None:
+        return
+    is_handled = anyio.Event()
+    # one that is busy with something else, or is waiting for its caller, is not waited for
+    with anyio.move_on_after(QUEUE_S):
+        if widget.call_later(is_handled.set):
+            await is_handled.wait()
 
 
 async def obey_own_binding(widget: Widget, event: events.Key) -> None:

@@ -44,6 +44,10 @@ class TerminalApp(CrashReports[int]):
     def show(self, text: str) -> None:
         self.query_one("#state", Static).update(text)
 
+    def on_resize(self, event: events.Resize) -> None:
+        if self.mode == "sizes":
+            self.show(f"size {event.size.width} {event.size.height}.")
+
     def action_nothing(self) -> None:
         self.show("nothing")
 

@@ -83,6 +83,40 @@ async def test_a_command_waits_its_turn_while_something_is_done_with_the_model(
         assert "Loaded llava:13b." in stage.shown
 
 
+async def test_the_models_screen_shows_what_a_command_of_the_chat_does_and_how_it_ended(
+    tmp_path: Path,
+) -> None:
+    scripted = runtime(OLLAMA)
+    scripted.manager.held = anyio.Event()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await stage.ask("/load local://llava:13b")
+        await press(stage, "f3")
+        assert "Loading llava:13b…" in stage.screen_text
+        scripted.manager.held.set()
+        await stage.settle()
+        assert "Loading llava:13b…" not in stage.screen_text
+        assert "Loaded llava:13b." in stage.screen_text
+        assert "Loaded llava:13b." in stage.shown
+
+
+async def test_a_delete_in_the_details_is_refused_aloud_while_a_command_loads_the_model(
+    tmp_path: Path,
+) -> None:
+    scripted = runtime(OLLAMA)
+    scripted.manager.held = held = anyio.Event()
+    async with staged(tmp_path / "config.toml", scripted) as stage:
+        await stage.ask("/load local://llava:13b")
+        scripted.manager.held = None
+        await stage.ask("/show local://llava:13b")
+        await press(stage, "f8")
+        await armed(stage)
+        await press(stage, "y")
+        assert "Another action on llava:13b is in progress." in stage.shown
+        assert all(action != "delete" for action, *_ in scripted.manager.done)
+        held.set()
+        await stage.settle()
+
+
 async def test_the_first_choice_leaves_the_time_to_the_server(tmp_path: Path) -> None:
     scripted = runtime(OLLAMA)
     async with shown(tmp_path, scripted) as stage:

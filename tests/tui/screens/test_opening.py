@@ -38,6 +38,21 @@ async def test_a_prompt_before_the_runtime_is_there_waits(config: Path) -> None:
         assert "late" in stage.screen_text
 
 
+async def test_a_command_before_the_runtime_is_there_leaves_the_queue_when_it_runs(
+    config: Path,
+) -> None:
+    opened = anyio.Event()
+    async with staged(config, opened=opened) as stage:
+        await stage.ask("/tools")
+        assert "1 queued" in stage.screen_text
+        opened.set()
+        with anyio.fail_after(5):
+            while "No tools are available." not in stage.shown:
+                await stage.pilot.pause(0.005)
+        await stage.settle()
+        assert "queued" not in stage.screen_text
+
+
 async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None:
     first = ScriptedFirstModel(
         ref=None,
