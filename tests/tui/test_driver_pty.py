@@ -61,7 +61,8 @@ def _answers(session: PtySession) -> bool:
 
 
 def test_the_last_of_many_sizes_is_the_one_that_stays() -> None:
-    with start("sizes") as session:
+    with PtySession([*APP, "sizes"]) as session:
+        session.wait_for("size 91 24.")
         for last in range(60, 100):
             for width in range(20, 60):
                 session.resize(width, 24)

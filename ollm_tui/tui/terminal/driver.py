@@ -83,7 +83,11 @@ class TerminalDriver(LinuxDriver):
         and posting, and then the app keeps the older size.
         """
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
-        signal.signal(signal.SIGWINCH, lambda _number, _frame: self._call_soon(self._post_size))
+        signal.signal(signal.SIGWINCH, self._note_size)
+
+    def _note_size(self, _number: int, _frame: object) -> None:
+        # Two steps, as the stock driver takes for the size at the start, which must not come later.
+        self._call_soon(lambda: self._call_soon(self._post_size))
 
     def _post_size(self) -> None:
         if not self._in_band_window_resize:

@@ -1,8 +1,11 @@
 """A small app on the real driver: shows each key, and fails or hangs when it is told to."""
 
 import asyncio
+import fcntl
 import os
+import struct
 import sys
+import termios
 import time
 from pathlib import Path
 from typing import ClassVar
@@ -13,7 +16,16 @@ from textual.binding import Binding
 from textual.widgets import Static
 
 from ollm_tui.tui.crash import CrashReports
+from ollm_tui.tui.terminal.driver import TerminalDriver
 from ollm_tui.tui.terminal.guard import check_terminal, driver_class, exit_signals, set_title
+
+
+class ResizedAtOnce(TerminalDriver):
+    """Gets another size before the event loop has seen the first one."""
+
+    def start_application_mode(self) -> None:
+        super().start_application_mode()
+        fcntl.ioctl(self.fileno, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 91, 0, 0))
 
 
 class TerminalApp(CrashReports[int]):
@@ -25,7 +37,8 @@ class TerminalApp(CrashReports[int]):
 
     def __init__(self, mode: str) -> None:
         stock = mode == "stock"
-        super().__init__(driver_class=None if stock else driver_class())
+        driver = ResizedAtOnce if mode == "sizes" else driver_class()
+        super().__init__(driver_class=None if stock else driver)
         self.mode = mode
         self.seen = 0
         reports = os.environ.get("REPORTS")
