@@ -7,52 +7,52 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError, size_text
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsShow
-from ollm_tui.providers.operations import deleter, loader, show_model
-from ollm_tui.runtime.actions import ACTIONS
+from ollm_tui.providers.operations import method_of, show_model
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.model_lookup import FoundModel
 
 
-def run_copy(arguments: Arguments, output: Output) -> int:
-    """Copy a model to a second name."""
-    source, copied = in_runtime(arguments, output, partial(_copy, arguments))
-    if arguments.as_json:
-        output.json({"model": str(source), "copy": str(copied)})
-    else:
-        output.note(ACTIONS["copy"].done.format(name=source.model, copy=copied.model))
+def run_action(action: ModelAction, arguments: Arguments, output: Output) -> int:
+    """Run an action on a model, and print how it ended."""
+    model, result = in_runtime(arguments, output, partial(_run, action, arguments, output))
+    _write_result(action, model, result, arguments, output)
     return OK
 
 
-def run_load(arguments: Arguments, output: Output) -> int:
-    """Load a model into memory."""
-    model = in_runtime(arguments, output, partial(_load, arguments, output))
-    return _write_result(model, output, arguments, is_loaded=True)
+async def _run(
+    action: ModelAction, arguments: Arguments, output: Output, runtime: Runtime
+) -> tuple[FoundModel, ModelRef]:
+    match action:
+        case "copy":
+            return await _copy(arguments, runtime)
+        case "load":
+            return await _load(arguments, output, runtime)
+        case _:
+            model = await find_model(runtime.manager, arguments.name)
+            return model, await runtime.manager.run(action, model.ref)
 
 
-def run_unload(arguments: Arguments, output: Output) -> int:
-    """Unload a model from memory."""
-    model = in_runtime(arguments, output, partial(_unload, arguments.name))
-    return _write_result(model, output, arguments, is_loaded=False)
-
-
-async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[ModelRef, ModelRef]:
+async def _copy(arguments: Arguments, runtime: Runtime) -> tuple[FoundModel, ModelRef]:
     if not arguments.copy.strip():
         raise UsageError("The new name is empty.")
     model = await find_model(runtime.manager, arguments.name)
     try:
-        return model.ref, await runtime.manager.copy(model.ref, arguments.copy)
+        return model, await runtime.manager.copy(model.ref, arguments.copy)
     except AIError as error:
         if error.code == ErrorCode.CONFLICT and error.status is None:
             raise UsageError(error.message, error.hint) from error
         raise
 
 
-async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> FoundModel:
+async def _load(
+    arguments: Arguments, output: Output, runtime: Runtime
+) -> tuple[FoundModel, ModelRef]:
     model = await find_model(runtime.manager, arguments.name)
-    loader(model.adapter)
+    method_of(model.adapter, "load")
     settings = runtime.config.providers.get(model.adapter.name)
     if settings is not None and settings.kind == "embedded":
         raise AIError(
@@ -64,24 +64,19 @@ async def _load(arguments: Arguments, output: Output, runtime: Runtime) -> Found
     if output.is_watched:
         output.note(f"Loading {model.ref.model} ({model.place}) …")
     await runtime.manager.load(model.ref, keep_alive=arguments.models.keep_alive)
-    return model
-
-
-async def _unload(name: str, runtime: Runtime) -> FoundModel:
-    model = await find_model(runtime.manager, name)
-    await runtime.manager.unload(model.ref)
-    return model
+    return model, model.ref
 
 
 def _write_result(
-    model: FoundModel, output: Output, arguments: Arguments, *, is_loaded: bool
-) -> int:
-    if arguments.as_json:
-        output.json({"model": str(model.ref), "loaded": is_loaded})
+    action: ModelAction, model: FoundModel, result: ModelRef, arguments: Arguments, output: Output
+) -> None:
+    known = ACTIONS[action]
+    if not arguments.as_json:
+        output.note(known.done.format(name=model.ref.model, place=model.place, copy=result.model))
+    elif action == "copy":
+        output.json({"model": str(model.ref), "copy": str(result)})
     else:
-        done = ACTIONS["load" if is_loaded else "unload"].done
-        output.note(done.format(name=model.ref.model))
-    return OK
+        output.json({"model": str(model.ref), **known.result})
 
 
 def run_delete(arguments: Arguments, output: Output) -> int:
@@ -92,17 +87,14 @@ def run_delete(arguments: Arguments, output: Output) -> int:
         output.note("Nothing was deleted.")
         return ERROR
     in_runtime(arguments, output, partial(_delete, model))
-    if arguments.as_json:
-        output.json({"model": str(model.ref), "deleted": True})
-    else:
-        output.note(ACTIONS["delete"].done.format(name=model.ref.model, place=model.place))
+    _write_result("delete", model, model.ref, arguments, output)
     return OK
 
 
 async def _find_deletable(name: str, runtime: Runtime) -> FoundModel:
     """Find the model; one that no list knows must be known by name."""
     model = await find_model(runtime.manager, name)
-    deleter(model.adapter)
+    method_of(model.adapter, "delete")
     kept = model.info.details.get("why_kept") if model.info else None
     if isinstance(kept, str):
         raise AIError(

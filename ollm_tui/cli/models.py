@@ -1,10 +1,11 @@
 """`ollm models`: what there is to chat with, and what can be done with it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.downloads import run_downloads
-from ollm_tui.cli.model_actions import run_copy, run_delete, run_load, run_unload
+from ollm_tui.cli.model_actions import run_action, run_delete
 from ollm_tui.cli.model_list import run_list, run_ps
 from ollm_tui.cli.model_runtime import Stopped
 from ollm_tui.cli.model_search import run_rate, run_search
@@ -13,6 +14,7 @@ from ollm_tui.cli.output import OK, Output
 from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
 from ollm_tui.library.starter import download_starter
+from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.codec import error_to_json
 from ollm_tui.protocol.errors import AIError
 
@@ -37,6 +39,11 @@ def _starter(arguments: Arguments, output: Output) -> int:
 
 
 _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
+    **{
+        known.command: partial(run_action, action)
+        for action, known in ACTIONS.items()
+        if known.command
+    },
     "list": run_list,
     "search": run_search,
     "rate": run_rate,
@@ -44,9 +51,6 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "pull": run_pull,
     "downloads": run_downloads,
     "rm": run_delete,
-    "cp": run_copy,
     "ps": run_ps,
-    "load": run_load,
-    "unload": run_unload,
     "starter": _starter,
 }

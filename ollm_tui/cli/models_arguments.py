@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ollm_tui.library.registry.entry import PURPOSES
-from ollm_tui.runtime.actions import ACTIONS, ModelAction
+from ollm_tui.models.actions import ACTIONS, ModelAction
 
 NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)
@@ -193,22 +193,27 @@ class _Command:
     """Whether it is a command of its own too, because `ollama` has it as such."""
 
 
-def _for_action(
-    action: ModelAction,
-    add_options: Callable[[argparse.ArgumentParser], None] | None = None,
-    *,
-    values: _Values = _NAME,
-    is_top_level: bool = True,
-) -> _Command:
+_ACTION_OPTIONS: Mapping[ModelAction, Callable[[argparse.ArgumentParser], None]] = {
+    "show": _add_show,
+    "delete": _add_rm,
+    "load": _add_load,
+}
+
+
+def _for_action(action: ModelAction) -> _Command:
     known = ACTIONS[action]
     return _Command(
         name=known.command,
         help=known.help,
-        values=values,
+        values=(*_NAME, *known.values),
         aliases=known.aliases,
-        add_options=add_options,
-        is_top_level=is_top_level,
+        add_options=_ACTION_OPTIONS.get(action),
+        is_top_level=known.is_top_level,
     )
+
+
+_ABOUT_FILES: Final[tuple[ModelAction, ...]] = ("show", "delete", "copy")
+"""The actions that stand beside the downloads; the others are about memory."""
 
 
 _COMMANDS: Final = (
@@ -228,7 +233,7 @@ _COMMANDS: Final = (
         values=(("name", "NAME", "a name or address that `search` shows"),),
         add_options=_add_rate,
     ),
-    _for_action("show", _add_show),
+    _for_action("show"),
     _Command(
         name="pull",
         help="download a model to the library or on its server; repeat to resume",
@@ -237,11 +242,14 @@ _COMMANDS: Final = (
         is_top_level=True,
     ),
     _Command(name="downloads", help="list and control downloads", add_options=_add_downloads),
-    _for_action("delete", _add_rm),
-    _for_action("copy", values=(*_NAME, ("copy", "COPY", "the new name"))),
+    _for_action("delete"),
+    _for_action("copy"),
     _Command(name="ps", help="list the models in memory", is_top_level=True),
-    _for_action("load", _add_load, is_top_level=False),
-    _for_action("unload"),
+    *(
+        _for_action(action)
+        for action, known in ACTIONS.items()
+        if known.command and action not in _ABOUT_FILES
+    ),
     _Command(
         name="starter",
         help="download the small starter model of the built-in engine",

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.tools import ToolEffect
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
@@ -73,11 +74,8 @@ class ModelActions(Protocol):
     def show(self, name: str, section: str | None) -> None:
         """Show its details, at one section first."""
 
-    def load(self, name: str, keep_alive: str | None) -> None:
-        """Load it into memory; `keep_alive` is a duration as Ollama writes it."""
-
-    def unload(self, name: str) -> None:
-        """Unload it from memory."""
+    def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
+        """Run an action that changes it; `value` is what that takes beside it, such as a time."""
 
 
 class CommandContext(Protocol):

@@ -182,10 +182,10 @@ async def show_model(host: CommandHost, argument: str) -> None:
 async def load_model(host: CommandHost, argument: str) -> None:
     """Load a model into memory, for a time such as 30m."""
     name, _, time = argument.partition(" ")
-    host.model_actions.load(name, time.strip() or None)
+    host.model_actions.run("load", name, time.strip())
 
 
 @command("unload", usage="[MODEL]", complete=_models)
 async def unload_model(host: CommandHost, argument: str) -> None:
     """Unload a model from memory."""
-    host.model_actions.unload(argument)
+    host.model_actions.run("unload", argument)

@@ -4,14 +4,14 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.request import GenerationOptions, OptionForm
 from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
 
 OptionValue: TypeAlias = float | int | str | tuple[str, ...] | None
@@ -19,35 +19,18 @@ CLEARED: Final = frozenset({"none", "default", "reset"})
 _SHOWN_TEXT: Final = 40
 
 
-@dataclass(frozen=True, slots=True)
-class OptionForm:
-    """How the value of one option is written."""
-
-    form: str
-    """Completes the sentence "It takes ..."."""
-    example: str
-    read: Callable[[str], OptionValue]
-    """Raises ValueError for what it does not take."""
+def _number(text: str, low: float, high: float) -> float:
+    value = float(text)
+    if not (math.isfinite(value) and low <= value <= high):
+        raise ValueError(text)
+    return value
 
 
-def _number(low: float, high: float = math.inf) -> Callable[[str], float]:
-    def read(text: str) -> float:
-        value = float(text)
-        if not (math.isfinite(value) and low <= value <= high):
-            raise ValueError(text)
-        return value
-
-    return read
-
-
-def _whole(low: int, high: int = 2**63 - 1) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        value = int(text)
-        if not low <= value <= high:
-            raise ValueError(text)
-        return value
-
-    return read
+def _whole(text: str, low: float, high: float) -> int:
+    value = int(text)
+    if not low <= value <= high:
+        raise ValueError(text)
+    return value
 
 
 def _stops(text: str) -> tuple[str, ...]:
@@ -67,24 +50,18 @@ def _json_only(text: str) -> str:
 def _keep_alive(text: str) -> str | float:
     if re.fullmatch(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+", text):
         return text
-    return _number(-1)(text)
+    return _number(text, -1, math.inf)
 
 
+_OPTIONS: Final = {option.name: option for option in fields(GenerationOptions) if option.metadata}
 OPTION_FORMS: Final[Mapping[str, OptionForm]] = MappingProxyType(
-    {
-        "temperature": OptionForm("a number from 0 to 10, usually up to 2", "0.2", _number(0, 10)),
-        "max_tokens": OptionForm("a whole number from 1", "1024", _whole(1)),
-        "top_p": OptionForm("a number from 0 to 1", "0.9", _number(0, 1)),
-        "top_k": OptionForm("a whole number from 0", "40", _whole(0)),
-        "min_p": OptionForm("a number from 0 to 1", "0.05", _number(0, 1)),
-        "repeat_penalty": OptionForm("a number from 0 to 10", "1.1", _number(0, 10)),
-        "seed": OptionForm("a whole number", "42", _whole(-(2**63))),
-        "stop": OptionForm("one or more texts, quoted where they hold spaces", '"END"', _stops),
-        "response_format": OptionForm("the word json", "json", _json_only),
-        "num_ctx": OptionForm("a whole number from 1", "8192", _whole(1)),
-        "keep_alive": OptionForm("seconds, a time like 5m, or -1 forever", "5m", _keep_alive),
-    }
+    {name: option.metadata["form"] for name, option in _OPTIONS.items()}
 )
+"""What `/set` changes, in the order of the fields of `GenerationOptions`."""
+_READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = MappingProxyType(
+    {"stop": _stops, "response_format": _json_only, "keep_alive": _keep_alive}
+)
+"""How values are read that are no plain numbers; what they do not take is a ValueError."""
 _ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "response_format"})
 
 
@@ -128,9 +105,12 @@ def change_option(
 def _read(name: str, text: str) -> OptionValue:
     if text.casefold() in CLEARED:
         return None
-    form = OPTION_FORMS[name]
+    form, read = OPTION_FORMS[name], _READERS.get(name)
     try:
-        return form.read(text)
+        if read is not None:
+            return read(text)
+        is_whole = _OPTIONS[name].type == int | None
+        return (_whole if is_whole else _number)(text, form.low, form.high)
     except ValueError:
         raise OptionRefused(
             f"{name} does not take {_shown(text)}. It takes {form.form}, or none: "

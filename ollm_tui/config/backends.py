@@ -269,14 +269,15 @@ FURTHER_ADDRESSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 """Where newer versions of an engine listen by default, by preset."""
 ALWAYS_THERE = frozenset({"local", "embedded"})
-_KINDS_BY_NAME = frozenset({OLLAMA, "embedded", *SERVICES})
+OWN_PROTOCOLS = frozenset(row.kind for row in BACKENDS if row.signatures) - {OPENAI_COMPATIBLE}
+"""The protocols beside OpenAI's whose servers are found by a look."""
 
 
 def defaults_of(name: str) -> Mapping[str, object]:
     """Return the default settings of a provider; an unknown name is an OpenAI-compatible server."""
     if (known := BUILT_IN_PROVIDERS.get(name)) is not None:
         return known
-    kind = name if name in _KINDS_BY_NAME else OPENAI_COMPATIBLE
+    kind = name if name in ADAPTERS else OPENAI_COMPATIBLE
     base_url = BACKEND[OLLAMA].base_url
     return {"kind": kind, "base_url": base_url} if kind == OLLAMA else {"kind": kind}
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, PrivateAttr, SecretStr, ValidationInfo, field_validator
 
-from ollm_tui.config.backends import HUGGING_FACE, BackendName
+from ollm_tui.config.backends import ADAPTERS, HUGGING_FACE, BackendName
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.values import (
     FilePath,
@@ -18,14 +18,15 @@ from ollm_tui.config.values import (
     unreserved,
 )
 
+_KINDS = [kind for kind, adapter in ADAPTERS.items() if adapter]
+
 
 class ProviderSettings(SettingsSection):
     """One place that has models: `[providers.NAME]`."""
 
     kind: ProviderKind = Field(
         "openai-compatible",
-        description="Which protocol it speaks: ollama, openai-compatible, openai, anthropic, or "
-        "a plugin's.",
+        description=f"Which protocol it speaks: {', '.join(_KINDS)}, or a plugin's.",
     )
     label: Text | None = Field(
         None, examples=["Work"], description="Name shown instead of the key."

@@ -1,12 +1,11 @@
 """Addresses on the web: which server one means, and how much of one may be stored."""
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, urlencode, urlsplit, urlunsplit
 
-_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
+from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
+
 _DOUBTFUL = re.compile(r"[\s\\\x00-\x20\x7f-\x9f]")
 _HARMLESS_QUERIES: Final = frozenset({"download"})
 _LINK = re.compile(r"<([^<>]{1,4096})>([^<>]*)")
@@ -19,20 +18,13 @@ def origin_of(url: str) -> Origin | None:
     parts = split_web(url)
     if parts is None or "@" in parts.netloc or not parts.netloc.isascii():
         return None
-    port = parts.port if parts.port is not None else _PORTS[parts.scheme]
+    port = parts.port if parts.port is not None else STANDARD_PORTS[parts.scheme]
     return parts.scheme, (parts.hostname or "").rstrip("."), port
 
 
 def split_web(url: str) -> SplitResult | None:
     """Split an http(s) address; None for anything else."""
-    if _DOUBTFUL.search(url):
-        return None
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable else None
+    return None if _DOUBTFUL.search(url) else split_web_url(url)
 
 
 def without_secrets(url: str) -> str:

@@ -1,1 +1,1 @@
-"""What is known of models apart from any server: their abilities, and how they think."""
+"""What is known of models apart from any server: abilities, thinking, and what can be done."""

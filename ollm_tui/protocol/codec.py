@@ -211,17 +211,16 @@ def call_from_json(data: JsonMapping) -> ToolCall:
     )
 
 
+_MESSAGE_TEXTS = tuple(one.name for one in fields(Message) if one.type == str | None)
+
+
 def message_to_json(message: Message) -> JsonObject:
     """Return a message as data, metadata included: remove that before sending it anywhere."""
     body: JsonObject = {
         "role": message.role,
         "content": [block_to_json(block) for block in message.content],
     }
-    body |= _present(
-        name=message.name,
-        tool_call_id=message.tool_call_id,
-        template_format=message.template_format,
-    )
+    body |= _present(**{name: getattr(message, name) for name in _MESSAGE_TEXTS})
     if message.tool_calls:
         body["tool_calls"] = [call_to_json(call) for call in message.tool_calls]
     if message.metadata:
@@ -244,13 +243,11 @@ def message_from_json(data: JsonMapping) -> Message:
     return Message(
         _need(data, "role"),
         blocks,
-        name=_string(data, "name"),
         tool_calls=[call_from_json(c) for c in calls if isinstance(c, dict)]
         if isinstance(calls, list)
         else (),
-        tool_call_id=_string(data, "tool_call_id"),
-        template_format=_string(data, "template_format"),
         metadata=_object(data, "metadata"),
+        **{name: _string(data, name) for name in _MESSAGE_TEXTS},
     )
 
 

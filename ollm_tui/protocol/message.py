@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -15,6 +16,9 @@ Role: TypeAlias = str
 FinishReason: TypeAlias = str
 """`stop`, `length`, `content_filter`, `tool_calls`, `abort`, `error`, or as the server sent it."""
 
+ACCEPTED: Final[Mapping[str, bool]] = MappingProxyType({"accepted": True})
+"""Marks a field that adapters send or leave out on purpose; the others are refused when set."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Message:
@@ -24,14 +28,14 @@ class Message:
         AIError: BAD_REQUEST if the role is empty, or there is neither a block nor a call.
     """
 
-    role: Role
-    content: tuple[Block, ...]
-    name: str | None
+    role: Role = field(metadata=ACCEPTED)
+    content: tuple[Block, ...] = field(metadata=ACCEPTED)
+    name: str | None = field(metadata=ACCEPTED)
     """Name of the tool whose result this is, or a display name."""
-    tool_calls: tuple[ToolCall, ...]
-    tool_call_id: str | None
+    tool_calls: tuple[ToolCall, ...] = field(metadata=ACCEPTED)
+    tool_call_id: str | None = field(metadata=ACCEPTED)
     template_format: str | None
-    metadata: Mapping[str, JsonValue]
+    metadata: Mapping[str, JsonValue] = field(metadata=ACCEPTED)
     """Keys of the application; they are never sent."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields

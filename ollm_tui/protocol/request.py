@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -15,6 +15,22 @@ from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolSchema
 RESERVED_BODY_KEYS = frozenset({"model", "messages", "stream"})
 
 
+@dataclass(frozen=True, slots=True)
+class OptionForm:
+    """How a person writes the value of an option."""
+
+    form: str
+    """Completes the sentence "It takes ..."."""
+    example: str
+    low: float = -(2**63)
+    high: float = 2**63 - 1
+
+
+def _option(form: str, example: str, *limits: float) -> Any:
+    """Return a field that `/set` can change."""
+    return field(default=None, metadata={"form": OptionForm(form, example, *limits)})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
     """Sampling and length; None is the server's default and is not sent.
@@ -23,19 +39,23 @@ class GenerationOptions:
         AIError: BAD_REQUEST if `extra_body` would replace the model, messages or streaming.
     """
 
-    temperature: float | None = None
-    max_tokens: int | None = None
-    top_p: float | None = None
-    top_k: int | None = None
-    min_p: float | None = None
-    repeat_penalty: float | None = None
-    seed: int | None = None
-    stop: tuple[str, ...] | None = None
-    response_format: Literal["json"] | JsonObject | None = None
+    temperature: float | None = _option("a number from 0 to 10, usually up to 2", "0.2", 0, 10)
+    max_tokens: int | None = _option("a whole number from 1", "1024", 1)
+    top_p: float | None = _option("a number from 0 to 1", "0.9", 0, 1)
+    top_k: int | None = _option("a whole number from 0", "40", 0)
+    min_p: float | None = _option("a number from 0 to 1", "0.05", 0, 1)
+    repeat_penalty: float | None = _option("a number from 0 to 10", "1.1", 0, 10)
+    seed: int | None = _option("a whole number", "42")
+    stop: tuple[str, ...] | None = _option(
+        "one or more texts, quoted where they hold spaces", '"END"'
+    )
+    response_format: Literal["json"] | JsonObject | None = _option(  # noqa: RUF009 -- a field
+        "the word json", "json"
+    )
     """`json`, or a JSON Schema for the answer."""
-    num_ctx: int | None = None
+    num_ctx: int | None = _option("a whole number from 1", "8192", 1)
     """Context window to load the model with, in tokens, if the engine lets a request choose."""
-    keep_alive: str | float | None = None
+    keep_alive: str | float | None = _option("seconds, a time like 5m, or -1 forever", "5m")
     """How long the engine keeps the model loaded after the answer: seconds or text like `5m`."""
     extra_body: JsonMapping | None = None
     """Further keys for the request body, passed through unchanged."""

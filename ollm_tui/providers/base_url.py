@@ -100,6 +100,14 @@ def shown_address(url: str) -> str:
     return shown if port is None or port == STANDARD_PORTS.get(parts.scheme) else f"{shown}:{port}"
 
 
+def userinfo(url: str) -> tuple[str, str] | None:
+    """Return the user name and the password in a URL, or None."""
+    parts = urlsplit(url)
+    if parts.username is None:
+        return None
+    return unquote(parts.username), unquote(parts.password or "")
+
+
 def url_secrets(url: str) -> Iterator[str]:
     """Yield the secrets in a URL: its password, raw and decoded, and its query values."""
     parts = urlsplit(url)

@@ -19,7 +19,7 @@ from anyio.abc import TaskGroup
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
-from ollm_tui.providers.base_url import is_plain_local, url_secrets
+from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, unsendable_request
@@ -30,7 +30,6 @@ from ollm_tui.providers.redirects import (
     is_redirect,
     next_hop,
     too_many_redirects,
-    userinfo,
 )
 from ollm_tui.providers.response_reader import ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error

@@ -4,7 +4,7 @@ An adapter of a plugin may raise and return anything: what comes out of this mod
 the right types, or an `AIError`.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import (
     AbstractAsyncContextManager,
     AsyncExitStack,
@@ -15,19 +15,15 @@ from types import MappingProxyType, NoneType
 from typing import Any
 
 from ollm_tui.config.foreign import Redact, foreign_code
+from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
-    SupportsCopy,
-    SupportsDelete,
     SupportsList,
-    SupportsLoad,
-    SupportsLoadFor,
     SupportsPull,
     SupportsRunning,
     SupportsShow,
-    SupportsUnload,
 )
 from ollm_tui.providers.base import UnusableProvider
 
@@ -41,11 +37,22 @@ def cannot(adapter: ProviderAdapter, action: str) -> AIError:
     )
 
 
-def shower(adapter: ProviderAdapter) -> SupportsShow:
-    """Return the adapter if it can describe models."""
-    if isinstance(adapter, SupportsShow):
-        return adapter
-    raise cannot(adapter, "describe models")
+def has_method(adapter: ProviderAdapter, name: str) -> bool:
+    """Return whether an adapter has a method of an optional port."""
+    return getattr(adapter, name, None) is not None
+
+
+def method_of(adapter: ProviderAdapter, action: ModelAction) -> Callable[..., Awaitable[Any]]:
+    """Return the method of an adapter that runs an action.
+
+    Raises:
+        AIError: the adapter does not have it.
+    """
+    known = ACTIONS[action]
+    if not has_method(adapter, known.methods[0]):
+        raise cannot(adapter, known.refused_ability or known.ability)
+    method: Callable[..., Awaitable[Any]] = getattr(adapter, known.methods[0])
+    return method
 
 
 def puller(adapter: ProviderAdapter) -> SupportsPull:
@@ -53,41 +60,6 @@ def puller(adapter: ProviderAdapter) -> SupportsPull:
     if isinstance(adapter, SupportsPull):
         return adapter
     raise cannot(adapter, "pull models")
-
-
-def deleter(adapter: ProviderAdapter) -> SupportsDelete:
-    """Return the adapter if it can delete models."""
-    if isinstance(adapter, SupportsDelete):
-        return adapter
-    raise cannot(adapter, "delete models")
-
-
-def copier(adapter: ProviderAdapter) -> SupportsCopy:
-    """Return the adapter if it can copy models."""
-    if isinstance(adapter, SupportsCopy):
-        return adapter
-    raise cannot(adapter, "copy models")
-
-
-def loader(adapter: ProviderAdapter) -> SupportsLoad:
-    """Return the adapter if it can load models."""
-    if isinstance(adapter, SupportsLoad):
-        return adapter
-    raise cannot(adapter, "load models")
-
-
-def keeper(adapter: ProviderAdapter) -> SupportsLoadFor:
-    """Return the adapter if it can load models for a given time."""
-    if isinstance(adapter, SupportsLoadFor):
-        return adapter
-    raise cannot(adapter, "be told how long to keep a model")
-
-
-def unloader(adapter: ProviderAdapter) -> SupportsUnload:
-    """Return the adapter if it can unload models."""
-    if isinstance(adapter, SupportsUnload):
-        return adapter
-    raise cannot(adapter, "unload models")
 
 
 def runner(adapter: ProviderAdapter) -> SupportsRunning:

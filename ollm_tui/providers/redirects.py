@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit, urlunsplit
+from urllib.parse import SplitResult, quote, urljoin, urlunsplit
 
 from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -99,14 +99,6 @@ def next_hop(hop: Hop, location: str, endpoint: Endpoint) -> Hop:
 def too_many_redirects(endpoint: Endpoint, followed: int) -> AIError:
     """The redirects do not end."""
     return _refused(endpoint, f"more than {followed} redirects")
-
-
-def userinfo(url: str) -> tuple[str, str] | None:
-    """Return the user name and the password in a URL, or None."""
-    parts = urlsplit(url)
-    if parts.username is None:
-        return None
-    return unquote(parts.username), unquote(parts.password or "")
 
 
 def _refused(endpoint: Endpoint, what: str) -> AIError:

@@ -14,7 +14,7 @@ class ProviderSpec:
 
     name: str
     kind: str
-    """`ollama`, `openai-compatible`, `openai`, `anthropic` or `embedded`."""
+    """The protocol: a key of `ADAPTERS` in `config.backends`, or a plugin's name for its own."""
     label: str | None = None
     base_url: str | None = field(default=None, repr=False)
     """May contain a user name and a password."""

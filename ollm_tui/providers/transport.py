@@ -7,7 +7,7 @@ redirects are not followed, so that a key stays with its origin.
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 import anyio
 import anyio.lowlevel
@@ -19,7 +19,7 @@ from ollm_tui.decode.json_guard import SLICE, BadJson, json_slices, parse_json
 from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
-from ollm_tui.providers.base_url import join, shown_address, url_secrets
+from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
@@ -68,7 +68,8 @@ class Transport:
             has_key=bool(spec.api_key or spec.headers),
             secrets=_secrets(spec, url, self._proxy or ""),
         )
-        self._user = _user(url)
+        user = userinfo(url)
+        self._user = httpx.BasicAuth(*user) if user else None
         self._headers = _checked({**keys, **spec.headers}, self.endpoint)
         self._client: httpx.AsyncClient | None = None
         self._opening = anyio.Lock(fast_acquire=True)
@@ -204,13 +205,6 @@ def _checked(headers: Mapping[str, str], endpoint: Endpoint) -> dict[str, str]:
                 fault="header",
             )
     return own_headers() | {name.lower(): value for name, value in headers.items()}
-
-
-def _user(url: str) -> httpx.BasicAuth | None:
-    parts = urlsplit(url)
-    if parts.username is None:
-        return None
-    return httpx.BasicAuth(unquote(parts.username), unquote(parts.password or ""))
 
 
 def _without_secrets(url: str) -> str:

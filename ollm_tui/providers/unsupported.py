@@ -13,6 +13,7 @@ from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.message import ACCEPTED, Message
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.thinking import (
@@ -37,9 +38,7 @@ _REQUEST = frozenset(
         "signal",
     }
 )
-_MESSAGE = frozenset(
-    {"role", "content", "name", "tool_calls", "tool_call_id", "metadata"}  # the last is not sent
-)
+_MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
 _EMBEDDING = frozenset({"extra_body"})
 """The options of a request for embeddings."""

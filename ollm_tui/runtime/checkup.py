@@ -6,33 +6,25 @@ them, and are not probed.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
 
 from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.library.starter import starter_path
+from ollm_tui.models.actions import ACTIONS
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    SupportsCopy,
-    SupportsDelete,
-    SupportsList,
-    SupportsLoad,
-    SupportsPull,
-    SupportsRunning,
-    SupportsShow,
-    SupportsTokenCount,
-    SupportsUnload,
-)
+from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import ProbeResult
 from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
+from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import FirstModel, can_chat
@@ -49,17 +41,17 @@ GRACE_S = 0.3
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without any, not running and not configured, or failing."""
-_OFFERS: tuple[tuple[str, type], ...] = (
-    ("list", SupportsList),
-    ("show", SupportsShow),
-    ("pull", SupportsPull),
-    ("delete", SupportsDelete),
-    ("copy", SupportsCopy),
-    ("load", SupportsLoad),
-    ("unload", SupportsUnload),
-    ("running", SupportsRunning),
-    ("count tokens", SupportsTokenCount),
+_OFFERS: Mapping[str, str] = MappingProxyType(
+    {
+        "list": "list_models",
+        "show": "show_model",
+        "pull": "pull_model",
+        **{action: known.methods[0] for action, known in ACTIONS.items() if known.command},
+        "running": "list_running",
+        "count tokens": "count_tokens",
+    }
 )
+"""By the word for it, the method of an adapter that can do it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,7 +299,7 @@ def _abilities(models: Sequence[ModelInfo]) -> dict[str, tuple[int, int]]:
 def _offers(adapter: ProviderAdapter | None) -> tuple[str, ...]:
     if adapter is None or isinstance(adapter, UnusableProvider):
         return ()
-    return ("chat", *(word for word, kind in _OFFERS if isinstance(adapter, kind)))
+    return ("chat", *(word for word, method in _OFFERS.items() if has_method(adapter, method)))
 
 
 def _advice(

@@ -87,10 +87,11 @@ class ModelDetails:
     """Whether the engine loads it with the window that a request asks for."""
 
 
-OPTIONS: tuple[str, ...] = (
-    "temperature", "max_tokens", "top_p", "top_k", "min_p", "repeat_penalty", "seed", "stop",
-    "num_ctx", "keep_alive",
-)  # fmt: skip
+OPTIONS: tuple[str, ...] = tuple(
+    option.name
+    for option in fields(GenerationOptions)
+    if option.name not in {"response_format", "extra_body"}
+)
 """Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
 OLLAMA_NAMES: Mapping[str, str] = MappingProxyType({"num_predict": "max_tokens"})
 IN_CHAT = "/set in this chat"

@@ -17,6 +17,7 @@ from ollm_tui.config.backends import (
     FURTHER_ADDRESSES,
     LLAMACPP_ROUTER,
     OPENAI_COMPATIBLE,
+    OWN_PROTOCOLS,
     PRESET_PRIORITY,
     PRESETS,
 )
@@ -35,8 +36,6 @@ from ollm_tui.providers.fingerprint import Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.provider_set import has_key, is_service, provider_spec
-
-_OLLAMA = "ollama"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +89,13 @@ class EngineProber:
 
     async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
         """Return whether the engine of a preset answers where it usually is."""
-        if settings.base_url is None or settings.backend is None:
+        if settings.base_url is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
         # Meanwhile the engine may have been found elsewhere and been given this name.
         if name in self._strays:
             return True
-        if engine is None or not _stands_for(settings, engine):
+        if engine is None or not _stands_for(name, settings, engine):
             return False
         self._fit_to(name, settings, engine)
         return True
@@ -244,7 +243,7 @@ class EngineProber:
             return False
         if settings.kind == OPENAI_COMPATIBLE:
             return not self._is_given(name, "backend")
-        return settings.kind == _OLLAMA and not self._is_given(name, "kind")
+        return settings.kind in OWN_PROTOCOLS and not self._is_given(name, "kind")
 
     def _is_given(self, name: str, key: str) -> bool:
         return dotted(("providers", name, key)) in self._origins
@@ -276,8 +275,9 @@ class EngineProber:
 
     def _is_claimed(self, address: str, engine: Engine) -> bool:
         return any(
-            _is_same_server(own, address) and (not settings.preset or _stands_for(settings, engine))
-            for settings in self._providers.values()
+            _is_same_server(own, address)
+            and (not settings.preset or _stands_for(name, settings, engine))
+            for name, settings in self._providers.items()
             for own in settings.addresses
         )
 
@@ -296,7 +296,7 @@ class EngineProber:
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
-        return engine is not None and _stands_for(settings, engine)
+        return engine is not None and _stands_for(name, settings, engine)
 
     def _put(self, spec: ProviderSpec, priority: int) -> bool:
         try:
@@ -310,22 +310,24 @@ class EngineProber:
 
 def _fit(settings: ProviderSettings, engine: Engine) -> _Fit:
     """Choose the adapter for a configured provider."""
-    if engine.backend is None and engine.speaks_openai and settings.kind == _OLLAMA:
-        return _Fit(OPENAI_COMPATIBLE, None)
     if engine.backend is None:
+        if engine.speaks_openai and settings.kind in OWN_PROTOCOLS:
+            return _Fit(OPENAI_COMPATIBLE, None)
         return _Fit(settings.kind, settings.backend)
-    if engine.backend == _OLLAMA:
-        return _Fit(settings.kind, None)
-    return _Fit(OPENAI_COMPATIBLE, engine.backend)
+    kind = BACKEND[engine.backend].kind
+    if kind != OPENAI_COMPATIBLE and settings.kind == OPENAI_COMPATIBLE:
+        return _Fit(settings.kind, None)  # it was configured for the server's other protocol
+    return _stray_fit(engine)
 
 
 def _family(backend: str | None) -> str | None:
     return "llamacpp" if backend == LLAMACPP_ROUTER else backend
 
 
-def _stands_for(settings: ProviderSettings, engine: Engine) -> bool:
+def _stands_for(name: str, settings: ProviderSettings, engine: Engine) -> bool:
     """Return whether a preset is for this engine."""
-    return settings.backend is not None and _family(engine.backend) == settings.backend
+    backend = settings.backend or (PRESETS[name].name if name in PRESETS else None)
+    return backend is not None and _family(engine.backend) == backend
 
 
 def _route(settings: ProviderSettings | None) -> Way | None:
@@ -333,9 +335,8 @@ def _route(settings: ProviderSettings | None) -> Way | None:
 
 
 def _stray_fit(engine: Engine) -> _Fit:
-    if engine.backend == _OLLAMA:
-        return _Fit(_OLLAMA, None)
-    return _Fit(OPENAI_COMPATIBLE, engine.backend)
+    kind = BACKEND[engine.backend].kind if engine.backend else OPENAI_COMPATIBLE
+    return _Fit(kind, engine.backend if kind == OPENAI_COMPATIBLE else None)
 
 
 def _is_same_server(one: str, other: str) -> bool:

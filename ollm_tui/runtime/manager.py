@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
+from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import (
@@ -14,16 +15,14 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsWindow,
 )
-from ollm_tui.providers import operations
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.provider import engine_available
-from ollm_tui.providers.operations import show_model, translated
+from ollm_tui.providers.operations import cannot, has_method, method_of, show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router, same_model
-from ollm_tui.runtime.actions import ACTIONS, ModelAction
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineProber
@@ -113,15 +112,39 @@ class ModelManager:
 
         return await with_fit(details, find_machine, owns_path=is_ours)
 
+    async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
+        """Run an action that changes a model, and return the model, or its copy.
+
+        `value` is what the action takes beside the model: the new name of a copy, or how long to
+        keep a model loaded.
+
+        Raises:
+            AIError: as the methods for these actions.
+        """
+        match action:
+            case "copy":
+                return await self.copy(ref, value or "")
+            case "load":
+                await self.load(ref, keep_alive=value)
+            case "delete":
+                await self.delete(ref)
+            case _:
+                await self._call(action, ref)
+        return ref
+
+    async def _call(self, action: ModelAction, ref: ModelRef) -> ProviderAdapter:
+        adapter = await self._router.provider(ref.provider)
+        with self._changing(adapter, ref.model):
+            await method_of(adapter, action)(ref.model)
+        return adapter
+
     async def delete(self, ref: ModelRef) -> None:
         """Delete a model.
 
         Raises:
             AIError: it is still there; CONFLICT while another action on it runs.
         """
-        adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter, ref.model):
-            await operations.deleter(adapter).delete_model(ref.model)
+        adapter = await self._call("delete", ref)
         await self._on_deleted(f"{adapter.name}://{ref.model}")
 
     async def copy(self, ref: ModelRef, name: str) -> ModelRef:
@@ -141,7 +164,7 @@ class ModelManager:
             )
         copied = wanted.model if wanted is not None else name.strip()
         with self._changing(adapter, ref.model):
-            await operations.copier(adapter).copy_model(ref.model, copied)
+            await method_of(adapter, "copy")(ref.model, copied)
         return ModelRef(adapter.name, copied)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
@@ -154,10 +177,10 @@ class ModelManager:
         adapter = await self._router.provider(ref.provider)
         with self._changing(adapter, ref.model):
             if keep_alive is None:
-                await operations.loader(adapter).load_model(ref.model)
+                await method_of(adapter, "load")(ref.model)
             else:
-                able = operations.keeper(adapter)
-                await able.load_model_for(ref.model, read_keep_alive(keep_alive))
+                load_for = method_of(adapter, "keep")
+                await load_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:
         """Unload a model from memory.
@@ -165,9 +188,7 @@ class ModelManager:
         Raises:
             AIError: it is still there; CONFLICT while another action on it runs.
         """
-        adapter = await self._router.provider(ref.provider)
-        with self._changing(adapter, ref.model):
-            await operations.unloader(adapter).unload_model(ref.model)
+        await self._call("unload", ref)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
         """Return the loaded models of all servers that list them; failing ones are left out."""
@@ -280,8 +301,8 @@ def unavailable_reasons(
     down = _down(place, listing)
     reasons: dict[ModelAction, str | None] = {}
     for action, known in ACTIONS.items():
-        able = is_usable and any(hasattr(adapter, method) for method in known.methods)
-        lacking = None if able else operations.cannot(adapter, known.ability).message
+        able = is_usable and any(has_method(adapter, name) for name in known.methods)
+        lacking = None if able else cannot(adapter, known.ability).message
         reasons[action] = lacking or down or (_obstacle(action, adapter, info) if info else None)
     return reasons
 

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Literal, TypeVar
+from dataclasses import Field, fields
+from typing import Any, Literal, TypeVar
 
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
@@ -99,25 +99,27 @@ def _plain(value: JsonValue | tuple[str, ...] | JsonMapping) -> JsonValue:
 
 
 def _read_generation(data: JsonMapping) -> GenerationOptions:
-    body = data.get("extra_body")
-    keep = data.get("keep_alive")
+    values = {option.name: _read_option(option, data) for option in fields(GenerationOptions)}
     try:
-        return GenerationOptions(
-            temperature=_number(data, "temperature"),
-            max_tokens=_integer(data, "max_tokens"),
-            top_p=_number(data, "top_p"),
-            top_k=_integer(data, "top_k"),
-            min_p=_number(data, "min_p"),
-            repeat_penalty=_number(data, "repeat_penalty"),
-            seed=_integer(data, "seed"),
-            stop=_strings(data.get("stop")),
-            response_format=_format(data.get("response_format")),
-            num_ctx=_integer(data, "num_ctx"),
-            keep_alive=keep if isinstance(keep, str) else _number(data, "keep_alive"),
-            extra_body=body if isinstance(body, dict) else None,
-        )
+        return GenerationOptions(**values)
     except AIError:  # an extra_body that this version refuses
         return GenerationOptions()
+
+
+def _read_option(option: "Field[Any]", data: JsonMapping) -> Any:
+    """Return the value of one option, None where it cannot be read."""
+    value = data.get(option.name)
+    match option.name:
+        case "stop":
+            return _strings(value)
+        case "response_format":
+            return _format(value)
+        case "keep_alive" if isinstance(value, str):
+            return value
+        case "extra_body":
+            return value if isinstance(value, dict) else None
+        case name:
+            return (_integer if option.type == int | None else _number)(data, name)
 
 
 def _format(value: JsonValue) -> Literal["json"] | JsonObject | None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Severity, View
+from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.tools import ToolEffect
@@ -25,11 +26,8 @@ class RecordingDeeds:
     def show(self, name: str, section: str | None) -> None:
         self.asked.append(("show_model", name, section or ""))
 
-    def load(self, name: str, keep_alive: str | None) -> None:
-        self.asked.append(("load", name, keep_alive or ""))
-
-    def unload(self, name: str) -> None:
-        self.asked.append(("unload", name))
+    def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
+        self.asked.append((action, name) if value is None else (action, name, value))
 
 
 @dataclass

@@ -1,36 +1,35 @@
 """What an adapter does with its models beside chatting: alike for all that can."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 
 import anyio
 import pytest
 
+from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import (
-    ProviderAdapter,
     SupportsDelete,
     SupportsLoad,
     SupportsRunning,
     SupportsShow,
 )
-from ollm_tui.providers.operations import deleter, loader, shower
+from ollm_tui.providers.operations import method_of
 from tests.contract.rig import Rig
 
 NONE = "there-is-no-such-model"
-DEEDS: Mapping[str, tuple[type, Callable[[ProviderAdapter], Awaitable[object]]]] = {
-    "show": (SupportsShow, lambda adapter: shower(adapter).show_model(NONE)),
-    "delete": (SupportsDelete, lambda adapter: deleter(adapter).delete_model(NONE)),
-    "load": (SupportsLoad, lambda adapter: loader(adapter).load_model(NONE)),
+DEEDS: Mapping[ModelAction, type] = {
+    "show": SupportsShow,
+    "delete": SupportsDelete,
+    "load": SupportsLoad,
 }
 
 
 @pytest.mark.parametrize("deed", list(DEEDS))
-async def test_a_model_that_is_not_there_is_said_to_be_missing(rig: Rig, deed: str) -> None:
-    needed, do = DEEDS[deed]
-    if not isinstance(rig.provider, needed):
+async def test_a_model_that_is_not_there_is_said_to_be_missing(rig: Rig, deed: ModelAction) -> None:
+    if not isinstance(rig.provider, DEEDS[deed]):
         pytest.skip("it cannot do that")
     with anyio.fail_after(30), pytest.raises(AIError) as caught:
-        await do(rig.provider)
+        await method_of(rig.provider, deed)(NONE)
     assert caught.value.code == ErrorCode.MODEL_NOT_FOUND
     assert NONE in caught.value.message
 

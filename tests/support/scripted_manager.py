@@ -5,10 +5,10 @@ from dataclasses import dataclass, field, replace
 
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
+from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
@@ -113,18 +113,9 @@ class ScriptedManager:
         self.do("show", str(ref))
         return replace(self.details, ref=ref)
 
-    async def delete(self, ref: ModelRef) -> None:
-        self.do("delete", str(ref))
-
-    async def copy(self, ref: ModelRef, name: str) -> ModelRef:
-        self.do("copy", str(ref), name)
-        return ModelRef(ref.provider, name)
-
-    async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        self.do("load", str(ref), keep_alive or "")
-
-    async def unload(self, ref: ModelRef) -> None:
-        self.do("unload", str(ref))
+    async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
+        self.do(action, str(ref), *([value or ""] if action in {"load", "copy"} else []))
+        return ModelRef(ref.provider, value or "") if action == "copy" else ref
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
         return [(self.details.ref, self.details.info)]

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import anyio
 
 from ollm_tui.library.machine import Machine
+from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.runtime.details import ModelDetails
 from tests.support.scripted import ScriptedRuntime
 
@@ -40,18 +40,9 @@ class ScriptedManager:
             ref=ref, info=ModelInfo(name=ref.model), place=self.place(ref)
         )
 
-    async def delete(self, ref: ModelRef) -> None:
-        await self._do("delete", ref)
-
-    async def copy(self, ref: ModelRef, name: str) -> ModelRef:
-        await self._do("copy", ref, name)
-        return ModelRef(ref.provider, name)
-
-    async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        await self._do("load", ref, keep_alive)
-
-    async def unload(self, ref: ModelRef) -> None:
-        await self._do("unload", ref)
+    async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
+        await self._do(action, ref, *([value] if action in {"load", "copy"} else []))
+        return ModelRef(ref.provider, value or "") if action == "copy" else ref
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
         return tuple(self.in_memory)

@@ -4,7 +4,7 @@ A request about a model goes to the first member that replies; what changes mode
 member that has the model, one after another.
 """
 
-from collections.abc import Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -26,7 +26,10 @@ GRACE_S = 0.5
 
 
 class PoolOperations:
-    """Every operation; `PoolProvider` offers those that all of its members support."""
+    """Every operation; `PoolProvider` offers those that all of its members support.
+
+    What changes a model, such as `delete_model`, is made by `on_each_holder`.
+    """
 
     loads_with_window = True
 
@@ -97,26 +100,6 @@ class PoolOperations:
         """Download a model to every member, one after another."""
         return WatchedPull(partial(self._pull_to_all, name))
 
-    async def delete_model(self, name: str) -> None:
-        """Delete a model from every member that has it."""
-        await self._selection.each_holder(name, _call("delete_model", name))
-
-    async def copy_model(self, source: str, destination: str) -> None:
-        """Copy a model to a new name on every member that has it."""
-        await self._selection.each_holder(source, _call("copy_model", source, destination))
-
-    async def load_model(self, name: str) -> None:
-        """Load a model on every member that has it."""
-        await self._selection.each_holder(name, _call("load_model", name))
-
-    async def load_model_for(self, name: str, keep_alive: str | float) -> None:
-        """Load a model on every member that has it, and keep it for `keep_alive`."""
-        await self._selection.each_holder(name, _call("load_model_for", name, keep_alive))
-
-    async def unload_model(self, name: str) -> None:
-        """Unload a model from every member that has it."""
-        await self._selection.each_holder(name, _call("unload_model", name))
-
     async def initialize(self) -> None:
         """Initialize every member."""
         await self._at_once(_call("initialize"))
@@ -160,6 +143,15 @@ def _call(method: str, *arguments: object) -> Send:
         return await getattr(adapter, method)(*arguments)
 
     return send
+
+
+def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awaitable[None]]:
+    """Return an operation that changes a model on every member that has it."""
+
+    async def operation(model: str, *values: object) -> None:
+        await selection.each_holder(model, _call(method, model, *values))
+
+    return operation
 
 
 class PoolListing:

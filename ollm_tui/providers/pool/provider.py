@@ -4,37 +4,26 @@ import time
 from collections.abc import Callable, Sequence
 from random import random
 
-from ollm_tui.protocol import ports
+from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.ports import ProviderStream, RemembersListError
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
+from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
-from ollm_tui.providers.pool.operations import PoolOperations
+from ollm_tui.providers.pool.operations import PoolOperations, on_each_holder
 from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.pool.stream import pooled_stream
 
-OFFERS: tuple[tuple[type, str], ...] = (
-    (ports.SupportsList, "list_models"),
-    (ports.SupportsRunning, "list_running"),
-    (ports.SupportsWindow, "loads_with_window"),
-    (ports.SupportsTokenCount, "count_tokens"),
-    (ports.SupportsTextTokenCount, "count_text_tokens"),
-    (ports.SupportsEmbed, "embed"),
-    (ports.SupportsShow, "show_model"),
-    (ports.SupportsVersion, "server_version"),
-    (ports.SupportsPull, "pull_model"),
-    (ports.SupportsDelete, "delete_model"),
-    (ports.SupportsCopy, "copy_model"),
-    (ports.SupportsLoad, "load_model"),
-    (ports.SupportsLoadFor, "load_model_for"),
-    (ports.SupportsUnload, "unload_model"),
-    (ports.SupportsInitialize, "initialize"),
-    (ports.SupportsDispose, "dispose"),
+OFFERS = frozenset(
+    {
+        *(name for name in vars(PoolOperations) if not name.startswith("_")),
+        *(known.methods[0] for known in ACTIONS.values()),
+    }
 )
-"""What the members may support, and the operation of the pool that then offers it."""
+"""What the members may support, and the pool then offers."""
 
 
 class PoolProvider:
@@ -54,10 +43,12 @@ class PoolProvider:
         self._adapters = [member.adapter for member in selection.members]
         self.streaming_format = self._adapters[0].streaming_format
         self._operations = PoolOperations(selection)
-        for port, name in OFFERS:
-            if self._supports(port):
-                setattr(self, name, getattr(self._operations, name))
-        if self._supports(ports.RemembersListError):
+        for name in OFFERS:
+            if all(has_method(adapter, name) for adapter in self._adapters):
+                setattr(
+                    self, name, getattr(self._operations, name, on_each_holder(selection, name))
+                )
+        if all(isinstance(adapter, RemembersListError) for adapter in self._adapters):
             self.last_error = None
             vars(self)["list_models"] = self._list_or_remember
 
@@ -76,9 +67,6 @@ class PoolProvider:
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what the members can do; they are of one kind."""
         return self._adapters[0].capabilities()
-
-    def _supports(self, port: type) -> bool:
-        return all(isinstance(adapter, port) for adapter in self._adapters)
 
     async def _list_or_remember(self) -> Sequence[ModelInfo]:
         """Return every model, or none with the reason in `last_error`."""

@@ -6,62 +6,63 @@ A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from ollm_tui.models.actions import ACTIONS, MenuEntry, ModelAction
 from ollm_tui.tui.keys.key import Key
-
-if TYPE_CHECKING:
-    from ollm_tui.runtime.actions import ModelAction
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCommand:
     """Something that can be done with a model, as its keys and menu entries offer it."""
 
-    action: "ModelAction"
-    name: str
-    """The name of its key on the models screen: `models.load`."""
-    keys: str
-    title: str
-    label: str
-    when: str = ""
-    details_name: str = ""
-    """The name of its key in the details of a model; empty where there is none."""
-    stops_for: str = ""
-    """What an answer of the model is stopped for; empty where it can go on."""
+    action: ModelAction
+    entry: MenuEntry
+
+    @property
+    def title(self) -> str:
+        """Its line in the menu."""
+        return self.entry.title
 
     @property
     def key_id(self) -> str:
         """The id of its key on the models screen."""
-        return f"models.{self.name}"
+        return f"models.{self.entry.name}"
+
+    @property
+    def details_name(self) -> str:
+        """The name of its key in the details of a model; empty where there is none."""
+        return self.entry.details_name
 
     @property
     def key(self) -> Key:
         """Its key on the models screen."""
-        action = f"model_action('{self.action}')"
-        return Key(self.key_id, self.keys, action, self.title, self.label, self.when, True)
+        return self._key(self.key_id, f"model_action('{self.action}')", in_palette=True)
 
     @property
     def details_key(self) -> Key:
         """Its key in the details of a model."""
-        key_id, action = f"details.{self.details_name}", f"leave('{self.action}')"
-        return Key(key_id, self.keys, action, self.title, self.label, self.when)
+        return self._key(f"details.{self.details_name}", f"leave('{self.action}')")
+
+    def _key(self, key_id: str, action: str, *, in_palette: bool = False) -> Key:
+        entry = self.entry
+        return Key(key_id, entry.keys, action, self.title, entry.label, entry.when, in_palette)
 
 
-_IF_ABLE: Final = "if the server can"
-_MODEL_COMMANDS: Final = (
-    ModelCommand("show", "details", "f4", "Show details", "details"),
-    ModelCommand("load", "load", "f6", "Load", "load", _IF_ABLE, "load"),
-    ModelCommand("unload", "unload", "f7", "Unload", "unload", _IF_ABLE, "unload",
-        "unload the model"),
-    ModelCommand("copy", "copy", "f9", "Copy as…", "copy", _IF_ABLE, "second_name"),
-    ModelCommand("delete", "delete", "f8", "Delete…", "delete", _IF_ABLE, "delete",
-        "delete the model"),
-)  # fmt: skip
-MODEL_COMMANDS: Final[Mapping[str, ModelCommand]] = MappingProxyType(
-    {command.action: command for command in _MODEL_COMMANDS}
+MODEL_COMMANDS: Final[Mapping[ModelAction, ModelCommand]] = MappingProxyType(
+    {
+        action: ModelCommand(action, menu)
+        for menu, action in sorted(
+            ((known.menu, action) for action, known in ACTIONS.items() if known.menu),
+            key=lambda item: item[0].order,
+        )
+    }
 )
 """What can be done with a model, by its action, in the order of the menu."""
+
+
+def _in_key_order(*keys: Key) -> list[Key]:
+    return sorted(keys, key=lambda key: key.keys)
 
 
 def _caret(name: str, key: str, description: str) -> Key:
@@ -210,13 +211,10 @@ _MODELS: Final = (
     Key("models.find", "ctrl+f", "find_models", "Find and download models", "find",
         in_palette=True),
     Key("models.downloads", "tab", "to_downloads", "Go to downloads", "downloads"),
-    MODEL_COMMANDS["show"].key,
-    Key("models.ask_again", "f5", "refresh_lists", "Refresh", "refresh",
-        in_palette=True),
-    MODEL_COMMANDS["load"].key,
-    MODEL_COMMANDS["unload"].key,
-    MODEL_COMMANDS["delete"].key,
-    MODEL_COMMANDS["copy"].key,
+    *_in_key_order(
+        Key("models.ask_again", "f5", "refresh_lists", "Refresh", "refresh", in_palette=True),
+        *(command.key for command in MODEL_COMMANDS.values()),
+    ),
     Key("models.sort", "ctrl+o", "sort", "Sort by the next column", "sort", in_palette=True),
     Key("models.reverse", "ctrl+r", "reverse", "Reverse the sort order", in_palette=True),
     Key("models.up", "up", "move(-1)", "Select the previous model"),
@@ -240,10 +238,7 @@ _DETAILS: Final = (
     Key("details.find_next", "n", "again(1)", "Next match", "next", "after a search"),
     Key("details.find_before", "N", "again(-1)", "Previous match", when="after a search"),
     Key("details.chat", "enter", "leave('chat')", "Chat with this model", "chat"),
-    MODEL_COMMANDS["load"].details_key,
-    MODEL_COMMANDS["unload"].details_key,
-    MODEL_COMMANDS["delete"].details_key,
-    MODEL_COMMANDS["copy"].details_key,
+    *_in_key_order(*(one.details_key for one in MODEL_COMMANDS.values() if one.details_name)),
     Key("details.up", "up,k", "line(-1)", "Scroll up a line"),
     Key("details.down", "down,j", "line(1)", "Scroll down a line"),
     Key("details.page_up", "pageup", "page(-1)", "Scroll up a page"),

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol, TypeAlias
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.models.actions import ACTIONS, MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.tui.dialogs.dialog import DialogOpener
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
 from ollm_tui.tui.keys.keymap import Keymap
@@ -86,7 +86,7 @@ class ModelActions:
 
     async def _run(self, action: ModelAction, entry: ModelEntry) -> None:
         operations, ref = self._operations, entry.ref
-        stops_for = MODEL_COMMANDS[action].stops_for
+        stops_for = ACTIONS[action].stops_for
         if stops_for and not await operations.may_stop(ref, stops_for):
             return
         match action:
@@ -94,23 +94,23 @@ class ModelActions:
                 await self._show(entry)
             case "load":
                 await self._load(entry)
-            case "unload":
-                operations.unload(ref)
             case "copy":
                 if (name := await self._dialogs.ask(CopyName(ref.model))) is not None:
-                    operations.copy(ref, name)
+                    operations.run(action, ref, name)
             case "delete":
                 await self._delete(entry)
+            case _:
+                operations.run(action, ref)
 
     async def _load(self, entry: ModelEntry) -> None:
         if (await self.refusals(entry.ref)).get("keep") is not None:
-            self._operations.load(entry.ref, None)
+            self._operations.run("load", entry.ref)
             return
         heading = f"Load {entry.name} and keep it loaded"
         dialog = Choose(heading, _KEEP_ALIVE, "Enter load · Esc close")
         keep_alive = await self._dialogs.ask(dialog)
         if keep_alive is not None:
-            self._operations.load(entry.ref, keep_alive or None)
+            self._operations.run("load", entry.ref, keep_alive or None)
 
     async def _delete(self, entry: ModelEntry) -> None:
         operations, ref = self._operations, entry.ref
@@ -123,7 +123,7 @@ class ModelActions:
             other_names=other_names,
         )
         if await self._dialogs.ask(question):
-            operations.delete(ref)
+            operations.run("delete", ref)
 
     async def _show(self, entry: ModelEntry) -> None:
         """Show the details of a model, and run what is chosen there."""

@@ -6,16 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs.dialogs import Dialogs
 from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.table import MODEL_COMMANDS
 from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.tui.models.details import DetailsAnswer
 
@@ -43,13 +42,9 @@ class ModelCommands:
         """Open the details of a model, the chat's own for an empty name, at one section."""
         self._begin(self._show(name, section))
 
-    def load(self, name: str, keep_alive: str | None) -> None:
-        """Load a model into memory, and keep it there for a time."""
-        self._begin(self._load(name, keep_alive))
-
-    def unload(self, name: str) -> None:
-        """Unload a model from memory."""
-        self._begin(self._unload(name))
+    def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
+        """Run an action that changes a model; `value` is what it takes beside the model."""
+        self._begin(self._change(action, name, value))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         self._dialogs.run(self._run(work), "model")
@@ -77,31 +72,24 @@ class ModelCommands:
         self._dialogs.open(page, partial(self._answered, details))
 
     def _answered(self, details: "ModelDetails", answer: "DetailsAnswer") -> None:
-        address = str(details.ref)
         match answer:
+            case None:
+                pass
             case "chat":
                 self._chat.use_model(details.ref)
-            case "load":
-                self.load(address, None)
-            case "unload":
-                self.unload(address)
             case "delete":
                 self._begin(self._delete(details))
             case _:
-                pass
+                self.run(answer, str(details.ref))
 
-    async def _load(self, name: str, keep_alive: str | None) -> None:
+    async def _change(self, action: ModelAction, name: str, value: str | None) -> None:
         ref = await self._resolve(name)
-        if ref is not None:
-            self._operations.load(ref, keep_alive, in_chat=True)
+        if ref is not None and await self._may_stop(action, ref):
+            self._operations.run(action, ref, value or None, in_chat=True)
 
-    async def _unload(self, name: str) -> None:
-        ref = await self._resolve(name)
-        if ref is not None and await self._may_stop("unload", ref):
-            self._operations.unload(ref, in_chat=True)
-
-    async def _may_stop(self, action: "ModelAction", ref: ModelRef) -> bool:
-        return await self._operations.may_stop(ref, MODEL_COMMANDS[action].stops_for)
+    async def _may_stop(self, action: ModelAction, ref: ModelRef) -> bool:
+        stops_for = ACTIONS[action].stops_for
+        return not stops_for or await self._operations.may_stop(ref, stops_for)
 
     async def _delete(self, details: "ModelDetails") -> None:
         """Delete a model after a yes."""
@@ -117,7 +105,7 @@ class ModelCommands:
             is_loaded=bool(details.info.loaded),
         )
         if await self._dialogs.ask(question):
-            self._operations.delete(details.ref)
+            self._operations.run("delete", details.ref)
 
     async def _resolve(self, name: str) -> ModelRef | None:
         """Resolve a name, the chat's own model for an empty one; None, and a note, if impossible.

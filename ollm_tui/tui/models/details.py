@@ -23,7 +23,7 @@ from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.actions import ModelAction
+    from ollm_tui.models.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
 
 DetailsAnswer: TypeAlias = 'ModelAction | Literal["chat"] | None'

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
@@ -21,7 +22,6 @@ from ollm_tui.tui.keys.keymap import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.actions import ModelAction
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.models.details import ModelDetailsScreen
@@ -149,53 +149,27 @@ class ModelOperations:
         """Whether an action may end this model's answer; asks the person while there is one."""
         return not self.is_own(ref) or await self._chat.may_stop(action)
 
-    # The operations. With `in_chat` the chat says how it goes, whatever screen watches.
+    def run(
+        self, action: ModelAction, ref: ModelRef, value: str | None = None, *, in_chat: bool = False
+    ) -> None:
+        """Run an action that changes a model; `value` is what it takes beside the model.
 
-    def load(self, ref: ModelRef, keep_alive: str | None, *, in_chat: bool = False) -> None:
-        """Load a model into memory; `keep_alive` is a duration as Ollama writes it."""
-        name = clean_name(ref.model)
-
-        async def operation(manager: "ModelManager") -> Outcome:
-            await manager.load(ref, keep_alive=keep_alive)
-            if self.is_own(ref):
-                await self._chat.refresh_window()
-            return Outcome(ref, f"Loaded {name}.")
-
-        self._start(ref, f"Loading {name}…", operation, in_chat=in_chat)
-
-    def unload(self, ref: ModelRef, *, in_chat: bool = False) -> None:
-        """Unload a model from memory; its answer is stopped."""
-        name = clean_name(ref.model)
+        With `in_chat` the chat says how it goes, whatever screen watches.
+        """
+        known, name = ACTIONS[action], clean_name(ref.model)
 
         async def operation(manager: "ModelManager") -> Outcome:
-            self._stop(ref)
-            await manager.unload(ref)
-            return Outcome(ref, f"Unloaded {name}.")
-
-        self._start(ref, f"Unloading {name}…", operation, in_chat=in_chat)
-
-    def copy(self, ref: ModelRef, copy: str) -> None:
-        """Give a model a second name."""
-
-        async def operation(manager: "ModelManager") -> Outcome:
-            made = await manager.copy(ref, copy)
-            return Outcome(ref, f"Copied {clean_name(ref.model)} to {clean_name(made.model)}.")
-
-        self._start(ref, f"Copying {clean_name(ref.model)}…", operation)
-
-    def delete(self, ref: ModelRef) -> None:
-        """Delete a model for good; its answer is stopped."""
-        name = clean_name(ref.model)
-
-        async def operation(manager: "ModelManager") -> Outcome:
-            self._stop(ref)
+            if known.stops_for:
+                self._stop(ref)
             provider = self._runtime.catalog.shown_name(ref.provider)
             place = clean_name(self.place(ref) or provider)
-            await manager.delete(ref)
-            words = f"Deleted {name} from {place}."
-            return Outcome(ref, words, is_told=self._lose(ref, words))
+            result = await manager.run(action, ref, value)
+            if action == "load" and self.is_own(ref):
+                await self._chat.refresh_window()
+            words = known.done.format(name=name, place=place, copy=clean_name(result.model))
+            return Outcome(ref, words, is_told=action == "delete" and self._lose(ref, words))
 
-        self._start(ref, f"Deleting {name}…", operation)
+        self._start(ref, known.doing.format(name=name), operation, in_chat=in_chat)
 
     def _stop(self, ref: ModelRef) -> None:
         if self.is_own(ref):
@@ -272,7 +246,7 @@ class ModelOperations:
     def details_page(
         self,
         details: "ModelDetails",
-        refusals: "Mapping[ModelAction, str | None]",
+        refusals: Mapping[ModelAction, str | None],
         section: str | None = None,
     ) -> "ModelDetailsScreen":
         """Make the screen of a model, at one of its sections, as the open chat would use it."""

@@ -42,7 +42,7 @@ from ollm_tui.tui.widgets.key_line import KeyLine
 from ollm_tui.tui.widgets.text_field import TextField
 
 if TYPE_CHECKING:
-    from ollm_tui.runtime.actions import ModelAction
+    from ollm_tui.models.actions import ModelAction
 
 LOW: Final = 20
 """On a screen of fewer rows the loaded models have no lines of their own."""

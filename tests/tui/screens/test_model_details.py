@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.models.actions import MODEL_ACTIONS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.runtime.actions import MODEL_ACTIONS
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.sections import left_words, sections_of
