@@ -19,7 +19,7 @@ from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
 from ollm_tui.tui.chat.image_consent import ImageConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.model_choice import ModelChoice
-from ollm_tui.tui.chat.parts import ChatParts
+from ollm_tui.tui.chat.parts import ChatParts, queue_line
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.prompts import Prompts
@@ -32,7 +32,7 @@ from ollm_tui.tui.links.opening import Links
 from ollm_tui.tui.models.commands import ModelCommands
 from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.services import Client, Runtime
-from ollm_tui.tui.widgets.hint_line import FLASH_S, queue_line
+from ollm_tui.tui.widgets.hint_line import FLASH_S
 
 OpenController: TypeAlias = "Callable[[ChatParts], Coroutine[Any, Any, ChatController | None]]"
 

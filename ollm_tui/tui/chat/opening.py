@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine, queue_line
+from ollm_tui.tui.chat.parts import queue_line
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     # the controller brings the vocabulary and the commands, which the first frame does not need

@@ -32,10 +32,10 @@ from ollm_tui.tui.transcript.messages import (
 from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
 from ollm_tui.tui.transcript.search.bar import SearchBar
 from ollm_tui.tui.transcript.search.keys import SearchControl
+from ollm_tui.tui.transcript.transcript import TranscriptSelection
 from ollm_tui.tui.widgets.header import ChatHeader
 from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.messages import InputReady
-from ollm_tui.tui.widgets.selection import TranscriptSelection
 
 if TYPE_CHECKING:
     from ollm_tui.commands.host import View

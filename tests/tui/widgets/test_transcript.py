@@ -12,8 +12,7 @@ from textual.strip import Strip
 from ollm_tui.tui.transcript import painting
 from ollm_tui.tui.transcript.messages import PinnedChanged
 from ollm_tui.tui.transcript.painters.rows import Row
-from ollm_tui.tui.transcript.transcript import Transcript
-from ollm_tui.tui.widgets.selection import TranscriptSelection
+from ollm_tui.tui.transcript.transcript import Transcript, TranscriptSelection
 
 LONG = "\n\n".join(f"paragraph {number} of a long answer" for number in range(60))
 
