@@ -11,16 +11,14 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
-from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.chat import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
-from ollm_tui.tui.dialogs.dialog import SUSPEND
-from ollm_tui.tui.keys.keymap import with_overrides
+from ollm_tui.tui.dialogs import SUSPEND
+from ollm_tui.tui.keys import with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal.guard import set_title
-from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeCatalog, ThemeProblem
-from ollm_tui.tui.widgets.hint_line import FLASH_S
-from ollm_tui.tui.widgets.messages import ShownAgain
-from ollm_tui.tui.widgets.text_field import take_waiting
+from ollm_tui.tui.terminal import set_title
+from ollm_tui.tui.theming import DEFAULT_THEME, ThemeCatalog, ThemeProblem
+from ollm_tui.tui.widgets import FLASH_S, ShownAgain, take_waiting
 
 
 class OllmApp(CrashReports[None], inherit_bindings=False):

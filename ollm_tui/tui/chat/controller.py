@@ -25,14 +25,12 @@ from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
-from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
-from ollm_tui.tui.composer.completions import FileQuery
-from ollm_tui.tui.downloads.progress import ChatDownloads
-from ollm_tui.tui.links.opening import Links
-from ollm_tui.tui.models.commands import ModelCommands
-from ollm_tui.tui.models.operations import ModelOperations
+from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
+from ollm_tui.tui.downloads import ChatDownloads
+from ollm_tui.tui.links import Links
+from ollm_tui.tui.models import ModelCommands, ModelOperations
 from ollm_tui.tui.services import Client, Runtime
-from ollm_tui.tui.widgets.hint_line import FLASH_S
+from ollm_tui.tui.widgets import FLASH_S
 
 OpenController: TypeAlias = "Callable[[ChatParts], Coroutine[Any, Any, ChatController | None]]"
 

@@ -14,30 +14,24 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.dialogs.help import Help
-from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.downloads.progress import ChatDownloads
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.dialogs import Dialogs, Entry, Help, Palette, Passage, YesNoDialog, entries
+from ollm_tui.tui.downloads import ChatDownloads
+from ollm_tui.tui.keys import Keymap
+from ollm_tui.tui.models import ModelOperations, PickModel
 from ollm_tui.tui.services import Say, Services
-from ollm_tui.tui.theming.pick_dialog import PickTheme
-from ollm_tui.tui.theming.themes import ThemeProblem
+from ollm_tui.tui.theming import PickTheme, ThemeProblem
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from ollm_tui.tui.models.screen import ModelsScreen
+    from ollm_tui.tui.models import ModelsScreen
 
 logger = logging.getLogger(__name__)
 
 
 def _models_screen_class() -> "type[ModelsScreen]":
     # a screen of its own, which many never open
-    from ollm_tui.tui.models.screen import ModelsScreen
+    from ollm_tui.tui.models import ModelsScreen
 
     return ModelsScreen
 

@@ -9,10 +9,8 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsVision
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
+from ollm_tui.tui.composer import PictureShelf
+from ollm_tui.tui.dialogs import Dialogs, Passage, YesNoDialog
 
 if TYPE_CHECKING:
     from ollm_tui.tui.services import Client

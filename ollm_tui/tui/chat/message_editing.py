@@ -14,9 +14,9 @@ from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.restore import drafted
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.composer import PictureShelf
+from ollm_tui.tui.transcript import NavigableTranscript
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 SURE_WITHIN_S: Final = 3.0
 

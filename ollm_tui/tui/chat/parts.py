@@ -10,17 +10,12 @@ from textual.selection import Selection
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.composer import Composer, PromptHistory
+from ollm_tui.tui.dialogs import Copying, Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.message_cursor import Typed
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.keys import SearchControl
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.transcript import NavigableTranscript, SearchControl, Typed
+from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine
 
 if TYPE_CHECKING:
     from ollm_tui.commands.parse import Suggestions

@@ -31,8 +31,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
-from ollm_tui.tui.transcript.block import NoteKind
-from ollm_tui.tui.transcript.tool_text import main_argument
+from ollm_tui.tui.transcript import NoteKind, main_argument
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent

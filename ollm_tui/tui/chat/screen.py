@@ -11,31 +11,24 @@ from textual.widgets import TextArea
 from ollm_tui.tui.chat.opening import OpeningChat
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer.completions import Completions
-from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.composer.pictures import AttachmentLines
-from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-from ollm_tui.tui.keys.keymap import Keymap, with_overrides
+from ollm_tui.tui.composer import AttachmentLines, Completions, Composer, PromptHistory
+from ollm_tui.tui.dialogs import Copying, Dialogs
+from ollm_tui.tui.keys import AGAIN_WITHIN_S, DoubleEscape, Keymap, with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.message_cursor import Typed
-from ollm_tui.tui.transcript.messages import (
+from ollm_tui.tui.transcript import (
     CopyRequested,
     CursorMoved,
     KeyRefused,
     LinkClicked,
+    NavigableTranscript,
     RetryRequested,
+    SearchBar,
+    SearchControl,
     SelectionCopyRequested,
+    TranscriptSelection,
+    Typed,
 )
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.bar import SearchBar
-from ollm_tui.tui.transcript.search.keys import SearchControl
-from ollm_tui.tui.transcript.transcript import TranscriptSelection
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
-from ollm_tui.tui.widgets.messages import InputReady
+from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, InputReady
 
 if TYPE_CHECKING:
     from ollm_tui.commands.host import View

@@ -10,8 +10,7 @@ from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
 
 from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.widgets.paste import PasteStore
-from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets import PasteStore, cannot_be_held, from_editor, to_editor, to_signs
 
 _BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
 

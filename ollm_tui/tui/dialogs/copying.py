@@ -10,15 +10,15 @@ import anyio.to_thread
 
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.counted import counted
-from ollm_tui.tui.terminal.clipboard import (
+from ollm_tui.tui.terminal import (
     cleaned,
     fits_a_terminal,
     joined_lines,
     pieces,
     write_copy,
 )
-from ollm_tui.tui.transcript.selection import Selected, copied_lines
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.transcript import Selected, copied_lines
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     from textual.app import App

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
-from ollm_tui.tui.keys.key import display
+from ollm_tui.tui.keys import display
 
 if TYPE_CHECKING:
     from textual.timer import Timer

@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import TextField
 
 LONGEST_FILTER: Final = 200
 """Each letter matches every row again; no name is as long."""

@@ -11,7 +11,7 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.keys.key import Key
+from ollm_tui.tui.keys import Key
 
 if TYPE_CHECKING:
     from ollm_tui.commands.registry import Command

@@ -24,8 +24,7 @@ from ollm_tui.tui.capabilities import (
     KnowsModels,
     OffersPlaces,
 )
-from ollm_tui.tui.dialogs.dialog import DialogOpener
-from ollm_tui.tui.dialogs.filter_list import fill, move
+from ollm_tui.tui.dialogs import DialogOpener, fill, move
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
@@ -38,10 +37,9 @@ from ollm_tui.tui.downloads.find_rows import (
 )
 from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_rows import ModelFits
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Runtime
-from ollm_tui.tui.widgets.key_line import KeyLine
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import KeyLine, TextField
 
 PAUSE_S: Final = 0.4
 """How long typing must have paused before the hub is asked."""
@@ -329,7 +327,7 @@ class FindModels(ShowsDownloads):
         """Open the help."""
         # loaded on first use
         from ollm_tui.commands import COMMANDS
-        from ollm_tui.tui.dialogs.help import Help
+        from ollm_tui.tui.dialogs import Help
 
         self.app.push_screen(Help(self._keymap, COMMANDS, "find_models"))
 

@@ -19,7 +19,7 @@ from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.download_targets import DownloadTarget
-from ollm_tui.tui.dialogs.dialog import LOW, Dialog
+from ollm_tui.tui.dialogs import LOW, Dialog
 from ollm_tui.tui.downloads.variant_rows import (
     Chosen,
     ModelFits,
@@ -37,7 +37,7 @@ from ollm_tui.tui.downloads.variant_rows import (
     target_line,
 )
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo

@@ -3,14 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs import Copying, Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.links.opener import LinkOpener
 from ollm_tui.tui.links.target import LinkTarget, read_link
-from ollm_tui.tui.transcript.block import NoteKind
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Links:
     async def _list(self) -> None:
         # Imported for the first list, with the Markdown painters.
         from ollm_tui.tui.links.pick_dialog import PickLink
-        from ollm_tui.tui.transcript.painters.markdown import links_in
+        from ollm_tui.tui.transcript import links_in
 
         links = await links_in(self.transcript.block_list.last_answer_text() or "")
         if links:

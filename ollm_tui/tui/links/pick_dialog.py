@@ -10,9 +10,9 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.transcript.painters.links import FoundLink
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.dialogs import FilterList
+from ollm_tui.tui.transcript import FoundLink
+from ollm_tui.tui.widgets import cut
 
 MOST: Final = 300
 """Rows listed at once; typing finds the others."""

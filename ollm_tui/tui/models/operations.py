@@ -16,8 +16,8 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.details import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
