@@ -76,7 +76,7 @@ def loader(adapter: ProviderAdapter) -> SupportsLoad:
     raise cannot(adapter, "load models")
 
 
-def keeper(adapter: ProviderAdapter) -> SupportsLoadFor:
+def timed_loader(adapter: ProviderAdapter) -> SupportsLoadFor:
     """Return the adapter if it can load models for a given time."""
     if isinstance(adapter, SupportsLoadFor):
         return adapter
@@ -138,7 +138,7 @@ _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "context": (int, NoneType),
         "loaded": (bool, NoneType),
         "details": (Mapping,),
-        "told": (frozenset, NoneType),
+        "reported": (frozenset, NoneType),
         "chosen": (frozenset,),
     }
 )

@@ -156,7 +156,7 @@ class ModelManager:
             if keep_alive is None:
                 await operations.loader(adapter).load_model(ref.model)
             else:
-                able = operations.keeper(adapter)
+                able = operations.timed_loader(adapter)
                 await able.load_model_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:

@@ -38,12 +38,12 @@ from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.operations import (
     copier,
     deleter,
-    keeper,
     loader,
     puller,
     pulling,
     runner,
     shower,
+    timed_loader,
     unloader,
 )
 from ollm_tui.providers.registry import ProviderRegistry
@@ -184,7 +184,7 @@ DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "delete_model": (deleter, "delete models"),
     "copy_model": (copier, "copy models"),
     "load_model": (loader, "load models"),
-    "load_model_for": (keeper, "be told how long to keep a model"),
+    "load_model_for": (timed_loader, "be told how long to keep a model"),
     "unload_model": (unloader, "unload models"),
     "list_running": (runner, "list the loaded models"),
 }
