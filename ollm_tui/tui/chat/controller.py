@@ -233,11 +233,6 @@ class ChatController:
         self.history.watch()
         self.prompts.send_waiting()
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether a prompt has to wait."""
-        return self.queue.is_busy
-
     def quit(self) -> None:
         """Leave the program, unless something would be lost that was never mentioned."""
         if self.save_monitor.may_quit():

@@ -110,8 +110,6 @@ class OpeningChat:
     It keeps prompts, pasted paths and the last key that needs the runtime, and hands them over.
     """
 
-    is_busy = True
-
     def __init__(
         self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]
     ) -> None:
