@@ -103,7 +103,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         """Stop the whole process group, as a shell expects it."""
         if self._driver is None or not self._driver.can_suspend:
             return
-        if os.getpgrp() == os.getsid(0):  # nobody could continue it
+        if os.getpgrp() == os.getsid(0):  # no shell could continue it
             self.bell()
             if isinstance(self.screen, ChatScreen):
                 self.screen.hints.flash(

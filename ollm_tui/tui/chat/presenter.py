@@ -301,7 +301,7 @@ class TurnPresenter:
             self._warned = True
             about = "about " if event.estimated else ""
             text = f"The chat uses {about}{event.used:,} of the model's {event.limit:,} tokens."
-            if event.used > event.limit:  # only a window that nobody has named lets it through
+            if event.used > event.limit:  # only an assumed window lets it through
                 text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
             self.note(text, "warning", self._hints.context or None)
 

@@ -146,7 +146,7 @@ class ChatScreen(TranscriptSelection[None]):
         self.transcript.painting.make_way()
 
     def on_idle(self, _event: events.Idle) -> None:
-        """Draw what was typed as soon as its widget has said that it changed."""
+        """Draw what was typed as soon as its widget has changed."""
         if self._has_typed and any(isinstance(one, TextArea) for one in self._dirty_widgets):
             self._has_typed = False
             self._on_timer_update()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
     from ollm_tui.tui.composer.completions import Completions, FileQuery
     from ollm_tui.tui.composer.composer import Composer
-    from ollm_tui.tui.composer.pictures import AttachmentLines, PictureShelf
+    from ollm_tui.tui.composer.pictures import AttachmentLines, DraftPictures
     from ollm_tui.tui.composer.prompt_history import PromptHistory
 else:
     __getattr__ = lazy_names(
@@ -17,7 +17,7 @@ else:
             "attaching": ("Attaching", "FileSuggestions"),
             "completions": ("Completions", "FileQuery"),
             "composer": ("Composer",),
-            "pictures": ("AttachmentLines", "PictureShelf"),
+            "pictures": ("AttachmentLines", "DraftPictures"),
             "prompt_history": ("PromptHistory",),
         },
     )
@@ -27,8 +27,8 @@ __all__ = [
     "AttachmentLines",
     "Completions",
     "Composer",
+    "DraftPictures",
     "FileQuery",
     "FileSuggestions",
-    "PictureShelf",
     "PromptHistory",
 ]

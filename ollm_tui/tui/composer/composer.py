@@ -216,7 +216,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         self.load_draft("")
         self.post_message(self.Submitted(text))
 
-    # Files that are read while somebody types on
+    # Files that are read while you type on
 
     def look_at_pictures(self) -> None:
         """Post `PicturesChanged` if the pictures of the draft have changed."""

@@ -55,7 +55,7 @@ class FindModels(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"choose", "move", "close", "to_downloads"})
-    PARTS = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
+    PARTS = ("#title", "#head", "OptionList", "#row", "#sentence", "DownloadsDock")
     DEFAULT_CSS = """
     FindModels {
         & > #title { height: 1; padding: 0 1; color: $text-primary; text-style: bold; }
@@ -74,7 +74,7 @@ class FindModels(ShowsDownloads):
             }
         }
         & > #row { height: auto; max-height: 2; padding: 0 3; color: $text-muted; }
-        & > #said { height: auto; max-height: 3; padding: 0 3; color: $text-warning; }
+        & > #sentence { height: auto; max-height: 3; padding: 0 3; color: $text-warning; }
         & > #downloads { height: auto; }
         &:nocolor > OptionList > .option-list--option-highlighted {
             text-style: bold underline;
@@ -115,7 +115,7 @@ class FindModels(ShowsDownloads):
         yield Static("", id="head", markup=False)
         yield OptionList(compact=True, markup=False)
         yield Static("", id="row", markup=False)
-        yield Static("", id="said", markup=False)
+        yield Static("", id="sentence", markup=False)
         with Vertical(id="downloads"):
             yield self.make_dock(self._keymap, "find_models.downloads")
         yield KeyLine()
@@ -266,7 +266,7 @@ class FindModels(ShowsDownloads):
             return
         lines = about_row(self._marked, self._runtime.catalog.shown_address)
         self.query_one("#row", Static).update(Content("\n".join(lines)))
-        self.query_one("#said", Static).update(Content(self._words()))
+        self.query_one("#sentence", Static).update(Content(self._words()))
 
     def _words(self) -> str:
         search = self._search

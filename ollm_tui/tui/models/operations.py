@@ -75,8 +75,8 @@ class RunningOperations:
 class ModelOperations:
     """Loads, unloads, copies and deletes models, one operation at a time with each.
 
-    How one ended is shown by the screen that watches, or by the chat if none does. That the open
-    chat has lost its model is said in the chat in any case.
+    The screen that watches shows how one ended; if none does, the chat shows it. The chat always
+    shows that it has lost its model.
     """
 
     def __init__(
