@@ -1,4 +1,4 @@
-"""The package of a feature names what others use of it; import-linter sees that they keep to it."""
+"""A feature's package names what others import from it; import-linter checks the imports."""
 
 import ast
 from importlib import import_module
@@ -17,16 +17,16 @@ IMPORTED: Final = {
 
 
 @pytest.mark.parametrize("feature", FEATURES)
-def test_a_feature_gives_the_names_that_type_checkers_are_told(feature: str) -> None:
+def test_a_feature_gives_the_names_that_type_checkers_see(feature: str) -> None:
     package = import_module(f"ollm_tui.tui.{feature}")
     tree = ast.parse((PACKAGE / "tui" / feature / "__init__.py").read_text("utf-8"))
-    told = {
+    typed = {
         name: source
         for name, source in imported_names(tree).items()
         if source[0].startswith(f"{package.__name__}.")
     }
-    assert sorted(told) == sorted(package.__all__)
-    for name, (module, defined) in told.items():
+    assert sorted(typed) == sorted(package.__all__)
+    for name, (module, defined) in typed.items():
         assert getattr(package, name) is getattr(import_module(module), defined)
 
 

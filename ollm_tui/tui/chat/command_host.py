@@ -12,8 +12,8 @@ from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs import Copying
 from ollm_tui.tui.services import Say
+from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchControl
 
 

@@ -14,7 +14,15 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs import Dialogs, Entry, Help, Palette, Passage, YesNoDialog, entries
+from ollm_tui.tui.dialogs import (
+    Dialogs,
+    Help,
+    Palette,
+    PaletteEntry,
+    Passage,
+    YesNoDialog,
+    palette_entries,
+)
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models import ModelOperations, PickModel
@@ -69,9 +77,9 @@ class KeyDialogs:
     def show_palette(self) -> None:
         """Open the command palette."""
         keys = [key for key in self.keymap.keys if key.scope == "chat"]
-        self.dialogs.open(Palette(entries(keys, self.commands)), self._run)
+        self.dialogs.open(Palette(palette_entries(keys, self.commands)), self._run)
 
-    def _run(self, entry: Entry | None) -> None:
+    def _run(self, entry: PaletteEntry | None) -> None:
         if entry is not None and entry.action:
             self.run_action(entry.action)
         elif entry is not None:

@@ -11,9 +11,10 @@ from textual.selection import Selection
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.composer import Composer, PromptHistory
-from ollm_tui.tui.dialogs import Copying, Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
+from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import NavigableTranscript, SearchControl, Typed
 from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine
 

@@ -12,9 +12,10 @@ from ollm_tui.tui.chat.opening import OpeningChat
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.composer import AttachmentLines, Completions, Composer, PromptHistory
-from ollm_tui.tui.dialogs import Copying, Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import AGAIN_WITHIN_S, DoubleEscape, Keymap, with_overrides
 from ollm_tui.tui.services import Services
+from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import (
     CopyRequested,
     CursorMoved,

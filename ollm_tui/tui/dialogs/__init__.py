@@ -7,13 +7,17 @@ from ollm_tui.lazy import lazy_names
 if TYPE_CHECKING:
     from ollm_tui.tui.dialogs.approver import ScreenApprover
     from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
-    from ollm_tui.tui.dialogs.copying import Copying
-    from ollm_tui.tui.dialogs.dialog import LOW, SUSPEND, Dialog, DialogOpener, LeftOnce
+    from ollm_tui.tui.dialogs.dialog import LOW_SCREEN, SUSPEND, Dialog, DialogOpener, LeftOnce
     from ollm_tui.tui.dialogs.dialogs import Dialogs
-    from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER, FilterList, fill, move
+    from ollm_tui.tui.dialogs.filter_list import (
+        LONGEST_FILTER,
+        FilterList,
+        fill_list,
+        move_highlight,
+    )
     from ollm_tui.tui.dialogs.help import Help
-    from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
-    from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, YesNoDialog
+    from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry, palette_entries
+    from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, SaveCopy, YesNoDialog, short_path
     from ollm_tui.tui.dialogs.reading import Passage, Reading
 else:
     __getattr__ = lazy_names(
@@ -21,40 +25,40 @@ else:
         {
             "approver": ("ScreenApprover",),
             "armed": ("ArmedDialog", "WAITING", "named_keys"),
-            "copying": ("Copying",),
-            "dialog": ("Dialog", "DialogOpener", "LOW", "LeftOnce", "SUSPEND"),
+            "dialog": ("Dialog", "DialogOpener", "LOW_SCREEN", "LeftOnce", "SUSPEND"),
             "dialogs": ("Dialogs",),
-            "filter_list": ("FilterList", "LONGEST_FILTER", "fill", "move"),
+            "filter_list": ("FilterList", "LONGEST_FILTER", "fill_list", "move_highlight"),
             "help": ("Help",),
-            "palette": ("Entry", "Palette", "entries"),
-            "questions": ("ChoiceRow", "Choose", "YesNoDialog"),
+            "palette": ("Palette", "PaletteEntry", "palette_entries"),
+            "questions": ("ChoiceRow", "Choose", "SaveCopy", "YesNoDialog", "short_path"),
             "reading": ("Passage", "Reading"),
         },
     )
 
 __all__ = [
     "LONGEST_FILTER",
-    "LOW",
+    "LOW_SCREEN",
     "SUSPEND",
     "WAITING",
     "ArmedDialog",
     "ChoiceRow",
     "Choose",
-    "Copying",
     "Dialog",
     "DialogOpener",
     "Dialogs",
-    "Entry",
     "FilterList",
     "Help",
     "LeftOnce",
     "Palette",
+    "PaletteEntry",
     "Passage",
     "Reading",
+    "SaveCopy",
     "ScreenApprover",
     "YesNoDialog",
-    "entries",
-    "fill",
-    "move",
+    "fill_list",
+    "move_highlight",
     "named_keys",
+    "palette_entries",
+    "short_path",
 ]

@@ -24,7 +24,7 @@ from ollm_tui.tui.capabilities import (
     KnowsModels,
     OffersPlaces,
 )
-from ollm_tui.tui.dialogs import DialogOpener, fill, move
+from ollm_tui.tui.dialogs import DialogOpener, fill_list, move_highlight
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
@@ -221,7 +221,7 @@ class FindModels(ShowsDownloads):
         self._rows = {}
         for group in search.groups():
             options += self._options(group)
-        fill(self.listed, options, mark)
+        fill_list(self.listed, options, mark)
         width = self._row_width
         self.query_one("#head", Static).update(head_content(width))
         title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
@@ -321,7 +321,7 @@ class FindModels(ShowsDownloads):
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
         self._has_moved = True
-        move(self.listed, steps)
+        move_highlight(self.listed, steps)
 
     def action_help(self) -> None:
         """Open the help."""

@@ -6,7 +6,7 @@ from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-    from ollm_tui.tui.keys.key import Key, KeyHint, display
+    from ollm_tui.tui.keys.key import Key, KeyHint, display_key
     from ollm_tui.tui.keys.keymap import Keymap, with_overrides
     from ollm_tui.tui.keys.table import COMPOSER, DOWNLOADS, EDITING, MODEL_COMMANDS, SCREENS
 else:
@@ -14,7 +14,7 @@ else:
         __name__,
         {
             "double_escape": ("AGAIN_WITHIN_S", "DoubleEscape"),
-            "key": ("Key", "KeyHint", "display"),
+            "key": ("Key", "KeyHint", "display_key"),
             "keymap": ("Keymap", "with_overrides"),
             "table": ("COMPOSER", "DOWNLOADS", "EDITING", "MODEL_COMMANDS", "SCREENS"),
         },
@@ -31,6 +31,6 @@ __all__ = [
     "Key",
     "KeyHint",
     "Keymap",
-    "display",
+    "display_key",
     "with_overrides",
 ]

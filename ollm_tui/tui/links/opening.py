@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ollm_tui.tui.dialogs import Copying, Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.links.opener import LinkOpener
 from ollm_tui.tui.links.target import LinkTarget, read_link
+from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 

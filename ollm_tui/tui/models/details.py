@@ -10,10 +10,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.dialogs import Copying, LeftOnce
+from ollm_tui.tui.dialogs import LeftOnce
 from ollm_tui.tui.keys import MODEL_COMMANDS, KeyHint, Keymap
 from ollm_tui.tui.models.sections import section_number, sections_of
 from ollm_tui.tui.models.sheet import Sheet
+from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchBar
 from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, KeyLine
 

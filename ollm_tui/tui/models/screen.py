@@ -18,10 +18,10 @@ from ollm_tui.tui.dialogs import (
     LONGEST_FILTER,
     ChoiceRow,
     DialogOpener,
-    Entry,
     Help,
     Palette,
-    entries,
+    PaletteEntry,
+    palette_entries,
 )
 from ollm_tui.tui.downloads import ShowsDownloads, find_models_page
 from ollm_tui.tui.keys import MODEL_COMMANDS, Keymap
@@ -349,9 +349,9 @@ class ModelsScreen(ShowsDownloads):
             self.app.push_screen(Help(self.keymap, COMMANDS, "models"))
         else:
             own = self.keymap.of_scopes("models")
-            self.app.push_screen(Palette(entries(own, ())), self._run)
+            self.app.push_screen(Palette(palette_entries(own, ())), self._run)
 
-    async def _run(self, entry: Entry | None) -> None:
+    async def _run(self, entry: PaletteEntry | None) -> None:
         if entry is not None:
             await self.run_action(entry.action)
 

@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.terminal.clipboard import (
-        cleaned,
-        fits_a_terminal,
-        joined_lines,
-        pieces,
-        write_copy,
-    )
+    from ollm_tui.tui.terminal.copying import Copying
     from ollm_tui.tui.terminal.guard import (
         check_terminal,
         driver_class,
@@ -23,7 +17,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "clipboard": ("cleaned", "fits_a_terminal", "joined_lines", "pieces", "write_copy"),
+            "copying": ("Copying",),
             "guard": (
                 "check_terminal",
                 "driver_class",
@@ -35,14 +29,10 @@ else:
     )
 
 __all__ = [
+    "Copying",
     "check_terminal",
-    "cleaned",
     "driver_class",
     "exit_signals",
-    "fits_a_terminal",
-    "joined_lines",
-    "pieces",
     "prompt_threads",
     "set_title",
-    "write_copy",
 ]

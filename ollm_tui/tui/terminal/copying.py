@@ -10,7 +10,7 @@ import anyio.to_thread
 
 from ollm_tui.decode.clean import clean
 from ollm_tui.decode.counted import counted
-from ollm_tui.tui.terminal import (
+from ollm_tui.tui.terminal.clipboard import (
     cleaned,
     fits_a_terminal,
     joined_lines,
@@ -96,7 +96,7 @@ class Copying:
     async def _offer_file(self, text: str) -> None:
         """Save to a file after a yes: chats are not written anywhere unasked."""
         # not needed before there is such a copy
-        from ollm_tui.tui.dialogs.questions import SaveCopy, short_path
+        from ollm_tui.tui.dialogs import SaveCopy, short_path
 
         if self._folder is None:
             self._say("This is too large for the terminal's clipboard")
