@@ -169,11 +169,7 @@ _HOMES = {
     "chat.conversation": ("Conversation",),
     "chat.prompt": ("ChatOptions",),
     "commands.host": ("CommandContext",),
-    "commands.registry": (
-        "Command",
-        "Completion",
-        "command",
-    ),
+    "commands.registry": ("Command", "Completion", "command"),
     "protocol": ("provider_events",),
     "protocol.blocks": (
         "AudioContent",
@@ -201,21 +197,9 @@ _HOMES = {
         "ToolCallStart",
         "TurnComplete",
     ),
-    "protocol.errors": (
-        "AIError",
-        "ErrorCode",
-    ),
-    "protocol.message": (
-        "Message",
-        "Timings",
-        "Usage",
-    ),
-    "protocol.model": (
-        "ModelCapability",
-        "ModelInfo",
-        "ModelRef",
-        "PullProgress",
-    ),
+    "protocol.errors": ("AIError", "ErrorCode"),
+    "protocol.message": ("Message", "Timings", "Usage"),
+    "protocol.model": ("ModelCapability", "ModelInfo", "ModelRef", "PullProgress"),
     "protocol.ports": (
         "Approver",
         "ProviderAdapter",
@@ -238,11 +222,7 @@ _HOMES = {
         "SupportsWindow",
         "Tool",
     ),
-    "protocol.request": (
-        "GenerationOptions",
-        "Request",
-        "Response",
-    ),
+    "protocol.request": ("GenerationOptions", "Request", "Response"),
     "protocol.signals": ("AbortSignal",),
     "protocol.thinking": ("ThinkingConfig",),
     "protocol.tools": (
@@ -257,14 +237,8 @@ _HOMES = {
     "providers.registry": ("ProviderRegistry",),
     "providers.router": ("Router",),
     "providers.spec": ("ProviderSpec",),
-    "runtime.public": (
-        "Runtime",
-        "open_runtime",
-    ),
-    "tools.define": (
-        "ToolFailure",
-        "tool",
-    ),
+    "runtime.public": ("Runtime", "open_runtime"),
+    "tools.define": ("ToolFailure", "tool"),
 }
 """Modules below this one, and the public names in each."""
 
