@@ -28,7 +28,7 @@ from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.models.columns import columns_for
 from ollm_tui.tui.models.entry import ModelEntry
-from tests.support.screens import services
+from tests.support.screens import is_ready, services
 from tests.support.scripted import ScriptedCatalog
 from tests.support.scripted_models import ManagingRuntime
 
@@ -168,7 +168,7 @@ async def run(count: int, rounds: int) -> float:
     app = OllmApp(services(runtime, Path("config.toml")))
     ours, bare = (Costs(), Costs()), (Costs(), Costs())
     async with app.run_test(size=SIZE) as pilot:
-        while app.screen.controller.is_busy:  # type: ignore[attr-defined]
+        while not is_ready(app.screen):  # type: ignore[arg-type]
             await pilot.pause(0.05)
         await pilot.pause(0.5)
         app.screen.query_one("Composer").cursor_blink = False  # type: ignore[attr-defined]

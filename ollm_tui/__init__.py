@@ -1,7 +1,7 @@
 """ollm_tui: a terminal chat over an embedded runtime for language models anywhere.
 
 The names of `__all__` are the public interface; `docs/guides/library.md` shows how to use them.
-Each is imported when it is first used, so that `import ollm_tui` costs nothing.
+Each is imported when it is used, so that `import ollm_tui` costs nothing.
 """
 
 # Type checkers take it for true; `typing` itself would load 26 modules.
@@ -165,17 +165,13 @@ __all__ = [
     "tool",
 ]
 _HOMES = {
-    "ollm_tui.chat.client": ("ChatClient",),
-    "ollm_tui.chat.conversation": ("Conversation",),
-    "ollm_tui.chat.prompt": ("ChatOptions",),
-    "ollm_tui.commands.host": ("CommandContext",),
-    "ollm_tui.commands.registry": (
-        "Command",
-        "Completion",
-        "command",
-    ),
-    "ollm_tui.protocol": ("provider_events",),
-    "ollm_tui.protocol.blocks": (
+    "chat.client": ("ChatClient",),
+    "chat.conversation": ("Conversation",),
+    "chat.prompt": ("ChatOptions",),
+    "commands.host": ("CommandContext",),
+    "commands.registry": ("Command", "Completion", "command"),
+    "protocol": ("provider_events",),
+    "protocol.blocks": (
         "AudioContent",
         "Block",
         "Content",
@@ -186,7 +182,7 @@ _HOMES = {
         "UnknownContent",
         "VideoContent",
     ),
-    "ollm_tui.protocol.chat_events": (
+    "protocol.chat_events": (
         "ChatEvent",
         "ContextWarning",
         "ErrorEvent",
@@ -201,22 +197,10 @@ _HOMES = {
         "ToolCallStart",
         "TurnComplete",
     ),
-    "ollm_tui.protocol.errors": (
-        "AIError",
-        "ErrorCode",
-    ),
-    "ollm_tui.protocol.message": (
-        "Message",
-        "Timings",
-        "Usage",
-    ),
-    "ollm_tui.protocol.model": (
-        "ModelCapability",
-        "ModelInfo",
-        "ModelRef",
-        "PullProgress",
-    ),
-    "ollm_tui.protocol.ports": (
+    "protocol.errors": ("AIError", "ErrorCode"),
+    "protocol.message": ("Message", "Timings", "Usage"),
+    "protocol.model": ("ModelCapability", "ModelInfo", "ModelRef", "PullProgress"),
+    "protocol.ports": (
         "Approver",
         "ProviderAdapter",
         "ProviderStream",
@@ -238,14 +222,10 @@ _HOMES = {
         "SupportsWindow",
         "Tool",
     ),
-    "ollm_tui.protocol.request": (
-        "GenerationOptions",
-        "Request",
-        "Response",
-    ),
-    "ollm_tui.protocol.signals": ("AbortSignal",),
-    "ollm_tui.protocol.thinking": ("ThinkingConfig",),
-    "ollm_tui.protocol.tools": (
+    "protocol.request": ("GenerationOptions", "Request", "Response"),
+    "protocol.signals": ("AbortSignal",),
+    "protocol.thinking": ("ThinkingConfig",),
+    "protocol.tools": (
         "Approval",
         "ToolCall",
         "ToolName",
@@ -253,38 +233,24 @@ _HOMES = {
         "ToolResult",
         "ToolSchema",
     ),
-    "ollm_tui.providers.base": ("BaseProvider",),
-    "ollm_tui.providers.registry": ("ProviderRegistry",),
-    "ollm_tui.providers.router": ("Router",),
-    "ollm_tui.providers.spec": ("ProviderSpec",),
-    "ollm_tui.runtime.public": (
-        "Runtime",
-        "open_runtime",
-    ),
-    "ollm_tui.tools.define": (
-        "ToolFailure",
-        "tool",
-    ),
+    "providers.base": ("BaseProvider",),
+    "providers.registry": ("ProviderRegistry",),
+    "providers.router": ("Router",),
+    "providers.spec": ("ProviderSpec",),
+    "runtime.public": ("Runtime", "open_runtime"),
+    "tools.define": ("ToolFailure", "tool"),
 }
-"""Modules, and the public names in each."""
+"""Modules below this one, and the public names in each."""
 
 # Hidden from type checkers, which would take every name for a public one.
 if not TYPE_CHECKING:
 
     def __getattr__(name):
-        """Import a public name when it is first used."""
-        # Costs a millisecond of the start, where nothing public is used.
-        from importlib import import_module
+        """Import a public name when it is used."""
+        # `import ollm_tui` by itself loads one module.
+        from ollm_tui.lazy import lazy_names
 
-        for home, names in _HOMES.items():
-            if name in names:
-                if home == "ollm_tui.protocol":
-                    value = import_module(f"{home}.{name}")
-                else:
-                    value = getattr(import_module(home), name)
-                globals()[name] = value
-                return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return lazy_names(__name__, _HOMES)(name)
 
 
 def __dir__() -> list[str]:

@@ -82,7 +82,7 @@ def _chat(arguments: Arguments, output: Output) -> int:
 
 def _full_screen(arguments: Arguments, output: Output) -> int:
     # Textual is loaded only for a terminal that can show it.
-    from ollm_tui.tui.terminal.guard import check_terminal
+    from ollm_tui.tui.terminal import check_terminal
 
     obstacle = check_terminal()
     if obstacle is not None:

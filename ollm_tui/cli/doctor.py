@@ -69,7 +69,7 @@ def _plugin_problems() -> Iterator[str]:
 
 def _theme_problem(plugin: Plugin) -> str | None:
     # Loads Textual, which nothing else of this report needs.
-    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
+    from ollm_tui.tui.theming import ThemeProblem, read_theme
 
     folder = plugin_folder(plugin)
     if folder is None:
@@ -163,7 +163,7 @@ def _is_writable(path: Path) -> bool:
 
 def _terminal(*, mouse: bool) -> Iterator[tuple[str, str]]:
     # Loads nothing of Textual; see there.
-    from ollm_tui.tui.terminal.guard import check_terminal
+    from ollm_tui.tui.terminal import check_terminal
 
     environ = os.environ
     if sys.stdout.isatty():

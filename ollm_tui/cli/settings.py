@@ -49,8 +49,8 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
 def _appearance(loaded: LoadedConfig, paths: AppPaths) -> Iterator[ConfigProblem]:
     """Yield the problems of theme and keys; the screen uses defaults in their place."""
     # As above.
-    from ollm_tui.tui.keys.keymap import with_overrides
-    from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
+    from ollm_tui.tui.keys import with_overrides
+    from ollm_tui.tui.theming import ThemeCatalog, ThemeProblem, bundled_folder
 
     try:
         ThemeCatalog((bundled_folder(), paths.themes_dir)).load(loaded.config.theme)

@@ -95,7 +95,7 @@ def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
     set_now = {name: is_able for name, is_able in abilities.items() if is_able is not None}
     if not set_now and overrides.context is None:
         return info
-    capability, told = info.capability, reported_abilities(info)
+    capability, reported = info.capability, reported_abilities(info)
     for name, is_able in set_now.items():
         capability = _changed(capability or _PLAIN, name, has=is_able)
     chosen = {*set_now, *(("context",) if overrides.context else ())}
@@ -103,7 +103,7 @@ def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
         info,
         capability=capability,
         context=overrides.context or info.context,
-        told=told,
+        reported=reported,
         chosen=info.chosen | chosen,
     )
 
@@ -135,8 +135,8 @@ def _has(capability: ModelCapability | None, name: Ability) -> bool:
 
 def reported_abilities(info: ModelInfo) -> frozenset[str]:
     """Return the abilities that the engine reported, whether present or absent."""
-    if info.told is not None:
-        return info.told
+    if info.reported is not None:
+        return info.reported
     capability = info.capability or ModelCapability()
     reported: set[str] = {"vision"} if capability.input else set()
     reported |= {"embedding"} if capability.output else set()
@@ -145,7 +145,9 @@ def reported_abilities(info: ModelInfo) -> frozenset[str]:
 
 def is_described(info: ModelInfo) -> bool:
     """Whether a listing has everything that the engine knows about a model's abilities."""
-    return info.capability is not None and (info.told is None or info.told >= set(ABILITIES))
+    return info.capability is not None and (
+        info.reported is None or info.reported >= set(ABILITIES)
+    )
 
 
 def _changed(capability: ModelCapability, name: Ability, *, has: bool) -> ModelCapability:

@@ -108,7 +108,7 @@ class ModelInfo:
     loaded: bool | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
-    told: frozenset[str] | None = None
+    reported: frozenset[str] | None = None
     """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine reports; None if
     `capability` has them all."""
     chosen: frozenset[str] = frozenset()

@@ -151,7 +151,7 @@ class ModelCatalog:
             replace(
                 entry,
                 capability=info.capability or entry.capability,
-                told=info.told if info.capability else entry.told,
+                reported=info.reported if info.capability else entry.reported,
                 context=entry.context or info.context,
                 details={**entry.details, **learned},
             ),

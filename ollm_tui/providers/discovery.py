@@ -34,7 +34,7 @@ CONNECTIONS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class ConnectionOptions:
     """How to reach a server, if not in the default way."""
 
     ca_file: Path | None = None
@@ -76,13 +76,13 @@ class Discovery:
         self._clock = clock
         self._cache: dict[str, _CacheEntry] = {}
 
-    async def look(self, base_url: str, way: Way | None = None) -> ProbeResult:
+    async def look(self, base_url: str, options: ConnectionOptions | None = None) -> ProbeResult:
         """Identify the engine at an address, from the cache while that is fresh."""
         root = _root(base_url)
         entry = self._cache.setdefault(root, _CacheEntry())
         async with entry.lock:
             if entry.result is None or self._clock() - entry.taken_at >= self._max_age_s:
-                entry.result = await probe(root, way, patience_s=self._patience_s)
+                entry.result = await probe(root, options, patience_s=self._patience_s)
                 entry.taken_at = self._clock()
             return entry.result
 
@@ -97,7 +97,7 @@ class Discovery:
 
 
 async def probe(
-    base_url: str, way: Way | None = None, *, patience_s: float = PATIENCE_S
+    base_url: str, options: ConnectionOptions | None = None, *, patience_s: float = PATIENCE_S
 ) -> ProbeResult:
     """Identify the engine at an address; takes `patience_s` at most."""
     replies: dict[str, ProbeReply] = {}
@@ -122,7 +122,7 @@ async def probe(
     limit = anyio.CapacityLimiter(CONNECTIONS)
     with anyio.move_on_after(patience_s), single_error():
         async with (
-            await _client(root, way or Way()) as client,
+            await _client(root, options or ConnectionOptions()) as client,
             anyio.create_task_group() as group,
         ):
             # Most ports are closed: one refusal answers all requests.
@@ -145,10 +145,10 @@ def _root(base_url: str) -> str:
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
 
-async def _client(root: str, way: Way) -> httpx.AsyncClient:
-    spec = ProviderSpec(name="probe", kind="probe", ca_file=way.ca_file)
+async def _client(root: str, options: ConnectionOptions) -> httpx.AsyncClient:
+    spec = ProviderSpec(name="probe", kind="probe", ca_file=options.ca_file)
     headers = {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
-    proxy = proxy_for(root, way.proxy, spec.name)
+    proxy = proxy_for(root, options.proxy, spec.name)
     return await make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
 
 

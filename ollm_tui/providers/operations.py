@@ -110,7 +110,7 @@ _FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
         "context": (int, NoneType),
         "loaded": (bool, NoneType),
         "details": (Mapping,),
-        "told": (frozenset, NoneType),
+        "reported": (frozenset, NoneType),
         "chosen": (frozenset,),
     }
 )

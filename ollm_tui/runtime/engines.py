@@ -31,7 +31,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base_url import is_loopback, shown_address
-from ollm_tui.providers.discovery import Discovery, ProbeResult, Way
+from ollm_tui.providers.discovery import ConnectionOptions, Discovery, ProbeResult
 from ollm_tui.providers.fingerprint import Engine
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
@@ -152,7 +152,7 @@ class EngineProber:
             AIError: its address, or the proxy to it, cannot be used.
         """
         address, settings = self.address_of(name), self._providers.get(name)
-        return await self.discovery.look(address, _route(settings)) if address else None
+        return await self.discovery.look(address, _connection(settings)) if address else None
 
     async def probe_members(self, name: str) -> Mapping[str, ProbeResult]:
         """Ask who answers at each address of a pool; nothing for a single server."""
@@ -162,7 +162,7 @@ class EngineProber:
 
         async def ask(address: str) -> None:
             try:
-                results[address] = await self.discovery.look(address, _route(settings))
+                results[address] = await self.discovery.look(address, _connection(settings))
             except AIError:
                 return  # the adapter raises it when it is used
 
@@ -178,7 +178,7 @@ class EngineProber:
 
         async def ask(address: str) -> None:
             try:
-                engine = (await self.discovery.look(address, _route(settings))).engine
+                engine = (await self.discovery.look(address, _connection(settings))).engine
             except AIError:
                 return  # the adapter raises it when it is used
             if engine is not None:
@@ -330,8 +330,8 @@ def _stands_for(name: str, settings: ProviderSettings, engine: Engine) -> bool:
     return backend is not None and _family(engine.backend) == backend
 
 
-def _route(settings: ProviderSettings | None) -> Way | None:
-    return Way(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
+def _connection(settings: ProviderSettings | None) -> ConnectionOptions | None:
+    return ConnectionOptions(ca_file=settings.ca_file, proxy=settings.proxy) if settings else None
 
 
 def _stray_fit(engine: Engine) -> _Fit:

@@ -11,16 +11,14 @@ from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
 
-from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.chat import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
-from ollm_tui.tui.dialogs.dialog import SUSPEND
-from ollm_tui.tui.keys.keymap import with_overrides
+from ollm_tui.tui.dialogs import SUSPEND
+from ollm_tui.tui.keys import with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.terminal.guard import set_title
-from ollm_tui.tui.theming.themes import DEFAULT_THEME, ThemeCatalog, ThemeProblem
-from ollm_tui.tui.widgets.hint_line import FLASH_S
-from ollm_tui.tui.widgets.messages import ShownAgain
-from ollm_tui.tui.widgets.text_field import take_waiting
+from ollm_tui.tui.terminal import set_title
+from ollm_tui.tui.theming import DEFAULT_THEME, ThemeCatalog, ThemeProblem
+from ollm_tui.tui.widgets import FLASH_S, ShownAgain, take_waiting
 
 
 class OllmApp(CrashReports[None], inherit_bindings=False):
@@ -105,7 +103,7 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         """Stop the whole process group, as a shell expects it."""
         if self._driver is None or not self._driver.can_suspend:
             return
-        if os.getpgrp() == os.getsid(0):  # nobody could continue it
+        if os.getpgrp() == os.getsid(0):  # no shell could continue it
             self.bell()
             if isinstance(self.screen, ChatScreen):
                 self.screen.hints.flash(

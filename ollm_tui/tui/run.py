@@ -13,8 +13,8 @@ from ollm_tui.runtime.opening import opening
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Runtime, Services
-from ollm_tui.tui.terminal.guard import driver_class, exit_signals, prompt_threads
-from ollm_tui.tui.theming.themes import ThemeCatalog, bundled_folder
+from ollm_tui.tui.terminal import driver_class, exit_signals, prompt_threads
+from ollm_tui.tui.theming import ThemeCatalog, bundled_folder
 
 
 def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:

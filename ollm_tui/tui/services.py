@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ollm_tui.tui.dialogs.approver import ScreenApprover
-from ollm_tui.tui.links.opener import LinkOpener, SystemOpener
-from ollm_tui.tui.theming.themes import ThemeCatalog
+from ollm_tui.tui.dialogs import ScreenApprover
+from ollm_tui.tui.links import LinkOpener, SystemOpener
+from ollm_tui.tui.theming import ThemeCatalog
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.providers.catalog import Listing
     from ollm_tui.runtime.first_model import FirstModel
-    from ollm_tui.tui.transcript.block import NoteKind
+    from ollm_tui.tui.transcript import NoteKind
 
 
 class Client(Protocol):

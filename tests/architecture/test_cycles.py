@@ -1,4 +1,4 @@
-"""No module imports itself by way of others, not even late or for types alone."""
+"""No module or feature imports itself by way of others, not even late or for types alone."""
 
 from collections.abc import Mapping, Set
 from graphlib import CycleError, TopologicalSorter
@@ -22,6 +22,22 @@ def test_no_modules_import_each_other() -> None:
     # The public face imports everything lazily, for type checkers and when a name is used.
     graph["ollm_tui"].clear()
     assert cycle_of(graph) == []
+
+
+def test_no_features_of_the_screen_import_each_other() -> None:
+    features: dict[str, set[str]] = {}
+    for module, imported in import_graph().items():
+        if feature := feature_of(module):
+            others = {feature_of(name) for name in imported} - {feature, ""}
+            features.setdefault(feature, set()).update(others)
+    assert {"chat", "transcript", "widgets"} < features.keys()
+    assert cycle_of(features) == []
+
+
+def feature_of(module: str) -> str:
+    """Name the folder or module right below `tui` that a module belongs to, or nothing."""
+    package, _, inside = module.partition(".tui.")
+    return inside.partition(".")[0] if package == "ollm_tui" else ""
 
 
 @pytest.mark.parametrize(

@@ -299,7 +299,7 @@ WRITERS: Mapping[str, str] = {
     "tui/crash.py": "exit: crash report; the sentence is in tests/tui/test_crash.py",
     "tui/terminal/driver.py": "the screen; the title is looked at in every scene",
     "tui/terminal/clipboard.py": "a file of what was copied; the program names it",
-    "tui/dialogs/copying.py": "exit: clipboard",
+    "tui/terminal/copying.py": "exit: clipboard",
     "tui/terminal/guard.py": "sequences of its own; the title",
     "tui/composer/draft_editor.py": "the clipboard, with what the person has written",
     "tui/composer/prompt_history.py": "JSON lines",

@@ -28,7 +28,7 @@ INFOS = st.builds(
     name=st.sampled_from(["m", "qwen3-vl:8b", "nomic-embed-text", "deepseek-r1"]),
     capability=st.none() | PARTS,
     context=st.none() | st.integers(1, 10**6),
-    told=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
+    reported=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
 )
 SAID = st.builds(
     ModelOverrides,
@@ -48,7 +48,7 @@ def test_what_the_engine_said_is_known_also_that_it_lacks_something() -> None:
 
 def test_an_engine_that_tells_of_pictures_alone_leaves_the_rest_to_guesses() -> None:
     only_text = ModelCapability(TEXT, TEXT, CHAT)
-    info = ModelInfo(name="qwen3", capability=only_text, told=frozenset({"vision"}))
+    info = ModelInfo(name="qwen3", capability=only_text, reported=frozenset({"vision"}))
     held = capabilities_of(info)
     assert held.vision == Fact(value=False, source="known")
     assert held.tools == held.thinking == Fact(value=True, source="assumed")

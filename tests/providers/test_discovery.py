@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ollm_tui.config.backends import LLAMACPP_ROUTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.providers.discovery import Discovery, Way, probe
+from ollm_tui.providers.discovery import ConnectionOptions, Discovery, probe
 from ollm_tui.providers.fingerprint import PATHS, ProbeReply, identify
 from tests.providers.engines import SHAPES
 from tests.support import corpus
@@ -235,7 +235,7 @@ async def test_a_server_with_a_certificate_of_its_own_is_known_where_its_authori
     authority = make_authority(tmp_path)
     async with serve(SHAPES["vllm"], tls=authority.server("127.0.0.1")) as server:
         stranger = await probe(server.url)
-        known = await probe(server.url, Way(ca_file=authority.file))
+        known = await probe(server.url, ConnectionOptions(ca_file=authority.file))
     assert stranger.engine is None
     assert known.engine is not None
     assert known.engine.backend == "vllm"
@@ -244,7 +244,7 @@ async def test_a_server_with_a_certificate_of_its_own_is_known_where_its_authori
 async def test_a_probe_of_this_machine_takes_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serve(SHAPES["ollama"]) as proxy, serve(SHAPES["vllm"]) as server:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        engine = (await probe(server.url, Way(proxy=proxy.url))).engine
+        engine = (await probe(server.url, ConnectionOptions(proxy=proxy.url))).engine
     assert engine is not None
     assert engine.backend == "vllm"
     assert proxy.received == []

@@ -49,6 +49,12 @@ class RecordingOpener:
         return self.problem
 
 
+def is_ready(screen: ChatScreen) -> bool:
+    """Whether the chat is open and a prompt would be sent at once."""
+    controller = screen.controller
+    return isinstance(controller, ChatController) and not controller.queue.is_busy
+
+
 class Stage:
     """An app that runs, and the runtime behind it."""
 
@@ -171,7 +177,7 @@ async def staged(
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
                 with within(5):
-                    while stage.chat.controller.is_busy:
+                    while not is_ready(stage.chat):
                         await anyio.sleep(0.002)
             await stage.settle()
             yield stage

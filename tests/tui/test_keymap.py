@@ -6,7 +6,7 @@ from typing import Literal
 import pytest
 
 from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.keys.key import display, short
+from ollm_tui.tui.keys.key import display_key, short
 from ollm_tui.tui.keys.keymap import Keymap, is_key, with_overrides
 from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS, reference_page
 from ollm_tui.tui.models.details import ModelDetailsScreen
@@ -127,9 +127,9 @@ def test_a_search_and_the_input_may_share_a_key_but_the_screen_may_not() -> None
 
 
 def test_keys_are_written_as_people_do() -> None:
-    assert display("ctrl+l") == "Ctrl+L"
-    assert display("question_mark") == "?"
-    assert display("shift+pageup") == "Shift+PgUp"
+    assert display_key("ctrl+l") == "Ctrl+L"
+    assert display_key("question_mark") == "?"
+    assert display_key("shift+pageup") == "Shift+PgUp"
     assert (short("ctrl+l"), short("f1"), short("escape")) == ("^L", "F1", "Esc")
 
 

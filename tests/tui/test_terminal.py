@@ -9,7 +9,8 @@ from contextlib import suppress
 
 import pytest
 
-from ollm_tui.tui.terminal.guard import RESET, check_terminal, reset_terminal
+from ollm_tui.tui.terminal import guard
+from ollm_tui.tui.terminal.guard import RESET, check_terminal
 from tests.support.pty_session import PtySession, wait_until
 from tests.tui.test_driver_pty import APP, start
 
@@ -168,10 +169,21 @@ def test_streams_that_are_no_terminal_are_named() -> None:
         assert "standard output" in reason
 
 
+LEAVES_IT_RAW = """
+import asyncio, tty
+from textual.app import App
+from ollm_tui.tui.terminal.guard import exit_signals
+
+async def main():
+    with exit_signals(App()):
+        tty.setraw(0)
+
+asyncio.run(main())
+"""
+
+
 def test_reset_brings_back_a_terminal_that_was_left_raw() -> None:
-    code = "from ollm_tui.tui.terminal.guard import reset_terminal; reset_terminal()"
-    raw = ["sh", "-c", 'stty raw -echo; exec "$@"', "sh"]
-    with PtySession([*raw, sys.executable, "-c", code]) as session:
+    with PtySession([sys.executable, "-c", LEAVES_IT_RAW]) as session:
         assert session.exit_status() == 0
         assert session.raw == RESET.encode()
         local = session.termios()[3]
@@ -183,5 +195,5 @@ def test_reset_without_a_terminal_does_nothing(monkeypatch: pytest.MonkeyPatch) 
     written: list[bytes] = []
     monkeypatch.setattr(os, "get_blocking", lambda _: (_ for _ in ()).throw(OSError()))
     monkeypatch.setattr(os, "write", lambda _, data: written.append(data))
-    reset_terminal()
+    guard._write_reset()
     assert written == []

@@ -37,7 +37,7 @@ def read_tags(reply: JsonValue) -> list[ModelInfo]:
         info = _entry(entry)
         trained = positive(as_object(entry.get("details")), "context_length")
         details = info.details if trained is None else {**info.details, "context_trained": trained}
-        models.append(replace(info, details=details, told=_declared_in_list(info.capability)))
+        models.append(replace(info, details=details, reported=_declared_in_list(info.capability)))
     return [info for info in models if info.name]
 
 

@@ -231,7 +231,7 @@ class OllamaProvider(HttpProvider):
         return replace(
             _in_memory(info, loaded),
             capability=shown or info.capability,
-            told=None if shown else info.told,
+            reported=None if shown else info.reported,
             loaded=None if running is None else loaded is not None,
         )
 

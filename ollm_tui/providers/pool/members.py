@@ -71,11 +71,11 @@ def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
         context=min(windows, default=None),
         loaded=loaded,
         capability=_common(one.capability, other.capability),
-        told=None,
+        reported=None,
         chosen=one.chosen & other.chosen,
     )
     reported = reported_abilities(one) & reported_abilities(other)
-    return both if reported_abilities(both) == reported else replace(both, told=reported)
+    return both if reported_abilities(both) == reported else replace(both, reported=reported)
 
 
 def _common(one: ModelCapability | None, other: ModelCapability | None) -> ModelCapability | None:

@@ -12,9 +12,9 @@ from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs.copying import Copying
 from ollm_tui.tui.services import Say
-from ollm_tui.tui.transcript.search.keys import SearchControl
+from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.transcript import SearchControl
 
 
 @dataclass(slots=True)

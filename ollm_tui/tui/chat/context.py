@@ -27,9 +27,7 @@ from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.capabilities import MeasuresContext
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
-from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Dialogs, Passage, Reading
 from ollm_tui.tui.services import Say
 
 NEW_CHAT: Final = "new"

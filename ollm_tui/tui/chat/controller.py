@@ -19,20 +19,18 @@ from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
 from ollm_tui.tui.chat.image_consent import ImageConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.model_choice import ModelChoice
-from ollm_tui.tui.chat.parts import ChatParts
+from ollm_tui.tui.chat.parts import ChatParts, queue_line
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
-from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
-from ollm_tui.tui.composer.completions import FileQuery
-from ollm_tui.tui.downloads.progress import ChatDownloads
-from ollm_tui.tui.links.opening import Links
-from ollm_tui.tui.models.commands import ModelCommands
-from ollm_tui.tui.models.operations import ModelOperations
+from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
+from ollm_tui.tui.downloads import ChatDownloads
+from ollm_tui.tui.links import Links
+from ollm_tui.tui.models import ModelCommands, ModelOperations
 from ollm_tui.tui.services import Client, Runtime
-from ollm_tui.tui.widgets.hint_line import FLASH_S, queue_line
+from ollm_tui.tui.widgets import FLASH_S
 
 OpenController: TypeAlias = "Callable[[ChatParts], Coroutine[Any, Any, ChatController | None]]"
 
@@ -234,11 +232,6 @@ class ChatController:
         self.downloads.watch()
         self.history.watch()
         self.prompts.send_waiting()
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a prompt has to wait."""
-        return self.queue.is_busy
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that was never mentioned."""

@@ -14,30 +14,32 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.dialogs.help import Help
-from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
-from ollm_tui.tui.downloads.progress import ChatDownloads
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.dialogs import (
+    Dialogs,
+    Help,
+    Palette,
+    PaletteEntry,
+    Passage,
+    YesNoDialog,
+    palette_entries,
+)
+from ollm_tui.tui.downloads import ChatDownloads
+from ollm_tui.tui.keys import Keymap
+from ollm_tui.tui.models import ModelOperations, PickModel
 from ollm_tui.tui.services import Say, Services
-from ollm_tui.tui.theming.pick_dialog import PickTheme
-from ollm_tui.tui.theming.themes import ThemeProblem
+from ollm_tui.tui.theming import PickTheme, ThemeProblem
 
 if TYPE_CHECKING:
     from textual.app import App
 
-    from ollm_tui.tui.models.screen import ModelsScreen
+    from ollm_tui.tui.models import ModelsScreen
 
 logger = logging.getLogger(__name__)
 
 
 def _models_screen_class() -> "type[ModelsScreen]":
     # a screen of its own, which many never open
-    from ollm_tui.tui.models.screen import ModelsScreen
+    from ollm_tui.tui.models import ModelsScreen
 
     return ModelsScreen
 
@@ -75,9 +77,9 @@ class KeyDialogs:
     def show_palette(self) -> None:
         """Open the command palette."""
         keys = [key for key in self.keymap.keys if key.scope == "chat"]
-        self.dialogs.open(Palette(entries(keys, self.commands)), self._run)
+        self.dialogs.open(Palette(palette_entries(keys, self.commands)), self._run)
 
-    def _run(self, entry: Entry | None) -> None:
+    def _run(self, entry: PaletteEntry | None) -> None:
         if entry is not None and entry.action:
             self.run_action(entry.action)
         elif entry is not None:

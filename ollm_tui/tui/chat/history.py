@@ -11,7 +11,7 @@ from ollm_tui.store.branches import Branch, ChatNews, others_line
 from ollm_tui.tui.capabilities import ChatBranches, KeepsBranches, KeepsChats, TellsUnsaved
 from ollm_tui.tui.chat.pick_dialog import PickChat
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.services import Client, Runtime, Say
 
 LOOK_EVERY_S: Final = 2.0

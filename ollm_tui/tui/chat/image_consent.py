@@ -9,10 +9,8 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.capabilities import KnowsVision
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
+from ollm_tui.tui.composer import DraftPictures
+from ollm_tui.tui.dialogs import Dialogs, Passage, YesNoDialog
 
 if TYPE_CHECKING:
     from ollm_tui.tui.services import Client
@@ -42,7 +40,7 @@ class LeaveOutPictures(YesNoDialog):
 class ImageConsent:
     """Remembers for which models the open chat may be sent without its pictures."""
 
-    def __init__(self, session: ChatSession, pictures: PictureShelf, dialogs: Dialogs) -> None:
+    def __init__(self, session: ChatSession, pictures: DraftPictures, dialogs: Dialogs) -> None:
         self._session = session
         self._pictures = pictures
         self._dialogs = dialogs

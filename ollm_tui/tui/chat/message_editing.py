@@ -14,9 +14,9 @@ from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.restore import drafted
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.composer import DraftPictures
+from ollm_tui.tui.transcript import NavigableTranscript
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 SURE_WITHIN_S: Final = 3.0
 
@@ -178,11 +178,13 @@ class MessageEditing:
         self.hints.flash(text, seconds)
 
 
-def _draft(message: Message, shelf: PictureShelf) -> str | None:
+def _draft(message: Message, attached: DraftPictures) -> str | None:
     """Return a question as it is edited, its pictures as tokens, or None if that is impossible."""
     pictures = [part for part in message.content if isinstance(part, ImageContent)]
     files = [taken for part in pictures if (taken := reattached(part)) is not None]
     others = [part for part in message.content if not isinstance(part, TextContent | ImageContent)]
     if others or len(files) < len(pictures):
         return None
-    return drafted(message.content, [shelf.add(file) for file in files]) if files else message.text
+    return (
+        drafted(message.content, [attached.add(file) for file in files]) if files else message.text
+    )

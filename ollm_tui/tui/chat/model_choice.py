@@ -14,11 +14,11 @@ from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.models.messages import unlisted_words
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
+from ollm_tui.tui.models import unlisted_words
 from ollm_tui.tui.services import Say
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 logger = logging.getLogger(__name__)
 

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine, queue_line
+from ollm_tui.tui.chat.parts import queue_line
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     # the controller brings the vocabulary and the commands, which the first frame does not need
     from ollm_tui.commands.host import View
     from ollm_tui.commands.parse import Suggestions
     from ollm_tui.tui.chat.controller import ChatController
-    from ollm_tui.tui.composer.completions import FileQuery
-    from ollm_tui.tui.composer.composer import Composer
+    from ollm_tui.tui.composer import Composer, FileQuery
 
 
 class EarlyPrompts:
@@ -109,8 +109,6 @@ class OpeningChat:
 
     It keeps prompts, pasted paths and the last key that needs the runtime, and hands them over.
     """
-
-    is_busy = True
 
     def __init__(
         self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]

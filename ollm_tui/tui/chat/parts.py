@@ -1,28 +1,28 @@
 """What the chat screen is made of, and what it does without a runtime: move, fold, scroll, copy."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from textual import events
 from textual.selection import Selection
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.composer import Composer, PromptHistory
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.message_cursor import Typed
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.keys import SearchControl
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.transcript import NavigableTranscript, SearchControl, Typed
+from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine
 
 if TYPE_CHECKING:
     from ollm_tui.commands.parse import Suggestions
+
+_LONGEST_PROMPT: Final = 200
+"""Characters of a waiting prompt that are looked at; no line shows as many."""
 
 
 class Prompt(Composer):
@@ -194,3 +194,22 @@ class ChatParts:
     copying: Copying
     dialogs: Dialogs
     services: Services
+
+
+def queue_line(
+    waiting: Sequence[str], key_for: Callable[[str], str], *, is_held: bool = False
+) -> str:
+    """Say how many prompts wait, how to get them back, and how they begin.
+
+    `key_for` names the key of an action. `is_held` means that the prompt before them ended in an
+    error, so that they are not sent by themselves.
+    """
+    if not waiting:
+        return ""
+    them = "it" if len(waiting) == 1 else "them"
+    beginnings = " · ".join(clean_line(text[:_LONGEST_PROMPT].strip()) for text in waiting)
+    held = " after the error" if is_held else ""
+    last = "it" if len(waiting) == 1 else "the last"
+    up = f"{key_for('composer.history_previous')} edits {last}"
+    returns = f"{key_for('chat.stop')} returns {them} to the editor"
+    return f"{len(waiting)} queued{held} · {up} · {returns}: {beginnings}"

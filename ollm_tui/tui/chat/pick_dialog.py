@@ -18,8 +18,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tui.capabilities import SavedChats
-from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.widgets.chrome import cut, fit
+from ollm_tui.tui.dialogs import FilterList
+from ollm_tui.tui.widgets import cut, fit
 
 UNTITLED = "Empty chat"
 LEAST_TITLE = 24

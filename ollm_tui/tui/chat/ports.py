@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
     from ollm_tui.protocol.message import Usage
     from ollm_tui.protocol.tools import ToolOutcome
-    from ollm_tui.tui.transcript.block import NoteKind
+    from ollm_tui.tui.transcript import NoteKind
 
 TurnState: TypeAlias = Literal[
     "ready",

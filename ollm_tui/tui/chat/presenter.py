@@ -31,8 +31,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
-from ollm_tui.tui.transcript.block import NoteKind
-from ollm_tui.tui.transcript.tool_text import main_argument
+from ollm_tui.tui.transcript import NoteKind, main_argument
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent
@@ -302,7 +301,7 @@ class TurnPresenter:
             self._warned = True
             about = "about " if event.estimated else ""
             text = f"The chat uses {about}{event.used:,} of the model's {event.limit:,} tokens."
-            if event.used > event.limit:  # only a window that nobody has named lets it through
+            if event.used > event.limit:  # only an assumed window lets it through
                 text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
             self.note(text, "warning", self._hints.context or None)
 

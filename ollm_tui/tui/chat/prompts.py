@@ -11,9 +11,9 @@ from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.transcript import NavigableTranscript
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 
 @dataclass(frozen=True, slots=True)

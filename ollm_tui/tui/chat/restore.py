@@ -14,8 +14,7 @@ from ollm_tui.protocol.blocks import (
 )
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.ports import TranscriptPort
-from ollm_tui.tui.transcript.block import NoteKind
-from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
+from ollm_tui.tui.transcript import NoteKind, main_argument, saved_outcome
 
 
 def block_words(block: Block) -> str:

@@ -11,31 +11,25 @@ from textual.widgets import TextArea
 from ollm_tui.tui.chat.opening import OpeningChat
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer.completions import Completions
-from ollm_tui.tui.composer.composer import Composer
-from ollm_tui.tui.composer.pictures import AttachmentLines
-from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-from ollm_tui.tui.keys.keymap import Keymap, with_overrides
+from ollm_tui.tui.composer import AttachmentLines, Completions, Composer, PromptHistory
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import AGAIN_WITHIN_S, DoubleEscape, Keymap, with_overrides
 from ollm_tui.tui.services import Services
-from ollm_tui.tui.transcript.message_cursor import Typed
-from ollm_tui.tui.transcript.messages import (
+from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.transcript import (
     CopyRequested,
     CursorMoved,
     KeyRefused,
     LinkClicked,
+    NavigableTranscript,
     RetryRequested,
+    SearchBar,
+    SearchControl,
     SelectionCopyRequested,
+    TranscriptSelection,
+    Typed,
 )
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.transcript.search.bar import SearchBar
-from ollm_tui.tui.transcript.search.keys import SearchControl
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
-from ollm_tui.tui.widgets.messages import InputReady
-from ollm_tui.tui.widgets.selection import TranscriptSelection
+from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, InputReady
 
 if TYPE_CHECKING:
     from ollm_tui.commands.host import View
@@ -153,7 +147,7 @@ class ChatScreen(TranscriptSelection[None]):
         self.transcript.painting.make_way()
 
     def on_idle(self, _event: events.Idle) -> None:
-        """Draw what was typed as soon as its widget has said that it changed."""
+        """Draw what was typed as soon as its widget has changed."""
         if self._has_typed and any(isinstance(one, TextArea) for one in self._dirty_widgets):
             self._has_typed = False
             self._on_timer_update()

@@ -13,8 +13,8 @@ from textual.widget import Widget
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.figures import tokens
-from ollm_tui.tui.keys.key import KeyHint
-from ollm_tui.tui.widgets.chrome import Piece, cut, paint, spread, width_of
+from ollm_tui.tui.keys import KeyHint
+from ollm_tui.tui.widgets import Piece, cut, paint, spread, width_of
 
 if TYPE_CHECKING:
     from textual.timer import Timer

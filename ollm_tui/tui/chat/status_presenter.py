@@ -6,8 +6,8 @@ from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.dialogs.approver import ScreenApprover
-from ollm_tui.tui.widgets.header import ChatHeader
+from ollm_tui.tui.dialogs import ScreenApprover
+from ollm_tui.tui.widgets import ChatHeader
 
 
 class StatusPresenter:

@@ -31,8 +31,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.composer.completions import FileQuery
 from ollm_tui.tui.composer.composer import Composer
 from ollm_tui.tui.composer.pictures import attachment_line
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 MOST_PICTURES: Final = 20
 """In one message."""

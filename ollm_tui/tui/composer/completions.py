@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.tui.widgets.chrome import Piece, fit, paint
+from ollm_tui.tui.widgets import Piece, fit, paint
 
 if TYPE_CHECKING:
     # the commands are loaded after the first frame

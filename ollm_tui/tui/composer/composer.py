@@ -11,9 +11,8 @@ from textual.message import Message
 from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of
 from ollm_tui.tui.composer.prompt_history import PromptHistory
-from ollm_tui.tui.keys.table import COMPOSER
-from ollm_tui.tui.widgets.stand_ins import from_editor, to_editor
-from ollm_tui.tui.widgets.text_field import letters, obey_own_binding, typed_run
+from ollm_tui.tui.keys import COMPOSER
+from ollm_tui.tui.widgets import from_editor, letters, obey_own_binding, to_editor, typed_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -217,7 +216,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         self.load_draft("")
         self.post_message(self.Submitted(text))
 
-    # Files that are read while somebody types on
+    # Files that are read while you type on
 
     def look_at_pictures(self) -> None:
         """Post `PicturesChanged` if the pictures of the draft have changed."""

@@ -9,9 +9,8 @@ from textual.content import Content
 from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
 
-from ollm_tui.tui.composer.pictures import PictureShelf
-from ollm_tui.tui.widgets.paste import PasteStore
-from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.composer.pictures import DraftPictures
+from ollm_tui.tui.widgets import PasteStore, cannot_be_held, from_editor, to_editor, to_signs
 
 _BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
 
@@ -31,7 +30,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:
         self._pastes = PasteStore()
-        self.pictures = PictureShelf()
+        self.pictures = DraftPictures()
         """The pictures of the draft's tokens."""
         super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
         self.cursor_blink = False

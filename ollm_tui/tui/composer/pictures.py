@@ -21,7 +21,7 @@ _MOST_KEPT_BYTES: Final = 100_000_000
 """How much of what was sent is kept for a draft that comes back."""
 
 
-class PictureShelf:
+class DraftPictures:
     """Pictures by number, as long as the program runs.
 
     In a draft each is a token, and one that is not in the draft's text is not sent with it, except

@@ -23,7 +23,7 @@ from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolCall, ToolEffect
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.reading import Passage, Reading
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import TextField
 
 DecisionKind: TypeAlias = Literal["once", "session", "no"]
 

@@ -16,7 +16,7 @@ from textual.widgets import Static
 
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.dialogs.reading import Reading, is_whole
-from ollm_tui.tui.widgets.messages import ShownAgain
+from ollm_tui.tui.widgets import ShownAgain
 
 if TYPE_CHECKING:
     from textual.timer import Timer

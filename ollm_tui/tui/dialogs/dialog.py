@@ -11,13 +11,13 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
-from ollm_tui.tui.keys.key import display
+from ollm_tui.tui.keys import display_key
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
 REMARK_S: Final = 2.5
-LOW = 18
+LOW_SCREEN = 18
 """On a screen of fewer rows a dialog has no padding."""
 
 SUSPEND: Final = Binding(
@@ -89,7 +89,7 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
     def __init__(self) -> None:
         super().__init__()
         self._remark_timer: Timer | None = None
-        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW_SCREEN, "-high")]
 
     DEFAULT_CSS = """
     Dialog {
@@ -143,7 +143,7 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
         """Show that a key does nothing."""
         if event.key not in self.active_bindings:
             shown = event.character if event.is_printable else event.key
-            self.remark(f"{display(shown or event.key)} does nothing here")
+            self.remark(f"{display_key(shown or event.key)} does nothing here")
 
     def remark(self, words: str) -> None:
         """Show a few words on the lower border for a moment."""

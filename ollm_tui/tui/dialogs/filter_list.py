@@ -13,7 +13,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import TextField
 
 LONGEST_FILTER: Final = 200
 """Each letter matches every row again; no name is as long."""
@@ -59,7 +59,7 @@ class FilterList(Dialog[ScreenResultType]):
     def fill(self, options: list[Option], *, mark: str | None = None) -> None:
         """Show these rows and mark one by its id, or the first that can be chosen."""
         if self.has_its_parts:
-            fill(self.query_one(OptionList), options, mark)
+            fill_list(self.query_one(OptionList), options, mark)
 
     @property
     def marked(self) -> str | None:
@@ -74,14 +74,14 @@ class FilterList(Dialog[ScreenResultType]):
 
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
-        move(self.query_one(OptionList), steps)
+        move_highlight(self.query_one(OptionList), steps)
 
     @on(Input.Submitted)
     def _choose_marked(self) -> None:
         self.query_one(OptionList).action_select()
 
 
-def fill(listed: OptionList, options: Sequence[Option], mark: str | None) -> None:
+def fill_list(listed: OptionList, options: Sequence[Option], mark: str | None) -> None:
     """Show these options and highlight one by its id, or the first that is enabled."""
     with listed.app.batch_update():
         listed.clear_options()
@@ -95,7 +95,7 @@ def fill(listed: OptionList, options: Sequence[Option], mark: str | None) -> Non
             listed.scroll_home(animate=False)
 
 
-def move(listed: OptionList, steps: int) -> None:
+def move_highlight(listed: OptionList, steps: int) -> None:
     """Move the highlight by rows, past disabled ones."""
     for _step in range(abs(steps)):
         if steps > 0:

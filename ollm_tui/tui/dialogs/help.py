@@ -12,9 +12,7 @@ from textual.events import Resize
 from textual.widgets import Static
 
 from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.keys.key import Key
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.table import EDITING, SCREENS
+from ollm_tui.tui.keys import EDITING, SCREENS, Key, Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.commands.registry import Command

@@ -11,14 +11,14 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.keys.key import Key
+from ollm_tui.tui.keys import Key
 
 if TYPE_CHECKING:
     from ollm_tui.commands.registry import Command
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """One line of the palette."""
 
     title: str
@@ -28,19 +28,19 @@ class Entry:
     """The screen's action; empty for a command."""
 
 
-def entries(keys: Sequence[Key], commands: "Sequence[Command]") -> list[Entry]:
+def palette_entries(keys: Sequence[Key], commands: "Sequence[Command]") -> list[PaletteEntry]:
     """Return an entry for each key that has one, and for each command that no key does."""
     shown = [key for key in keys if key.in_palette]
-    listed = [Entry(key.description, key.shown, key.action) for key in shown]
+    listed = [PaletteEntry(key.description, key.shown, key.action) for key in shown]
     covered = {key.command for key in shown}
     return listed + [
-        Entry(command.help.rstrip("."), f"/{command.name}")
+        PaletteEntry(command.help.rstrip("."), f"/{command.name}")
         for command in commands
         if command.name not in covered
     ]
 
 
-def matching(listed: Sequence[Entry], query: str) -> list[Entry]:
+def matching(listed: Sequence[PaletteEntry], query: str) -> list[PaletteEntry]:
     """Return the entries with every word of the query, those that begin with it first."""
     words = query.lower().split()
     kept = [
@@ -51,7 +51,7 @@ def matching(listed: Sequence[Entry], query: str) -> list[Entry]:
     return sorted(kept, key=lambda entry: not entry.title.lower().startswith(query.lower()))
 
 
-class Palette(FilterList[Entry | None]):
+class Palette(FilterList[PaletteEntry | None]):
     """Returns the chosen entry; the opener runs it."""
 
     HEADING = "Commands"
@@ -59,10 +59,10 @@ class Palette(FilterList[Entry | None]):
     Palette > Vertical { width: 64; height: 22; }
     """
 
-    def __init__(self, listed: Sequence[Entry]) -> None:
+    def __init__(self, listed: Sequence[PaletteEntry]) -> None:
         super().__init__()
         self._entries = listed
-        self._shown: dict[str, Entry] = {}
+        self._shown: dict[str, PaletteEntry] = {}
 
     @on(Input.Changed)
     def _narrow(self) -> None:
@@ -78,7 +78,7 @@ class Palette(FilterList[Entry | None]):
         self.fill([Option(self._row(entry), id=entry.title) for entry in kept])
         self.say("Enter run · Esc close" if kept else "No command matches.")
 
-    def _row(self, entry: Entry) -> Content:
+    def _row(self, entry: PaletteEntry) -> Content:
         room = self.row_width - len(entry.reach) - 2
         title = Content(entry.title).truncate(max(4, room), ellipsis=True, pad=True)
         return Content.assemble(title, "  ", (entry.reach, "$text-muted"))

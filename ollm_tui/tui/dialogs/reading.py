@@ -17,7 +17,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.transcript.painters.plain import plain_rows
+from ollm_tui.tui.transcript import plain_rows
 
 _BAR = "▌ "
 _NARROWEST = 8

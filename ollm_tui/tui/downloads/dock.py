@@ -14,9 +14,8 @@ from textual.widget import Widget
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
 from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
-from ollm_tui.tui.keys.key import KeyHint
-from ollm_tui.tui.keys.table import DOWNLOADS
-from ollm_tui.tui.widgets.chrome import Piece, fit, paint, plain, spread, width_of
+from ollm_tui.tui.keys import DOWNLOADS, KeyHint
+from ollm_tui.tui.widgets import Piece, fit, paint, plain, spread, width_of
 
 DownloadAction: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
 _STOPPED: Final[Mapping[JobState, DownloadAction]] = MappingProxyType(

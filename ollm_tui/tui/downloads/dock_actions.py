@@ -13,13 +13,11 @@ from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
-from ollm_tui.tui.dialogs.dialog import LeftOnce
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
+from ollm_tui.tui.dialogs import LeftOnce, Passage, YesNoDialog
 from ollm_tui.tui.downloads.dock import DownloadsDock
 from ollm_tui.tui.downloads.dock_rows import ShownName, title_of
 from ollm_tui.tui.figures import amount
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.queue import DownloadQueue

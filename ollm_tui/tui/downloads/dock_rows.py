@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
 from ollm_tui.tui.figures import amount, size, time_left
-from ollm_tui.tui.widgets.chrome import Piece, cut, fit
+from ollm_tui.tui.widgets import Piece, cut, fit
 
 _SIGNS: Final[Mapping[JobState, tuple[str, str]]] = MappingProxyType(
     {

@@ -15,7 +15,7 @@ from ollm_tui.library.fit import Verdict, fit_short, fit_words
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window
-from ollm_tui.tui.widgets.chrome import cut, fit
+from ollm_tui.tui.widgets import cut, fit
 
 LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(
     {

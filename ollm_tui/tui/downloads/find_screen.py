@@ -24,8 +24,7 @@ from ollm_tui.tui.capabilities import (
     KnowsModels,
     OffersPlaces,
 )
-from ollm_tui.tui.dialogs.dialog import DialogOpener
-from ollm_tui.tui.dialogs.filter_list import fill, move
+from ollm_tui.tui.dialogs import DialogOpener, fill_list, move_highlight
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
@@ -38,10 +37,9 @@ from ollm_tui.tui.downloads.find_rows import (
 )
 from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_rows import ModelFits
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Runtime
-from ollm_tui.tui.widgets.key_line import KeyLine
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import KeyLine, TextField
 
 PAUSE_S: Final = 0.4
 """How long typing must have paused before the hub is asked."""
@@ -57,7 +55,7 @@ class FindModels(ShowsDownloads):
     AUTO_FOCUS = "Input"
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("find_models")]
     YIELDS: ClassVar[frozenset[str]] = frozenset({"choose", "move", "close", "to_downloads"})
-    PARTS = ("#title", "#head", "OptionList", "#row", "#said", "DownloadsDock")
+    PARTS = ("#title", "#head", "OptionList", "#row", "#sentence", "DownloadsDock")
     DEFAULT_CSS = """
     FindModels {
         & > #title { height: 1; padding: 0 1; color: $text-primary; text-style: bold; }
@@ -76,7 +74,7 @@ class FindModels(ShowsDownloads):
             }
         }
         & > #row { height: auto; max-height: 2; padding: 0 3; color: $text-muted; }
-        & > #said { height: auto; max-height: 3; padding: 0 3; color: $text-warning; }
+        & > #sentence { height: auto; max-height: 3; padding: 0 3; color: $text-warning; }
         & > #downloads { height: auto; }
         &:nocolor > OptionList > .option-list--option-highlighted {
             text-style: bold underline;
@@ -117,7 +115,7 @@ class FindModels(ShowsDownloads):
         yield Static("", id="head", markup=False)
         yield OptionList(compact=True, markup=False)
         yield Static("", id="row", markup=False)
-        yield Static("", id="said", markup=False)
+        yield Static("", id="sentence", markup=False)
         with Vertical(id="downloads"):
             yield self.make_dock(self._keymap, "find_models.downloads")
         yield KeyLine()
@@ -223,7 +221,7 @@ class FindModels(ShowsDownloads):
         self._rows = {}
         for group in search.groups():
             options += self._options(group)
-        fill(self.listed, options, mark)
+        fill_list(self.listed, options, mark)
         width = self._row_width
         self.query_one("#head", Static).update(head_content(width))
         title = ("Find models", search.purpose or "", *([] if search.text.strip() else [_BEST]))
@@ -268,7 +266,7 @@ class FindModels(ShowsDownloads):
             return
         lines = about_row(self._marked, self._runtime.catalog.shown_address)
         self.query_one("#row", Static).update(Content("\n".join(lines)))
-        self.query_one("#said", Static).update(Content(self._words()))
+        self.query_one("#sentence", Static).update(Content(self._words()))
 
     def _words(self) -> str:
         search = self._search
@@ -323,13 +321,13 @@ class FindModels(ShowsDownloads):
     def action_move(self, steps: int) -> None:
         """Move the mark, past headings."""
         self._has_moved = True
-        move(self.listed, steps)
+        move_highlight(self.listed, steps)
 
     def action_help(self) -> None:
         """Open the help."""
         # loaded on first use
         from ollm_tui.commands import COMMANDS
-        from ollm_tui.tui.dialogs.help import Help
+        from ollm_tui.tui.dialogs import Help
 
         self.app.push_screen(Help(self._keymap, COMMANDS, "find_models"))
 

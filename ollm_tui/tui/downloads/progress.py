@@ -12,10 +12,10 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
-from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word, title_of
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:

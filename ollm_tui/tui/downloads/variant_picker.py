@@ -19,7 +19,7 @@ from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.download_targets import DownloadTarget
-from ollm_tui.tui.dialogs.dialog import LOW, Dialog
+from ollm_tui.tui.dialogs import LOW_SCREEN, Dialog
 from ollm_tui.tui.downloads.variant_rows import (
     Chosen,
     ModelFits,
@@ -37,7 +37,7 @@ from ollm_tui.tui.downloads.variant_rows import (
     target_line,
 )
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo
@@ -77,7 +77,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     def __init__(self, offer: Offer, hub: Hub, fits: ModelFits, keymap: Keymap) -> None:
         super().__init__()
-        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-middle"), (ROOMY, "-high")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW_SCREEN, "-middle"), (ROOMY, "-high")]
         self._offer = offer
         self._hub = hub
         self._fits = fits

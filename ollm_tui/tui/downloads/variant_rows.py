@@ -15,7 +15,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.find_rows import LOOKS
 from ollm_tui.tui.figures import parameters, popularity, size, window
-from ollm_tui.tui.widgets.chrome import cut, fit
+from ollm_tui.tui.widgets import cut, fit
 
 CONTEXTS: Final = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
 CACHES: Final = ("f16", "q8_0", "q4_0")

@@ -58,7 +58,7 @@ class Key:
     @property
     def shown(self) -> str:
         """The keys as people write them."""
-        return ", ".join(map(display, self.names))
+        return ", ".join(map(display_key, self.names))
 
     @property
     def binding(self) -> Binding:
@@ -79,7 +79,7 @@ _WORDS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def display(key: str) -> str:
+def display_key(key: str) -> str:
     """Return a key as people write it: `ctrl+l` is `Ctrl+L`."""
     # a key from the settings may be any text
     if len(key) == 1:
@@ -93,5 +93,5 @@ def short(key: str) -> str:
     return (
         f"^{clean_name(letter.upper())}"
         if plus and modifier == "ctrl" and len(letter) == 1
-        else display(key)
+        else display_key(key)
     )

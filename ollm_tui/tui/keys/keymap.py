@@ -11,7 +11,7 @@ from textual.keys import REPLACED_KEYS, Keys, key_to_character
 
 from ollm_tui.config.origin import nearest, summarize
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.keys.key import Key, KeyHint, Scope, display, short
+from ollm_tui.tui.keys.key import Key, KeyHint, Scope, display_key, short
 from ollm_tui.tui.keys.table import EDITING, KEYS, LETTERS, SCREENS
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
@@ -116,7 +116,7 @@ class Keymap:
 
     def key_for(self, key_id: str) -> str:
         """Return the first key of an action as people write it."""
-        return display(next(key.keys for key in self.keys if key.id == key_id).split(",")[0])
+        return display_key(next(key.keys for key in self.keys if key.id == key_id).split(",")[0])
 
 
 _MODIFIERS: Final = ("ctrl", "alt", "shift", "super", "hyper", "meta")
@@ -165,7 +165,9 @@ def _refusal(key_id: str, names: str, known: Mapping[str, Key]) -> RefusedKey | 
     scope = known[key_id].scope
     typed = next((name for name in written if is_typed(name)), None)
     if typed is not None and scope in _SCOPES_WITH_INPUT and key_id not in LETTERS:
-        what = f"[keymap] cannot give {display(typed)} to {key_id}: it could no longer be typed."
+        what = (
+            f"[keymap] cannot give {display_key(typed)} to {key_id}: it could no longer be typed."
+        )
         return RefusedKey(key_id, what, lambda: f"Add a modifier, as in alt+{typed}.")
     return None
 
@@ -183,7 +185,7 @@ def _first_clash(keys: Iterable[Key], moved: Sequence[str]) -> RefusedKey | None
             for other in others:
                 both = [one.id for one in (other, key) if one.id in moved]
                 if both and _overlap(other, key):
-                    what = f"[keymap] gives {display(name)} to both {other.id} and {key.id}."
+                    what = f"[keymap] gives {display_key(name)} to both {other.id} and {key.id}."
                     return RefusedKey(max(both, key=moved.index), what)
             others.append(key)
     return None

@@ -13,10 +13,9 @@ from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
-from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
-from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Passage, Reading, named_keys
 from ollm_tui.tui.links.target import Host, LinkRefusal, LinkTarget
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets import cut
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None
 

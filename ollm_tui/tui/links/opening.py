@@ -1,15 +1,15 @@
 """Links on the screen: where one leads, and opening it after a yes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialogs import Dialogs
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.links.opener import LinkOpener
 from ollm_tui.tui.links.target import LinkTarget, read_link
-from ollm_tui.tui.services import Say
-from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Links:
     dialogs: Dialogs
     copying: Copying
     opener: LinkOpener
-    say: Say
+    say: Callable[[str, NoteKind], None]
 
     def ask(self, address: str) -> None:
         """Show where a link leads; a no-op while another dialog is open."""
@@ -49,8 +49,9 @@ class Links:
         self.dialogs.run(self._list(), "links", is_exclusive=True)
 
     async def _list(self) -> None:
-        # Imported for the first list: the Markdown painters come with it.
-        from ollm_tui.tui.links.pick_dialog import PickLink, links_in
+        # Imported for the first list, with the Markdown painters.
+        from ollm_tui.tui.links.pick_dialog import PickLink
+        from ollm_tui.tui.transcript import links_in
 
         links = await links_in(self.transcript.block_list.last_answer_text() or "")
         if links:

@@ -1,10 +1,8 @@
-"""Find all links of a text and choose one of them."""
+"""Choose one of several links."""
 
 from collections.abc import Sequence
-from time import monotonic
 from typing import Final
 
-import anyio.lowlevel
 from textual import on
 from textual.content import Content
 from textual.events import Resize
@@ -12,40 +10,9 @@ from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.dialogs.filter_list import FilterList
-from ollm_tui.tui.transcript.painters.links import FoundLink, links_of
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
-from ollm_tui.tui.widgets.chrome import cut
-
-SLICE_S = 0.008
-_WIDTH = 400
-"""Cells; wide enough to wrap few lines and cut no reasonable table."""
-_ROWS_AT_ONCE = 2_000
-
-
-async def links_in(markdown: str) -> list[FoundLink]:
-    """Return the links of a Markdown text in order, each address once.
-
-    The text is painted off screen, so that exactly the clickable links are found.
-    """
-    painter = MarkdownPainter(Canvas(_WIDTH, Palette()))
-    painter.append(markdown)
-    painter.finish()
-    while painter.work(monotonic() + SLICE_S):
-        await anyio.lowlevel.checkpoint()
-    found: dict[str, FoundLink] = {}
-    first = 0
-    while first < painter.rows.row_count:
-        end = min(first + _ROWS_AT_ONCE, painter.rows.row_count)
-        while end < painter.rows.row_count and painter.rows.row(end).join is not None:
-            end += 1
-        for link in links_of(painter.rows.row(number) for number in range(first, end)):
-            found.setdefault(link.address, link)
-        first = end
-        await anyio.lowlevel.checkpoint()
-    return list(found.values())
-
+from ollm_tui.tui.dialogs import FilterList
+from ollm_tui.tui.transcript import FoundLink
+from ollm_tui.tui.widgets import cut
 
 MOST: Final = 300
 """Rows listed at once; typing finds the others."""

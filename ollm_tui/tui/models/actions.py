@@ -7,10 +7,8 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.models.actions import ACTIONS, MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs.dialog import DialogOpener
-from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.table import MODEL_COMMANDS
+from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
+from ollm_tui.tui.keys import MODEL_COMMANDS, Keymap
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.models.operations import ModelOperations

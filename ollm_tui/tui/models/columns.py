@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from ollm_tui.library.fit import fit_short
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.models.entry import ModelEntry, matching
-from ollm_tui.tui.widgets.chrome import cut, fit
+from ollm_tui.tui.widgets import cut, fit
 
 ColumnId: TypeAlias = Literal[
     "name", "provider", "size", "quant", "context", "can", "loaded", "modified", "fit"

@@ -9,8 +9,8 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.operations import ModelOperations
 from ollm_tui.tui.services import OpenChat, Runtime
 

@@ -10,17 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.dialogs.copying import Copying
-from ollm_tui.tui.dialogs.dialog import LeftOnce
-from ollm_tui.tui.keys.key import KeyHint
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.table import MODEL_COMMANDS
+from ollm_tui.tui.dialogs import LeftOnce
+from ollm_tui.tui.keys import MODEL_COMMANDS, KeyHint, Keymap
 from ollm_tui.tui.models.sections import section_number, sections_of
 from ollm_tui.tui.models.sheet import Sheet
-from ollm_tui.tui.transcript.search.bar import SearchBar
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
-from ollm_tui.tui.widgets.key_line import KeyLine
+from ollm_tui.tui.terminal import Copying
+from ollm_tui.tui.transcript import SearchBar
+from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, KeyLine
 
 if TYPE_CHECKING:
     from ollm_tui.models.actions import ModelAction

@@ -14,11 +14,9 @@ from textual.widgets import Input, Static
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.tui.dialogs.dialog import Dialog
-from ollm_tui.tui.dialogs.questions import YesNoDialog
-from ollm_tui.tui.dialogs.reading import Passage
+from ollm_tui.tui.dialogs import Dialog, Passage, YesNoDialog
 from ollm_tui.tui.figures import size
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import TextField
 
 _KEYS = "Enter copy · Esc close"
 

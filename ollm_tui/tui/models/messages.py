@@ -122,7 +122,7 @@ class ModelFacts(Vertical):
         & > Static.-shown { display: block; }
         #problems { color: $text-warning; }
         #memory { color: $text-muted; }
-        #said.-error { color: $text-error; }
+        #sentence.-error { color: $text-error; }
         &:ansi #memory { text-style: dim; }
     }
     """
@@ -131,7 +131,7 @@ class ModelFacts(Vertical):
         """Lay out the lines."""
         yield Static("", id="problems", markup=False)
         yield Static("", id="memory", markup=False)
-        yield Static("", id="said", markup=False)
+        yield Static("", id="sentence", markup=False)
 
     def show_problems(self, lines: Sequence[str]) -> None:
         """Show which providers gave no list, and what to do about it."""
@@ -143,8 +143,8 @@ class ModelFacts(Vertical):
 
     def show_sentence(self, lines: Sequence[str], *, is_error: bool) -> None:
         """Show what is in progress, or how it ended."""
-        self.query_one("#said").set_class(is_error, "-error")
-        self._show("#said", lines)
+        self.query_one("#sentence").set_class(is_error, "-error")
+        self._show("#sentence", lines)
 
     def _show(self, selector: str, lines: Sequence[str]) -> None:
         line = self.query_one(selector, Static)

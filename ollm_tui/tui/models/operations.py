@@ -17,8 +17,8 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.details import in_chat
 from ollm_tui.tui.capabilities import ManagesModels
-from ollm_tui.tui.dialogs.dialogs import Dialogs
-from ollm_tui.tui.keys.keymap import Keymap
+from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat, Runtime
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ class RunningOperations:
 class ModelOperations:
     """Loads, unloads, copies and deletes models, one operation at a time with each.
 
-    How one ended is shown by the screen that watches, or by the chat if none does. That the open
-    chat has lost its model is said in the chat in any case.
+    The screen that watches shows how one ended; if none does, the chat shows it. The chat always
+    shows that it has lost its model.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from textual.widgets.option_list import Option
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.dialogs.filter_list import FilterList
+from ollm_tui.tui.dialogs import FilterList
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.models.entry import (
     LIST_TIMEOUT_S,

@@ -14,15 +14,17 @@ from textual.widgets import Input, Static
 from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs.dialog import DialogOpener
-from ollm_tui.tui.dialogs.filter_list import LONGEST_FILTER
-from ollm_tui.tui.dialogs.help import Help
-from ollm_tui.tui.dialogs.palette import Entry, Palette, entries
-from ollm_tui.tui.dialogs.questions import ChoiceRow
-from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
-from ollm_tui.tui.downloads.progress import find_models_page
-from ollm_tui.tui.keys.keymap import Keymap
-from ollm_tui.tui.keys.table import MODEL_COMMANDS
+from ollm_tui.tui.dialogs import (
+    LONGEST_FILTER,
+    ChoiceRow,
+    DialogOpener,
+    Help,
+    Palette,
+    PaletteEntry,
+    palette_entries,
+)
+from ollm_tui.tui.downloads import ShowsDownloads, find_models_page
+from ollm_tui.tui.keys import MODEL_COMMANDS, Keymap
 from ollm_tui.tui.models.actions import ModelActions
 from ollm_tui.tui.models.columns import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.entry import ModelEntry, can_chat, why_no_chat
@@ -37,9 +39,7 @@ from ollm_tui.tui.models.model_list import ModelListCache, ModelListLoader
 from ollm_tui.tui.models.operations import ModelOperations, Outcome
 from ollm_tui.tui.models.table import ModelTable
 from ollm_tui.tui.services import Runtime
-from ollm_tui.tui.widgets.header import ChatHeader
-from ollm_tui.tui.widgets.key_line import KeyLine
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.widgets import ChatHeader, KeyLine, TextField
 
 if TYPE_CHECKING:
     from ollm_tui.models.actions import ModelAction
@@ -349,9 +349,9 @@ class ModelsScreen(ShowsDownloads):
             self.app.push_screen(Help(self.keymap, COMMANDS, "models"))
         else:
             own = self.keymap.of_scopes("models")
-            self.app.push_screen(Palette(entries(own, ())), self._run)
+            self.app.push_screen(Palette(palette_entries(own, ())), self._run)
 
-    async def _run(self, entry: Entry | None) -> None:
+    async def _run(self, entry: PaletteEntry | None) -> None:
         if entry is not None:
             await self.run_action(entry.action)
 

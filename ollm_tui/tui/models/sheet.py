@@ -18,8 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of, rows_of
-from ollm_tui.tui.transcript.painters.rows import row_cells
-from ollm_tui.tui.transcript.rendering import restyled
+from ollm_tui.tui.transcript import restyled, row_cells
 
 SLICE_S: Final = 0.008
 """How long layout may block the screen at a time."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.decode.clean import clean
-from ollm_tui.tui.transcript.painters.wrap import wrap
+from ollm_tui.tui.transcript import wrap
 
 Look: TypeAlias = Literal["title", "name", "value", "note", "text"]
 PIECE: Final = 4096

@@ -229,19 +229,6 @@ def _line_settings() -> "list[Any] | None":  # what termios says it returns
         return None
 
 
-def reset_terminal() -> None:
-    """Restore a terminal that was left in a bad state to one a shell can use."""
-    _write_reset()
-    settings = _line_settings()
-    if sys.platform == "win32" or settings is None:
-        return
-    settings[0] |= termios.ICRNL | termios.IXON
-    settings[1] |= termios.OPOST | termios.ONLCR
-    settings[3] |= termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG
-    with contextlib.suppress(termios.error):
-        termios.tcsetattr(0, termios.TCSANOW, settings)
-
-
 def _write_reset(descriptor: int = 2) -> None:
     """Write to the terminal without Python's buffers and without blocking."""
     with contextlib.suppress(OSError):

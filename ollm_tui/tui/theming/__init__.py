@@ -1,1 +1,38 @@
 """Themes: files, and choosing one."""
+
+from typing import TYPE_CHECKING
+
+from ollm_tui.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from ollm_tui.tui.theming.pick_dialog import PickTheme
+    from ollm_tui.tui.theming.themes import (
+        DEFAULT_THEME,
+        ThemeCatalog,
+        ThemeProblem,
+        bundled_folder,
+        read_theme,
+    )
+else:
+    __getattr__ = lazy_names(
+        __name__,
+        {
+            "pick_dialog": ("PickTheme",),
+            "themes": (
+                "DEFAULT_THEME",
+                "ThemeCatalog",
+                "ThemeProblem",
+                "bundled_folder",
+                "read_theme",
+            ),
+        },
+    )
+
+__all__ = [
+    "DEFAULT_THEME",
+    "PickTheme",
+    "ThemeCatalog",
+    "ThemeProblem",
+    "bundled_folder",
+    "read_theme",
+]

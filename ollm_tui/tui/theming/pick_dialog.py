@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.tui.dialogs.dialog import Dialog
+from ollm_tui.tui.dialogs import Dialog
 from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem
 
 

@@ -6,7 +6,7 @@ from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
-from ollm_tui.tui.widgets.paste import long_summary, needs_folding
+from ollm_tui.tui.widgets import long_summary, needs_folding
 
 
 class Folding:

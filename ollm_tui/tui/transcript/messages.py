@@ -44,14 +44,6 @@ class KeyRefused(Message):
 
 
 @dataclass(eq=False, repr=False)
-class PinnedChanged(Message):
-    """The view has left or reached the end, or there is new text below it."""
-
-    pinned: bool
-    unseen: bool
-
-
-@dataclass(eq=False, repr=False)
 class LinkClicked(Message):
     """The user clicked a link."""
 

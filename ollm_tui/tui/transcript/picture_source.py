@@ -19,7 +19,7 @@ from ollm_tui.tui.transcript.thumbnail import (
     fitted,
     make_thumbnail,
 )
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets import cut
 
 _LONGEST_LABEL: Final = 40
 """Cells."""

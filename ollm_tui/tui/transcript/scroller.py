@@ -8,7 +8,6 @@ from textual.widget import Widget
 
 from ollm_tui.tui.transcript.block import exact_row
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.messages import PinnedChanged
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 
 
@@ -52,18 +51,14 @@ class Scroller:
         """Whether something was added below while the view stays where it is."""
 
     def _pin(self, pinned: bool) -> None:
-        if pinned != self.pinned:
-            self.pinned = pinned
-            if not pinned:
-                self._mark_unseen(False)
-            self._view.post_message(PinnedChanged(pinned, self.unseen))
+        self.pinned = pinned
+        if not pinned:
+            self._mark_unseen(False)
 
     def _mark_unseen(self, unseen: bool) -> None:
         if unseen != self.unseen:
             self.unseen = unseen
             self._view.refresh_lines(self.in_view[1] - 1)
-            if unseen:
-                self._view.post_message(PinnedChanged(self.pinned, unseen))
 
     @property
     def in_view(self) -> tuple[int, int]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual import events
+from textual.geometry import Offset
+from textual.screen import Screen, ScreenResultType
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -325,3 +327,21 @@ class Transcript(ScrollView, can_focus=False):
         self.scroller.show_change(0, None)
         self.painting.paint_slice()
         self.refresh()
+
+
+class TranscriptSelection(Screen[ScreenResultType]):
+    """Answers the mouse look-up from the rows; offsets inside strips would cost every frame."""
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """The widget at a cell, and the place in its text."""
+        view, region = self._view_at(x, y)
+        if view is None:
+            return super().get_widget_and_offset_at(x, y)
+        return view, view.selection.position_at(x - region.x, y - region.y)
+
+    def _view_at(self, x: int, y: int) -> tuple[Transcript | None, Offset]:
+        for view in self.query(Transcript):
+            region = view.scrollable_content_region
+            if view.is_on_screen and region.contains(x, y):
+                return view, region.offset
+        return None, Offset()

@@ -6,7 +6,7 @@ from typing import ClassVar
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.keys.key import KeyHint
+from ollm_tui.tui.keys import KeyHint
 from ollm_tui.tui.widgets.chrome import Piece, paint, width_of
 
 

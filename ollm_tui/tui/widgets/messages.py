@@ -8,4 +8,4 @@ class InputReady(Message):
 
 
 class ShownAgain(Message):
-    """The program was continued after it was suspended, by somebody who was typing."""
+    """The program was continued after it was suspended."""

@@ -37,7 +37,7 @@ class PasteStore:
 
     def _content(self, match: re.Match[str]) -> str:
         text = self._pastes.get(int(match["number"]))
-        # Somebody may write such a token by hand: only the exact one stands for its text.
+        # Such a token may be typed by hand: only the exact one stands for its text.
         same = text is not None and match[0].endswith(f"· {_size(text)}]")
         return text if same and text is not None else match[0]
 

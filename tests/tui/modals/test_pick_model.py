@@ -34,7 +34,7 @@ OLLAMA = Listing(
         ModelInfo(
             name="house-model",
             capability=ModelCapability(TEXT, TEXT, frozenset({"tool_use"})),
-            told=frozenset(),
+            reported=frozenset(),
             chosen=frozenset({"tools"}),
         ),
         ModelInfo(name="qwen3-vl:4b", size_bytes=3_300_000_000, context=262_144),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.style import Style
 
-from ollm_tui.tui.links.pick_dialog import links_in
 from ollm_tui.tui.transcript.painters.links import address_at, address_of, linked
+from ollm_tui.tui.transcript.painters.markdown import links_in
 from ollm_tui.tui.transcript.painters.rows import Row
 from tests.tui.painters.painting import paint, paint_pieces, rows
 

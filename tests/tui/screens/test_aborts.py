@@ -19,6 +19,7 @@ from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
+from tests.support.screens import is_ready
 from tests.support.seeds import chance_for, sampled
 
 TIMES, PARTS = 12, 2
@@ -48,7 +49,7 @@ class Scene:
 
     @property
     def is_busy(self) -> bool:
-        return self.chat.controller.is_busy
+        return not is_ready(self.chat)
 
     @property
     def screen_text(self) -> str:

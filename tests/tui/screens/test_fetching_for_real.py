@@ -24,6 +24,7 @@ from tests.support.fake_hub import Answer, FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Received, Reply, serve
 from tests.support.hub_samples import sample_hub
+from tests.support.screens import is_ready
 
 SOON_S = 60.0
 SHARDED = "another/Large-70B-GGUF"
@@ -97,7 +98,7 @@ async def scene(
         app = OllmApp(Services(give, paths.config_file), "dusk")
         async with app.run_test(size=(120, 40)) as pilot:
             played = Scene(app, pilot, runtime)
-            await played.until(test=lambda: not played.chat.controller.is_busy)
+            await played.until(test=lambda: is_ready(played.chat))
             yield played
 
 

@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.models.picker import PickModel
-from tests.support.screens import RecordingOpener, Stage, services, staged
+from tests.support.screens import RecordingOpener, Stage, is_ready, services, staged
 from tests.support.scripted import (
     ScriptedClient,
     ScriptedFirstModel,
@@ -145,7 +145,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> 
         screen = app.screen
         assert isinstance(screen, ChatScreen)
         with anyio.fail_after(5):
-            while screen.controller.is_busy:
+            while not is_ready(screen):
                 await pilot.pause(0.005)
         await pilot.press("f4")
         await pilot.pause()
@@ -171,7 +171,7 @@ async def test_questions_name_a_persons_own_keys(
     async with app.run_test(size=(120, 30)) as pilot:
         stage = Stage(app, pilot, scripted, RecordingOpener())
         with anyio.fail_after(5):
-            while stage.chat.controller.is_busy:
+            while not is_ready(stage.chat):
                 await pilot.pause(0.005)
         hints: list[str] = []
         monkeypatch.setattr(stage.chat.hints, "flash", lambda text, _seconds: hints.append(text))

@@ -137,5 +137,5 @@ async def test_a_storm_of_stops_and_prompts_ends_idle(config: Path) -> None:
             if number % 3 == 0:
                 await stage.settle()
         await stage.settle()
-        assert not stage.controller.is_busy
+        assert not stage.controller.queue.is_busy
         assert "error" not in stage.screen_text

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.search.matches import Needle
-from ollm_tui.tui.transcript.search.search import ANYWHERE, NEWER, OLDER, Search, Tally
+from ollm_tui.tui.transcript.search.search import ANYWHERE, OLDER, Search, Tally
 from ollm_tui.tui.transcript.search.session import CURRENT, FOUND, SearchMarks
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.drawn import flat
@@ -50,8 +50,8 @@ async def test_it_begins_at_the_newest_and_goes_round_both_ways() -> None:
             seen.append((search.current, search.tally.rank))
             search.step(OLDER)
         assert seen == [((2, 2), 1), ((2, 1), 2), ((2, 0), 3), ((0, 0), 4), ((2, 2), 1)]
-        search.step(NEWER)
-        search.step(NEWER)
+        search.step(1)
+        search.step(1)
         assert search.current == (0, 0)
         assert search.tally == Tally(4, 4, is_done=True)
 
@@ -243,7 +243,7 @@ def change(transcript: Transcript, search: Search, what: str, value: object) -> 
         case "older", _:
             search.step(OLDER)
         case "newer", _:
-            search.step(NEWER)
+            search.step(1)
         case "follow", _:
             search.follow()
         case "work", _:

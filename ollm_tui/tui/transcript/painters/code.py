@@ -12,7 +12,7 @@ from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step, copy_style
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets import cut
 
 LONGEST_LINE = 2000
 """Code lines beyond this are shown without colours."""

@@ -5,11 +5,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
+import anyio.lowlevel
+
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.tui.transcript.painters.answer_parts import Jobs, Parts
 from ollm_tui.tui.transcript.painters.inline import costs_too_much_open
+from ollm_tui.tui.transcript.painters.links import FoundLink, links_of
 from ollm_tui.tui.transcript.painters.plain import LineEnds
-from ollm_tui.tui.transcript.painters.rows import Canvas
+from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.painters.section_rows import growing, section_rows
 from ollm_tui.tui.transcript.painters.sections import (
     Kind,
@@ -26,6 +29,10 @@ _TAKEN_AT_ONCE = 16_384
 _LINES_AT_ONCE = 32
 _TAB = 4
 _LONG_LINE = 2000
+_SLICE_S = 0.008
+_LIST_WIDTH = 400
+"""Cells; wide enough to wrap few lines and cut no reasonable table."""
+_ROWS_AT_ONCE = 2_000
 
 
 def _expand(line: str) -> str:
@@ -222,3 +229,26 @@ def _visible_first(low: int, high: int, count: int) -> Iterable[int]:
     yield from range(low, high)
     yield from range(high, count)
     yield from range(min(low, count))
+
+
+async def links_in(markdown: str) -> list[FoundLink]:
+    """Return the links of a Markdown text in order, each address once.
+
+    The text is painted off screen, so that exactly the clickable links are found.
+    """
+    painter = MarkdownPainter(Canvas(_LIST_WIDTH, Palette()))
+    painter.append(markdown)
+    painter.finish()
+    while painter.work(monotonic() + _SLICE_S):
+        await anyio.lowlevel.checkpoint()
+    found: dict[str, FoundLink] = {}
+    first = 0
+    while first < painter.rows.row_count:
+        end = min(first + _ROWS_AT_ONCE, painter.rows.row_count)
+        while end < painter.rows.row_count and painter.rows.row(end).join is not None:
+            end += 1
+        for link in links_of(painter.rows.row(number) for number in range(first, end)):
+            found.setdefault(link.address, link)
+        first = end
+        await anyio.lowlevel.checkpoint()
+    return list(found.values())

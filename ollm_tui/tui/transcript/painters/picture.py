@@ -14,7 +14,7 @@ from ollm_tui.tui.transcript.painters.painter import Change
 from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 from ollm_tui.tui.transcript.thumbnail import Rgb, Thumbnail, ThumbnailSize
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets import cut
 
 Look: TypeAlias = Thumbnail | Literal["coming", "broken"]
 """A picture to show, one that is being decoded, or one that cannot be."""

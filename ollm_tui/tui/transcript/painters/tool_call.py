@@ -15,7 +15,7 @@ from ollm_tui.tui.figures import seconds as written_seconds
 from ollm_tui.tui.transcript.painters.painter import Change, RowList
 from ollm_tui.tui.transcript.painters.plain import LineEnds, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
-from ollm_tui.tui.widgets.chrome import cut
+from ollm_tui.tui.widgets import cut
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.tools import ToolOutcome

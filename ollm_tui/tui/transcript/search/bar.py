@@ -11,8 +11,8 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.keys.key import KeyHint
-from ollm_tui.tui.widgets.text_field import TextField
+from ollm_tui.tui.keys import KeyHint
+from ollm_tui.tui.widgets import TextField
 
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.search.search import Tally

@@ -23,7 +23,6 @@ _AS_GIVEN: Final = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSW
 """Blocks that show their source and nothing else."""
 Direction: TypeAlias = Literal[-1, 1]
 OLDER: Final[Direction] = -1
-NEWER: Final[Direction] = 1
 ANYWHERE: Final = 1 << 31
 """A row below all others."""
 _STEP_S = 0.004

@@ -17,8 +17,8 @@ from ollm_tui.tui.terminal.clipboard import (
     pieces,
     write_copy,
 )
-from ollm_tui.tui.transcript.selection import Selected, copied_lines
-from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.transcript import Selected, copied_lines
+from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -96,7 +96,7 @@ class Copying:
     async def _offer_file(self, text: str) -> None:
         """Save to a file after a yes: chats are not written anywhere unasked."""
         # not needed before there is such a copy
-        from ollm_tui.tui.dialogs.questions import SaveCopy, short_path
+        from ollm_tui.tui.dialogs import SaveCopy, short_path
 
         if self._folder is None:
             self._say("This is too large for the terminal's clipboard")
