@@ -1,7 +1,6 @@
 """Commands and themes of installed packages, on the screen."""
 
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,9 @@ from tests.support.screens import staged
 from tests.support.scripted import ScriptedRuntime
 
 
-@dataclass
-class PluginRuntime(ScriptedRuntime):
-    """A runtime that found the commands of installed packages."""
-
-    plugin_commands: tuple[Plugin, ...] = field(default_factory=lambda: find_plugins("commands"))
+def plugin_runtime() -> ScriptedRuntime:
+    """Return a runtime that found the commands of installed packages."""
+    return ScriptedRuntime(plugin_commands=find_plugins("commands"))
 
 
 @pytest.fixture
@@ -29,7 +26,7 @@ def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_command_runs_and_its_failure_is_a_note(good: Path, tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", PluginRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", plugin_runtime()) as stage:
         await stage.ask("/hello Anna")
         assert "Hello, Anna!" in stage.shown
         await stage.ask("/hello nobody")
@@ -44,7 +41,7 @@ async def test_a_broken_package_is_a_warning_and_all_else_works(
 ) -> None:
     installed(monkeypatch, tmp_path / "site", "ollm-broken", BROKEN, BROKEN_GROUPS)
     monkeypatch.delitem(sys.modules, "ollm_broken", raising=False)
-    async with staged(tmp_path / "config.toml", PluginRuntime(), size=(100, 30)) as stage:
+    async with staged(tmp_path / "config.toml", plugin_runtime(), size=(100, 30)) as stage:
         assert "The plugin ollm-broken 1.0 could not be loaded (RuntimeError)" in stage.shown
         await stage.ask("/hello Anna")
         assert "Hello, Anna!" in stage.shown
