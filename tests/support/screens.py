@@ -212,13 +212,14 @@ async def staged(
 
 @asynccontextmanager
 async def staged_for_real(
-    paths: AppPaths,
+    folder: Path,
     environ: Mapping[str, str],
     flags: Flags | None = None,
     *,
     size: tuple[int, int] = (100, 30),
 ) -> AsyncIterator[RealStage]:
-    """Run the app on the runtime that these settings make."""
+    """Run the app on the runtime that these settings make, with its files in a folder."""
+    paths = AppPaths(*(folder / kind for kind in ("config", "data", "state", "cache")))
     async with load_runtime(flags or Flags(), environ, paths)() as runtime:
 
         async def give() -> Runtime:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList
 
-from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -204,10 +203,9 @@ async def test_a_store_that_fails_is_said(tmp_path: Path, when_refused: str) -> 
 
 
 async def test_a_runtime_that_saves_nothing_says_so(tmp_path: Path) -> None:
-    paths = AppPaths(*(tmp_path / part for part in ("config", "data", "state", "cache")))
-    paths.config_dir.mkdir()
-    paths.config_file.write_text("[chat]\nsave = false\n", "utf-8")
-    async with staged_for_real(paths, {"OLLAMA_HOST": "http://127.0.0.1:9"}) as stage:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("[chat]\nsave = false\n", "utf-8")
+    async with staged_for_real(tmp_path, {"OLLAMA_HOST": "http://127.0.0.1:9"}) as stage:
         await stage.pilot.press("ctrl+r")
         await stage.until("Chats are not saved here.")
 

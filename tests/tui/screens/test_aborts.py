@@ -10,7 +10,6 @@ import pytest
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
 from tests.support.screens import RealStage, staged_for_real
 from tests.support.seeds import chance_for, sampled
@@ -54,9 +53,8 @@ class Scene(RealStage):
 
 @asynccontextmanager
 async def scene(url: str, kind: str, folder: Path) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     variable = "OLLAMA_HOST" if kind == "ollama" else "OPENAI_COMPATIBLE_HOST"
-    async with staged_for_real(paths, {variable: url}, Flags(model=MODELS[kind])) as stage:
+    async with staged_for_real(folder, {variable: url}, Flags(model=MODELS[kind])) as stage:
         yield Scene(stage.app, stage.pilot, stage.runtime)
 
 

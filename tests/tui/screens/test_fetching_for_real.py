@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.config.paths import AppPaths
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.corpus import CORPUS, needs_corpus
@@ -50,9 +49,8 @@ class Scene(RealStage):
 async def scene(
     folder: Path, hub: FakeHub, ollama: str = "http://127.0.0.1:9"
 ) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     environ = {"HF_ENDPOINT": hub.url, "OLLAMA_HOST": ollama}
-    async with staged_for_real(paths, environ, size=(120, 40)) as stage:
+    async with staged_for_real(folder, environ, size=(120, 40)) as stage:
         yield Scene(stage.app, stage.pilot, stage.runtime)
 
 
