@@ -23,14 +23,14 @@ from textual.app import App, ComposeResult
 from textual.screen import Screen
 from textual.widgets import DataTable, Input
 
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.models.columns import columns_for
 from ollm_tui.tui.models.entry import ModelEntry
 from tests.support.screens import is_ready, services
-from tests.support.scripted import ScriptedCatalog
-from tests.support.scripted_models import ManagingRuntime
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
 MODELS, ROUNDS = 2000, 7
 LIMIT = 1.5
@@ -164,7 +164,7 @@ async def run(count: int, rounds: int) -> float:
     columns = columns_for(SIZE[0] - 4, has_fit=False)
     rows = [[column.text(entry) for column in columns] for entry in entries]
     heads = [column.head for column in columns]
-    runtime = ManagingRuntime(catalog=ScriptedCatalog(listing))
+    runtime = ScriptedRuntime(catalog=ScriptedCatalog(listing), this_machine=Machine())
     app = OllmApp(services(runtime, Path("config.toml")))
     ours, bare = (Costs(), Costs()), (Costs(), Costs())
     async with app.run_test(size=SIZE) as pilot:

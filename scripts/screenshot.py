@@ -8,7 +8,6 @@ same until the app changes.
 
 import sys
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -20,12 +19,13 @@ from tests.support.screens import Stage, staged
 from tests.support.scripted import (
     ScriptedCatalog,
     ScriptedFirstModel,
+    ScriptedRuntime,
     finish,
     text,
     thinking,
 )
-from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
-from tests.support.scripted_models import ManagingRuntime, ScriptedManager
+from tests.support.scripted_fetching import ScriptedDownloads, no_pause
+from tests.support.scripted_manager import ScriptedManager
 from tests.support.svg import calm, normalised, picture
 from tests.tui.screens.model_scenes import IN_MEMORY, MACHINE, QWEN, opened
 
@@ -146,11 +146,6 @@ async def find_models(stage: Stage) -> None:
     await stage.ask("/pull qwen3")
 
 
-@dataclass
-class Everything(ManagingRuntime, FetchingRuntime):
-    """A runtime that manages models and fetches them."""
-
-
 PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "chat": chat,
     "models": picker,
@@ -165,11 +160,11 @@ async def draw(folder: Path) -> None:
     for name, scene in PICTURES.items():
         first = ScriptedFirstModel(ref=ModelRef("local", "qwen3:8b"))
         manager = ScriptedManager(in_memory=[(QWEN, IN_MEMORY)])
-        runtime = Everything(
+        runtime = ScriptedRuntime(
             catalog=models(),
             first=first,
             manager=manager,
-            has=MACHINE,
+            this_machine=MACHINE,
             downloads=ScriptedDownloads(*downloads(name)),
         )
         async with staged(folder, runtime, size=SIZE) as stage:

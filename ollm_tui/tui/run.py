@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -12,9 +13,12 @@ from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.runtime.opening import opening
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.memory import resume_collection
-from ollm_tui.tui.services import Runtime, Services
+from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import driver_class, exit_signals, prompt_threads
 from ollm_tui.tui.theming import ThemeCatalog, bundled_folder
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
 
 
 def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
@@ -27,7 +31,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
     paths = default_paths()
     early = early_settings(paths, os.environ, flags)
 
-    async def runtime() -> Runtime:
+    async def runtime() -> "Runtime":
         try:
             ready = await opened.runtime()
         finally:

@@ -61,7 +61,7 @@ NO_FILES = {
         "self.downloads",
         "self.current",
         "fetching",
-        "source",
+        "self._source",
     ),
     *("self._maker", "self.opener", "Database", "self._output"),
 }

@@ -3,20 +3,24 @@
 import asyncio
 import sys
 import traceback
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from io import StringIO
 from pathlib import Path
+from typing import cast
 from unittest.mock import patch
 
 import anyio
 from textual.pilot import Pilot
 
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.runtime.compose import Runtime, load_runtime
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat import screen as chat_module
 from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.services import Runtime, Services
+from ollm_tui.tui.services import Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 
 
@@ -55,20 +59,12 @@ def is_ready(screen: ChatScreen) -> bool:
     return isinstance(controller, ChatController) and not controller.queue.is_busy
 
 
-class Stage:
-    """An app that runs, and the runtime behind it."""
+class AppStage:
+    """An app that runs."""
 
-    def __init__(
-        self,
-        app: OllmApp,
-        pilot: Pilot[None],
-        runtime: ScriptedRuntime,
-        opener: RecordingOpener,
-    ) -> None:
+    def __init__(self, app: OllmApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
-        self.runtime = runtime
-        self.opener = opener
 
     @property
     def chat(self) -> ChatScreen:
@@ -82,6 +78,27 @@ class Stage:
         controller = self.chat.controller
         assert isinstance(controller, ChatController)
         return controller
+
+    @property
+    def screen_text(self) -> str:
+        """What is on the screen, line by line."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(line.text.rstrip() for line in lines)
+
+
+class Stage(AppStage):
+    """The app on a scripted runtime."""
+
+    def __init__(
+        self,
+        app: OllmApp,
+        pilot: Pilot[None],
+        runtime: ScriptedRuntime,
+        opener: RecordingOpener,
+    ) -> None:
+        super().__init__(app, pilot)
+        self.runtime = runtime
+        self.opener = opener
 
     @property
     def client(self) -> ScriptedClient:
@@ -111,11 +128,27 @@ class Stage:
         """The transcript as text, each block as it was given."""
         return "\n".join(block.source.text for block in self.chat.transcript.block_list.blocks)
 
-    @property
-    def screen_text(self) -> str:
-        """What is on the screen, line by line."""
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
+
+class RealStage(AppStage):
+    """The app on a real runtime."""
+
+    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: Runtime) -> None:
+        super().__init__(app, pilot)
+        self.runtime = runtime
+
+    async def until(
+        self, *texts: str, test: Callable[[], bool] = lambda: True, within_s: float = 60.0
+    ) -> None:
+        """Wait until all of this is on the screen, and the test holds."""
+        with anyio.move_on_after(within_s):
+            while not (test() and all(text in self.screen_text for text in texts)):
+                await self.pilot.pause(0.002)
+            return
+        raise AssertionError(f"{texts} is not in\n{self.screen_text}")
+
+    async def send(self, words: str) -> None:
+        self.chat.composer.insert(words)
+        await self.pilot.press("enter")
 
 
 def services(
@@ -133,7 +166,7 @@ def services(
             await opened.wait()
         if runtime.refuses is not None:
             raise runtime.refuses
-        return runtime
+        return cast("Runtime", runtime)
 
     return Services(
         give,
@@ -180,4 +213,26 @@ async def staged(
                     while not is_ready(stage.chat):
                         await anyio.sleep(0.002)
             await stage.settle()
+            yield stage
+
+
+@asynccontextmanager
+async def staged_for_real(
+    folder: Path,
+    environ: Mapping[str, str],
+    flags: Flags | None = None,
+    *,
+    size: tuple[int, int] = (100, 30),
+) -> AsyncIterator[RealStage]:
+    """Run the app on the runtime that these settings make, with its files in a folder."""
+    paths = AppPaths(*(folder / kind for kind in ("config", "data", "state", "cache")))
+    async with load_runtime(flags or Flags(), environ, paths)() as runtime:
+
+        async def give() -> Runtime:
+            return runtime
+
+        app = OllmApp(Services(give, paths.config_file), "dusk")
+        async with app.run_test(size=size) as pilot:
+            stage = RealStage(app, pilot, runtime)
+            await stage.until(test=lambda: is_ready(stage.chat))
             yield stage

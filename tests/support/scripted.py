@@ -10,15 +10,33 @@ from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from ollm_tui.chat.client import ChatStream
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.config.plugins import Plugin
+from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.blocks import Content, content_to_text
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.catalog import CatalogEntry, Listing
+from ollm_tui.providers.catalog import DESCRIBE_S, CatalogEntry, Listing
+from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.runtime.first_model import FirstModel
+from ollm_tui.runtime.measure import ContextFigures, ContextRoom
+from ollm_tui.runtime.other_models import OtherFolders
+from ollm_tui.store.branches import Branch, ChatNews
+from ollm_tui.tokens.budget import ContextRemedy
+from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats, SomeTool
+from tests.support.scripted_fetching import (
+    LIBRARY,
+    MACHINE,
+    OLLAMA,
+    ScriptedDownloads,
+    ScriptedHub,
+    ScriptedRegistry,
+)
+from tests.support.scripted_manager import ScriptedManager
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -166,7 +184,7 @@ class ScriptedCatalog:
     def forget(self, provider: str | None = None) -> None:
         self.forgotten += provider is None
 
-    async def describe(self, ref: ModelRef) -> None:
+    async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
         self.described.append(ref)
 
     def find(self, ref: ModelRef) -> ModelInfo | None:
@@ -178,7 +196,7 @@ class ScriptedCatalog:
 
     @asynccontextmanager
     async def listings(
-        self, *, within_s: float | None = None
+        self, *, within_s: float | None = None, services: bool = True
     ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
         send, receive = anyio.create_memory_object_stream[Listing](len(self._listings) + 1)
         async with anyio.create_task_group() as group, receive:
@@ -196,30 +214,83 @@ class ScriptedCatalog:
 
 
 @dataclass
+class ScriptedBranches:
+    """Has these branches and this news, and keeps what was opened and renamed."""
+
+    found: list[Branch] = field(default_factory=list)
+    happened: list[ChatNews] = field(default_factory=list)
+    refuses: AIError | None = None
+    opened: list[str] = field(default_factory=list)
+    titles: list[str] = field(default_factory=list)
+
+    async def rename(self, client: ScriptedClient, title: str) -> None:
+        if self.refuses is not None:
+            raise self.refuses
+        self.titles.append(title)
+        client.conversation.own_title = title
+
+    async def listed(self, client: ScriptedClient) -> list[Branch]:
+        if self.refuses is not None:
+            raise self.refuses
+        return self.found
+
+    async def news(self, client: ScriptedClient) -> ChatNews | None:
+        return self.happened.pop() if self.happened else None
+
+    async def open(self, client: ScriptedClient, branch: Branch) -> ScriptedClient:
+        self.opened.append(branch.leaf_id)
+        messages = [Message("user", "their question"), Message("assistant", "their answer")]
+        return ScriptedClient(Conversation(messages=messages))
+
+
+@dataclass
 class ScriptedRuntime:
-    """A runtime on scripted clients; `clients` holds those that were asked for."""
+    """What the screens use of a runtime, on scripted clients.
+
+    `clients` holds those that were asked for. tests/tui/test_scripted_runtime.py compares it with
+    the real one.
+    """
 
     catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
     first: ScriptedFirstModel = field(default_factory=ScriptedFirstModel)
     problems: Sequence[str] = ()
+    plugin_commands: Sequence[Plugin] = ()
     recents: list[str] = field(default_factory=list)
     refuses: AIError | None = None
     """Raised instead of opening."""
     make_client: Callable[[], ScriptedClient] = ScriptedClient
     clients: list[ScriptedClient] = field(default_factory=list)
+    chats: ScriptedChats = field(default_factory=ScriptedChats)
+    histories: dict[str, list[Message]] = field(default_factory=dict)
+    """The messages of the chats that can be opened."""
+    ids: dict[int, str] = field(default_factory=dict)
+    branches: ScriptedBranches = field(default_factory=ScriptedBranches)
+    all_tools: Sequence[SomeTool] = TOOLS
+    figures: ContextFigures = FIGURES
+    ways_taken: list[ContextRemedy] = field(default_factory=list)
+    """Those that were applied."""
+    manager: ScriptedManager = field(default_factory=ScriptedManager)
+    downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
+    hub: ScriptedHub = field(default_factory=ScriptedHub)
+    model_registry: ScriptedRegistry = field(default_factory=ScriptedRegistry)
+    this_machine: Machine = MACHINE
+    targets: Sequence[DownloadTarget] = (LIBRARY, OLLAMA)
+    others: OtherFolders = field(default_factory=OtherFolders)
+    looks: int = 0
+    """How often they were looked for."""
 
-    def new_client(self) -> ScriptedClient:
+    def new_client(self, model: str | None = None, *, saved: bool = True) -> ScriptedClient:
         self.clients.append(self.make_client())
         return self.clients[-1]
 
-    async def first_model(self) -> ScriptedFirstModel:
+    async def first_model(self, listings: Sequence[Listing] | None = None) -> ScriptedFirstModel:
         return self.first
 
     @property
     def router(self) -> "ScriptedRuntime":
         return self
 
-    async def resolve(self, model: str) -> CatalogEntry:
+    async def resolve(self, model: str, requirement: ModelCapability | None = None) -> CatalogEntry:
         ref = ModelRef.parse(model)
         info = self.catalog.find(ref) if ref else None
         if ref is None or info is None:
@@ -234,3 +305,52 @@ class ScriptedRuntime:
 
     def remember_model(self, address: str) -> None:
         self.recents = [address, *(name for name in self.recents if name != address)]
+
+    # Chats
+
+    def chat_id(self, client: ScriptedClient) -> str | None:
+        return self.ids.get(id(client))
+
+    async def open_chat(self, chat_id: str, leaf_id: str | None = None) -> ScriptedClient:
+        if chat_id not in self.histories:
+            raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat.", hint="Choose another.")
+        conversation = Conversation(messages=self.histories[chat_id], tools=("read_file",))
+        self.clients.append(ScriptedClient(conversation))
+        self.ids[id(self.clients[-1])] = chat_id
+        return self.clients[-1]
+
+    def offered_tools(self) -> Sequence[SomeTool]:
+        return self.all_tools
+
+    def tool_mode(self, model: str) -> ToolMode | None:
+        return "native"
+
+    async def reads_only_text(self, model: str) -> bool:
+        return False
+
+    def room(self, conversation: Conversation) -> ContextRoom | None:
+        return None
+
+    async def measure(self, conversation: Conversation) -> ContextFigures:
+        return self.figures
+
+    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
+        self.ways_taken.append(way)
+
+    # Models and downloads
+
+    async def has_downloads(self) -> bool:
+        return bool(self.downloads.jobs())
+
+    async def load_fetching(self) -> None:
+        pass
+
+    async def machine(self) -> Machine:
+        return self.this_machine
+
+    async def places(self) -> Sequence[DownloadTarget]:
+        return self.targets
+
+    async def other_folders(self) -> OtherFolders:
+        self.looks += 1
+        return self.others

@@ -1,4 +1,4 @@
-"""A hub, a registry and a queue of downloads that a test moves by hand, and a runtime with them."""
+"""A hub, a registry and a queue of downloads that a test moves by hand."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +16,6 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.download_targets import DownloadTarget
-from tests.support.scripted import ScriptedRuntime
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -189,6 +188,7 @@ class ScriptedRegistry:
     asked: list[str] = field(default_factory=list)
     answered: list[str] = field(default_factory=list)
     installed: list[ModelRef] = field(default_factory=list)
+    uses: list[str] = field(default_factory=list)
 
     async def prepare(self) -> None:
         pass
@@ -225,7 +225,7 @@ class ScriptedRegistry:
         return new
 
     async def note_use(self, ref: ModelRef) -> None:
-        pass
+        self.uses.append(str(ref))
 
 
 class ScriptedDownloads:
@@ -309,23 +309,6 @@ def title_of(origin: Origin) -> str:
             return origin.url
         case _:
             return getattr(origin, "name", "something")
-
-
-@dataclass
-class FetchingRuntime(ScriptedRuntime):
-    """A scripted runtime that finds and fetches models."""
-
-    hub: ScriptedHub = field(default_factory=ScriptedHub)
-    model_registry: ScriptedRegistry = field(default_factory=ScriptedRegistry)
-    downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
-    this_machine: Machine = MACHINE
-    there: Sequence[DownloadTarget] = (LIBRARY, OLLAMA)
-
-    async def machine(self) -> Machine:
-        return self.this_machine
-
-    async def places(self) -> Sequence[DownloadTarget]:
-        return self.there
 
 
 async def no_pause(_seconds: float) -> None:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import anyio
+
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
-from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
 REF = ModelRef("local", "qwen3:8b")
 TEMPLATE = (
@@ -92,46 +92,51 @@ def known_details(**more: object) -> ModelDetails:
     return replace(made, **more)  # type: ignore[arg-type]  # a test names the fields it changes
 
 
+PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
+
+
 @dataclass
 class ScriptedManager:
-    """Has models, and writes down what is done with them."""
+    """Does what it is told, and keeps what was asked; `held` waits until the test lets go."""
 
-    details: ModelDetails = field(default_factory=known_details)
-    refusals: dict[ModelAction, str | None] = field(
-        default_factory=lambda: dict.fromkeys(MODEL_ACTIONS)
-    )
-    refuses: AIError | None = None
-    done: list[tuple[str, ...]] = field(default_factory=list)
+    refused: dict[str, dict[ModelAction, str]] = field(default_factory=dict)
+    """Providers with what their models do not take, and why."""
+    done: list[tuple[object, ...]] = field(default_factory=list)
+    in_memory: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
+    fails: AIError | None = None
+    held: anyio.Event | None = None
+    details: dict[ModelRef, ModelDetails] = field(default_factory=dict)
 
     async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
-        return self.refusals
+        refused = self.refused.get(ref.provider, {})
+        return {deed: refused.get(deed) for deed in MODEL_ACTIONS}
 
     def place(self, ref: ModelRef) -> str:
-        return self.details.place
+        return PLACES.get(ref.provider, "Ollama at http://localhost:11434")
 
     async def show(self, ref: ModelRef) -> ModelDetails:
-        self.do("show", str(ref))
-        return replace(self.details, ref=ref)
+        await self._do("show", ref)
+        return self.details.get(ref) or ModelDetails(
+            ref=ref, info=ModelInfo(name=ref.model), place=self.place(ref)
+        )
 
     async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
-        self.do(action, str(ref), *([value or ""] if action in {"load", "copy"} else []))
+        await self._do(action, ref, *([value] if action in {"load", "copy"} else []))
         return ModelRef(ref.provider, value or "") if action == "copy" else ref
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
-        return [(self.details.ref, self.details.info)]
+        return tuple(self.in_memory)
 
-    def do(self, *deed: str) -> None:
-        if self.refuses is not None:
-            raise self.refuses
-        self.done.append(deed)
+    async def _do(self, *asked: object) -> None:
+        self.done.append(asked)
+        if self.held is not None:
+            await self.held.wait()
+        if self.fails is not None:
+            raise self.fails
 
 
-class ManagedRuntime(ScriptedRuntime):
-    """A scripted runtime whose models can be managed."""
-
-    def __init__(self, manager: ScriptedManager | None = None) -> None:
-        infos = tuple(ModelInfo(name=name) for name in ("qwen3:8b", "gemma3:4b"))
-        super().__init__(
-            catalog=ScriptedCatalog(Listing(provider="local", label="Ollama", models=infos))
-        )
-        self.manager = manager or ScriptedManager()
+REFUSAL = AIError(
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "Ollama does not answer at localhost:11434.",
+    hint="Start it with `ollama serve`.",
+)

@@ -7,7 +7,6 @@ from typing import Any, Literal
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Severity, View
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import OffersTools
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
@@ -87,7 +86,5 @@ class ScreenCommandHost:
 
     def tool_mode(self) -> Literal["native", "react"] | None:
         """Return how the model is given its tools, or None if that is unknown."""
-        runtime, model = self.session.runtime, self.session.model
-        if model is None or not isinstance(runtime, OffersTools):
-            return None
-        return runtime.tool_mode(model)
+        model = self.session.model
+        return self.session.runtime.tool_mode(model) if model is not None else None

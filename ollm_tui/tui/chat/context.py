@@ -24,7 +24,6 @@ from ollm_tui.tokens.budget import (
     SendEverything,
 )
 from ollm_tui.tokens.limits import WindowSource
-from ollm_tui.tui.capabilities import MeasuresContext
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Dialogs, Passage, Reading
@@ -180,14 +179,11 @@ class ContextRemedies:
 
     def show(self) -> None:
         """Count, then show."""
-        if isinstance(self.session.runtime, MeasuresContext):
-            self.dialogs.run(self._measure(self.session.runtime), "context")
-        else:
-            self.say("The context cannot be counted here.")
+        self.dialogs.run(self._measure(), "context")
 
-    async def _measure(self, runtime: MeasuresContext) -> None:
+    async def _measure(self) -> None:
         try:
-            figures = await runtime.measure(self.session.client.conversation)
+            figures = await self.session.runtime.measure(self.session.client.conversation)
         except AIError as error:
             self.say(error.message, "error", error.hint)
             return
@@ -195,13 +191,12 @@ class ContextRemedies:
         self.dialogs.open(ContextFull(figures), self._apply)
 
     def _apply(self, choice: RemedyChoice) -> None:
-        runtime = self.session.runtime
-        if choice is None or not isinstance(runtime, MeasuresContext):
+        if choice is None:
             return
         if choice == NEW_CHAT:
             self.new_chat()
             return
-        runtime.take_way_out(self.session.client.conversation, choice)
+        self.session.runtime.take_way_out(self.session.client.conversation, choice)
         self.say(_done(choice))
         self.status.show_session()
         if choice != SendEverything():

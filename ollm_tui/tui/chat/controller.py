@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.host import View
@@ -11,7 +11,6 @@ from ollm_tui.commands.registry import Command, plugin_commands
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.capabilities import HasPlugins
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.context import ContextRemedies
 from ollm_tui.tui.chat.dialogs import KeyDialogs, ModelDialogs, ThemeSwitch
@@ -29,8 +28,11 @@ from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.links import Links
 from ollm_tui.tui.models import ModelCommands, ModelOperations
-from ollm_tui.tui.services import Client, Runtime
 from ollm_tui.tui.widgets import FLASH_S
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
+    from ollm_tui.runtime.compose import Runtime
 
 OpenController: TypeAlias = "Callable[[ChatParts], Coroutine[Any, Any, ChatController | None]]"
 
@@ -50,9 +52,9 @@ async def open_controller(parts: ChatParts) -> "ChatController | None":
     return controller
 
 
-async def _commands_of_plugins(runtime: Runtime) -> tuple[Sequence[Command], Sequence[str]]:
+async def _commands_of_plugins(runtime: "Runtime") -> tuple[Sequence[Command], Sequence[str]]:
     """Import the commands of installed packages, in a thread: it may take a while."""
-    if not isinstance(runtime, HasPlugins) or not runtime.plugin_commands:
+    if not runtime.plugin_commands:
         return (), ()
     return await off_the_loop(partial(plugin_commands, COMMANDS))
 
@@ -61,7 +63,7 @@ class ChatController:
     """Builds what a chat needs on the parts of its screen, and changes from chat to chat."""
 
     def __init__(
-        self, parts: ChatParts, runtime: Runtime, more_commands: Sequence[Command] = ()
+        self, parts: ChatParts, runtime: "Runtime", more_commands: Sequence[Command] = ()
     ) -> None:
         self._parts = parts
         self._dialogs = parts.dialogs
@@ -138,7 +140,7 @@ class ChatController:
     def _build_features(self) -> None:
         """Make what a chat offers beside its answers."""
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
-        self.save_monitor = SaveMonitor(self.runtime, self.say)
+        self.save_monitor = SaveMonitor(self.runtime.chats, self.say)
         self.history = ChatHistory(
             self.session,
             dialogs,
@@ -322,7 +324,7 @@ class ChatController:
         self.session.start_new()
         self.status.show_session()
 
-    def go_to(self, client: Client) -> None:
+    def go_to(self, client: "ChatClient") -> None:
         """Leave this chat for another, and show that one as it was left."""
         self._leave()
         self.session.go_to(client)

@@ -12,7 +12,6 @@ from ollm_tui.config.edit import set_key
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import KnowsOtherFolders
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import (
     Dialogs,
@@ -100,8 +99,9 @@ class ModelDialogs:
     def pick(self) -> None:
         """Choose the model that answers from now on."""
         runtime = self.session.runtime
-        others = runtime if isinstance(runtime, KnowsOtherFolders) else None
-        picker = PickModel(runtime.catalog, self.session.model, runtime.recent_models(), others)
+        picker = PickModel(
+            runtime.catalog, self.session.model, runtime.recent_models(), runtime.other_folders
+        )
         self.dialogs.open(picker, self._picked)
 
     def _picked(self, ref: ModelRef | None) -> None:

@@ -2,17 +2,21 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.branches import Branch, ChatNews, others_line
-from ollm_tui.tui.capabilities import ChatBranches, KeepsBranches, KeepsChats, TellsUnsaved
 from ollm_tui.tui.chat.pick_dialog import PickChat
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.services import Client, Runtime, Say
+from ollm_tui.tui.services import Say
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
+    from ollm_tui.runtime.chats import ChatBranches
+    from ollm_tui.store.conversations import ConversationStore
 
 LOOK_EVERY_S: Final = 2.0
 _SHOW: Final = "/branch shows it."
@@ -28,7 +32,7 @@ class ChatHistory:
     dialogs: Dialogs
     say: Say
     may_stop: Callable[[str], Awaitable[bool]]
-    go_to: Callable[[Client], None]
+    go_to: "Callable[[ChatClient], None]"
     show_session: Callable[[], None]
     is_busy: Callable[[], bool]
     """Whether an answer is coming: other programs are not looked for meanwhile."""
@@ -39,11 +43,11 @@ class ChatHistory:
     def show(self) -> None:
         """List the chats."""
         runtime = self.session.runtime
-        if isinstance(runtime, KeepsChats):
+        if runtime.chats is None:
+            self.say("Chats are not saved here.")
+        else:
             picker = PickChat(runtime.chats, runtime.chat_id(self.session.client))
             self.dialogs.open(picker, self._chosen)
-        else:
-            self.say("Chats are not saved here.")
 
     def _chosen(self, chat_id: str | None) -> None:
         if chat_id is not None:
@@ -52,7 +56,7 @@ class ChatHistory:
     async def open(self, chat_id: str) -> None:
         """Continue a saved chat; a no-op if it is open."""
         runtime = self.session.runtime
-        if not isinstance(runtime, KeepsChats) or chat_id == runtime.chat_id(self.session.client):
+        if chat_id == runtime.chat_id(self.session.client):
             return
         if not await self.may_stop("open the other chat"):
             return
@@ -71,12 +75,8 @@ class ChatHistory:
         self.dialogs.run(self._rename(title), "rename")
 
     async def _rename(self, title: str) -> None:
-        source = self._source
-        if source is None:
-            self.say("Chats cannot be renamed here.")
-            return
         try:
-            await source.rename(self.session.client, title)
+            await self._source.rename(self.session.client, title)
         except AIError as error:
             self.say(error.message, "error", error.hint)
         else:
@@ -87,9 +87,8 @@ class ChatHistory:
 
     def watch(self) -> None:
         """Look from now on whether another program continues the open chat."""
-        if self._source is not None:
-            self.dialogs.every(LOOK_EVERY_S, self._look_beside)
-            self.dialogs.run(self._say_branches(), "branches")
+        self.dialogs.every(LOOK_EVERY_S, self._look_beside)
+        self.dialogs.run(self._say_branches(), "branches")
 
     def _look_beside(self) -> None:
         if not self._is_looking and not self.is_busy():
@@ -97,12 +96,12 @@ class ChatHistory:
 
     async def look(self) -> None:
         """Say what other programs have done to the open chat since the last look."""
-        source, client = self._source, self.session.client
-        if source is None or self._is_looking:
+        client = self.session.client
+        if self._is_looking:
             return
         self._is_looking = True
         try:
-            news = await source.news(client)
+            news = await self._source.news(client)
         except AIError:  # writing to a chat that cannot be read says why
             return
         finally:
@@ -125,8 +124,8 @@ class ChatHistory:
         self.dialogs.run(self._show_branch(number.strip()), "open", is_exclusive=True)
 
     async def _show_branch(self, number: str) -> None:
-        branches, source = await self._branches(), self._source
-        if source is None or branches is None:
+        branches = await self._branches()
+        if branches is None:
             return
         if len(branches) < 2:
             self.say("This chat has only one branch.")
@@ -138,7 +137,7 @@ class ChatHistory:
         if not await self.may_stop("show the other branch"):
             return
         try:
-            client = await source.open(self.session.client, branches[index])
+            client = await self._source.open(self.session.client, branches[index])
         except AIError as error:
             self.say(error.message, "error", error.hint)
             return
@@ -152,20 +151,17 @@ class ChatHistory:
 
     async def _branches(self) -> Sequence[Branch] | None:
         """Return the branches; None, and a note, if they cannot be read."""
-        source, client = self._source, self.session.client
-        if source is None:
-            return ()
+        client = self.session.client
         try:
-            branches = await source.listed(client)
+            branches = await self._source.listed(client)
         except AIError as error:
             self.say(error.message, "error", error.hint)
             return None
         return branches if client is self.session.client else None
 
     @property
-    def _source(self) -> ChatBranches | None:
-        runtime = self.session.runtime
-        return runtime.branches if isinstance(runtime, KeepsBranches) else None
+    def _source(self) -> "ChatBranches":
+        return self.session.runtime.branches
 
 
 def news_words(news: ChatNews) -> list[tuple[str, str | None]]:
@@ -200,8 +196,8 @@ def _chosen(branches: Sequence[Branch], number: str) -> int | None:
 class SaveMonitor:
     """Says when the chat cannot be saved, once for each problem, and asks before it is lost."""
 
-    def __init__(self, runtime: Runtime, say: Say) -> None:
-        self._runtime = runtime
+    def __init__(self, chats: "ConversationStore | None", say: Say) -> None:
+        self._chats = chats
         self._say = say
         self._last_problem: str | None = None
         self._has_asked = False
@@ -229,8 +225,3 @@ class SaveMonitor:
         what = f"{counted(chats.unsaved, 'message')} {'is' if chats.unsaved == 1 else 'are'}"
         self._say(f"{what} in memory only. {chats.problem.message}", "warning", _QUIT_AGAIN)
         return False
-
-    @property
-    def _chats(self) -> TellsUnsaved | None:
-        chats: object = self._runtime.chats if isinstance(self._runtime, KeepsChats) else None
-        return chats if isinstance(chats, TellsUnsaved) else None

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.tui.capabilities import KnowsVision
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.composer import DraftPictures
 from ollm_tui.tui.dialogs import Dialogs, Passage, YesNoDialog
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.services import Client
+    from ollm_tui.chat.client import ChatClient
 
 
 class LeaveOutPictures(YesNoDialog):
@@ -44,21 +43,19 @@ class ImageConsent:
         self._session = session
         self._pictures = pictures
         self._dialogs = dialogs
-        self._client: Client | None = None
+        self._client: ChatClient | None = None
         self._agreed: set[str] = set()
 
     async def given(self, prompt: str | None) -> bool:
         """Whether a prompt may be sent as things are; None is the newest question again."""
-        session, runtime = self._session, self._session.runtime
+        session = self._session
         model, count = session.model, self._count(prompt)
         if session.client is not self._client:
             self._client, self._agreed = session.client, set()
         if not count or model is None or model in self._agreed:
             return True
-        if not isinstance(runtime, KnowsVision):
-            return True
         try:
-            if not await runtime.reads_only_text(model):
+            if not await session.runtime.reads_only_text(model):
                 return True
             is_given = await self._dialogs.ask(LeaveOutPictures(model, count))
         except AIError:  # sending it shows what is wrong

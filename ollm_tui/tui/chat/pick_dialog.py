@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, tzinfo
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on, work
 from textual.binding import Binding, BindingType
@@ -17,9 +17,11 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.store.rows import ConversationSummary
-from ollm_tui.tui.capabilities import SavedChats
 from ollm_tui.tui.dialogs import FilterList
 from ollm_tui.tui.widgets import cut, fit
+
+if TYPE_CHECKING:
+    from ollm_tui.store.conversations import ConversationStore
 
 UNTITLED = "Empty chat"
 LEAST_TITLE = 24
@@ -116,7 +118,7 @@ class PickChat(FilterList[str | None]):
     """
 
     def __init__(
-        self, chats: SavedChats, current: str | None, now_ms: Callable[[], int] = _now_ms
+        self, chats: "ConversationStore", current: str | None, now_ms: Callable[[], int] = _now_ms
     ) -> None:
         super().__init__()
         self._chats = chats

@@ -11,10 +11,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.restore import prompt_words
-from ollm_tui.tui.services import Client
 
 if TYPE_CHECKING:
-    from ollm_tui.chat.client import ChatStream
+    from ollm_tui.chat.client import ChatClient, ChatStream
 
 STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
@@ -27,7 +26,7 @@ class PromptQueue:
         self,
         presenter: TurnPresenter,
         queue_changed: Callable[[Sequence[str]], None],
-        client: Callable[[], Client],
+        client: "Callable[[], ChatClient]",
         content: Callable[[str], Content] = str,
     ) -> None:
         """Make a queue; `client` is called for each prompt, as the chat may have changed.

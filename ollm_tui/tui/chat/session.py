@@ -5,22 +5,22 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import KnowsModels, OffersTools
-from ollm_tui.tui.services import Client, Runtime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ollm_tui.commands.host import OfferedTool
+    from ollm_tui.chat.client import ChatClient
     from ollm_tui.protocol.message import Usage
+    from ollm_tui.runtime.chats import OfferedTool
+    from ollm_tui.runtime.compose import Runtime
 
 
 class ChatSession:
     """One conversation at a time; a new one keeps the model and the settings of the last one."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: "Runtime") -> None:
         self.runtime = runtime
-        self.client: Client = runtime.new_client()
+        self.client: ChatClient = runtime.new_client()
         self.usage: Usage | None = None
         self._counted: set[ModelRef] = set()
         self._loaded: ModelRef | None = None
@@ -62,16 +62,15 @@ class ChatSession:
     @property
     def offered_tools(self) -> "Sequence[OfferedTool]":
         """All tools, switched on or not."""
-        return self.runtime.offered_tools() if isinstance(self.runtime, OffersTools) else ()
+        return self.runtime.offered_tools()
 
     async def count_use(self) -> None:
         """Note in the model registry that the model was chatted with: once per chat and model."""
         ref = self.ref
         if ref is None or not self.was_asked or ref in self._counted:
             return
-        if isinstance(self.runtime, KnowsModels):
-            self._counted.add(ref)
-            await self.runtime.model_registry.note_use(ref)
+        self._counted.add(ref)
+        await self.runtime.model_registry.note_use(ref)
 
     def start_new(self) -> None:
         """Start an empty conversation."""
@@ -84,7 +83,7 @@ class ChatSession:
         after.tools = before.tools
         self.usage = None
 
-    def go_to(self, client: Client) -> None:
+    def go_to(self, client: "ChatClient") -> None:
         """Continue another chat, with the model and the settings it has."""
         self._counted.clear()
         before = self.client.conversation

@@ -1,7 +1,6 @@
 """What header and status bar say of the open chat."""
 
 from ollm_tui.protocol.message import Usage
-from ollm_tui.tui.capabilities import KnowsRoom
 from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.session import ChatSession
@@ -72,8 +71,8 @@ class StatusPresenter:
 
     def show_context(self) -> None:
         """Show how full the context is, by the figures that decide whether a prompt is sent."""
-        session, runtime = self._session, self._session.runtime
-        room = runtime.room(session.client.conversation) if isinstance(runtime, KnowsRoom) else None
+        session = self._session
+        room = session.runtime.room(session.client.conversation)
         if room is not None:
             self._bar.show_context(room.used, room.limit, is_assumed=room.is_assumed)
         else:

@@ -12,7 +12,6 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
 from ollm_tui.tui.dialogs import LeftOnce, Passage, YesNoDialog
 from ollm_tui.tui.downloads.dock import DownloadsDock
 from ollm_tui.tui.downloads.dock_rows import ShownName, title_of
@@ -20,8 +19,7 @@ from ollm_tui.tui.figures import amount
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
-    from ollm_tui.library.downloads.queue import DownloadQueue
-    from ollm_tui.tui.services import Runtime
+    from ollm_tui.runtime.compose import Runtime
 
 MUCH_BYTES: Final = 50_000_000
 """From so many bytes on, cancelling asks first."""
@@ -95,21 +93,13 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         """The list."""
         return self.query_one(DownloadsDock)
 
-    @property
-    def queue(self) -> "DownloadQueue | None":
-        """The queue, or None if there are no downloads; created when it is first used."""
-        return self._runtime.downloads if isinstance(self._runtime, KeepsDownloads) else None
-
     @work(group="downloads", exclusive=True)
     async def follow_downloads(self, *, makes_them: bool = False) -> None:
         """Show the jobs as they change, until the screen is closed."""
-        if isinstance(self._runtime, FetchesLazily):
-            if not makes_them and not await self._runtime.has_downloads():
-                return
-            await self._runtime.load_fetching()
-        queue = self.queue
-        if queue is None:
+        if not makes_them and not await self._runtime.has_downloads():
             return
+        await self._runtime.load_fetching()
+        queue = self._runtime.downloads
         async with queue.changes() as changes:
             self._show_jobs(queue.jobs(), is_first=True)
             async for _job in changes:
@@ -165,9 +155,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
 
     @work(group="download action")
     async def _carry_out(self, action: str, job: "Job") -> None:
-        queue = self.queue
-        if queue is None:
-            return
+        queue = self._runtime.downloads
         actions: dict[str, Callable[[], Awaitable[Any]]] = {
             "pause": lambda: queue.pause(job.id),
             "resume": lambda: queue.resume(job.id),

@@ -1,7 +1,7 @@
 """The model search: the built-in list and the hub, downloaded to the library or by a server."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
 from textual import getters, on, work
@@ -17,13 +17,6 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import (
-    FetchesLazily,
-    KnowsHub,
-    KnowsMachine,
-    KnowsModels,
-    OffersPlaces,
-)
 from ollm_tui.tui.dialogs import DialogOpener, fill_list, move_highlight
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
@@ -38,8 +31,10 @@ from ollm_tui.tui.downloads.find_rows import (
 from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_rows import ModelFits
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.services import Runtime
 from ollm_tui.tui.widgets import KeyLine, TextField
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
 
 PAUSE_S: Final = 0.4
 """How long typing must have paused before the hub is asked."""
@@ -87,7 +82,7 @@ class FindModels(ShowsDownloads):
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         keymap: Keymap,
         text: str = "",
         *,
@@ -130,36 +125,30 @@ class FindModels(ShowsDownloads):
     async def _open(self) -> None:
         runtime = self._runtime
         self.follow_downloads(makes_them=True)
-        if isinstance(runtime, FetchesLazily):
-            await runtime.load_fetching()
-        if not isinstance(runtime, KnowsModels) or not isinstance(runtime, KnowsHub):
-            self._say("Model search is not available here.")
-            return
+        await runtime.load_fetching()
         await runtime.model_registry.prepare()
         self._search = search = ModelSearch(runtime.model_registry, runtime.hub.address)
         search.type(self.field.value)
         self._show(is_new=True)
         self._search_hub()
-        if isinstance(runtime, KnowsMachine):
-            search.fits = ModelFits(await runtime.machine())
-            self._show()
+        search.fits = ModelFits(await runtime.machine())
+        self._show()
         self._check_targets()
 
     @work(group="targets", exclusive=True)
     async def _check_targets(self) -> None:
         """Find out where models can be downloaded to, and which are installed."""
         runtime, search = self._runtime, self._search
-        if search is None or not isinstance(runtime, OffersPlaces):
+        if search is None:
             return
         search.targets = await runtime.places()
-        if isinstance(runtime, KnowsModels):
-            runtime.model_registry.note_installed(
-                (ModelRef(listing.provider, info.name), info)
-                for listing in runtime.catalog.cached()
-                for info in listing.models
-            )
-            search.knows_installed = True
-            await runtime.model_registry.prepare()
+        runtime.model_registry.note_installed(
+            (ModelRef(listing.provider, info.name), info)
+            for listing in runtime.catalog.cached()
+            for info in listing.models
+        )
+        search.knows_installed = True
+        await runtime.model_registry.prepare()
         self._show()
 
     # Searching
@@ -197,11 +186,11 @@ class FindModels(ShowsDownloads):
     @work(group="rating", exclusive=True)
     async def action_rate(self) -> None:
         """Rate the marked model."""
-        row, runtime = self._marked, self._runtime
-        if not isinstance(runtime, KnowsModels) or not isinstance(row, EntryRow):
+        row = self._marked
+        if not isinstance(row, EntryRow):
             self._say("Only a listed model can be rated.")
             return
-        sentence = await rate(DialogOpener(self), runtime.model_registry, row.entry)
+        sentence = await rate(DialogOpener(self), self._runtime.model_registry, row.entry)
         self._show()
         self._say(sentence)
 
@@ -283,11 +272,11 @@ class FindModels(ShowsDownloads):
     @on(OptionList.OptionSelected)
     def action_choose(self) -> None:
         """Download the marked row, or ask which file of it."""
-        search, row, runtime = self._search, self._marked, self._runtime
-        if search is not None and row is not None and isinstance(runtime, KnowsHub):
+        search, row = self._search, self._marked
+        if search is not None and row is not None:
             chooser = RowChooser(
                 DialogOpener(self),
-                runtime.hub,
+                self._runtime.hub,
                 self._keymap,
                 download=self._download,
                 chat=self.dismiss,
@@ -297,10 +286,7 @@ class FindModels(ShowsDownloads):
 
     @work(group="fetch")
     async def _download(self, origins: Sequence[Origin]) -> None:
-        queue = self.queue
-        if queue is None:
-            self._say("Downloads are not available here.")
-            return
+        queue = self._runtime.downloads
         try:
             for origin in origins:
                 await queue.add(origin)

@@ -11,14 +11,14 @@ import anyio.to_thread
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.capabilities import FetchesLazily, KeepsDownloads
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import progress_word, title_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.services import OpenChat, Runtime
+from ollm_tui.tui.services import OpenChat
 
 if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
     from ollm_tui.tui.downloads.dock_actions import ShowsDownloads
     from ollm_tui.tui.downloads.find_screen import FindModels
 
@@ -31,7 +31,7 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 async def find_models_page(
-    runtime: Runtime, keymap: Keymap, text: str = "", *, sleep: Sleep = anyio.sleep
+    runtime: "Runtime", keymap: Keymap, text: str = "", *, sleep: Sleep = anyio.sleep
 ) -> "FindModels":
     """Make the screen that finds models; it is imported in a thread."""
     make = await anyio.to_thread.run_sync(_find_models_class)
@@ -50,7 +50,7 @@ class ChatDownloads:
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         chat: OpenChat,
         dialogs: Dialogs,
         keymap: Keymap,
@@ -104,12 +104,9 @@ class ChatDownloads:
     async def _watch(self) -> None:
         runtime = self._runtime
         # Asking for the queue makes it, which a chat without downloads does not need.
-        if isinstance(runtime, FetchesLazily):
-            if not await runtime.has_downloads():
-                return
-            await runtime.load_fetching()
-        if not isinstance(runtime, KeepsDownloads):
+        if not await runtime.has_downloads():
             return
+        await runtime.load_fetching()
         queue = runtime.downloads
         # Watching polls the folder of the downloads: not while nothing goes on.
         with anyio.CancelScope() as scope:

@@ -61,15 +61,10 @@ class ModelActions:
     async def refusals(self, ref: ModelRef) -> Refusals:
         """Return why each action on a model is unavailable; asked for once."""
         if ref not in self._refusals:
-            manager = self._operations.manager
-            if manager is None:
-                reason = "This program only lists models."
-                self._refusals[ref] = dict.fromkeys(MODEL_ACTIONS, reason)
-            else:
-                try:
-                    self._refusals[ref] = dict(await manager.unavailable_reasons(ref))
-                except AIError as error:
-                    return dict.fromkeys(MODEL_ACTIONS, str(error))
+            try:
+                self._refusals[ref] = dict(await self._operations.manager.unavailable_reasons(ref))
+            except AIError as error:
+                return dict.fromkeys(MODEL_ACTIONS, str(error))
         return self._refusals[ref]
 
     async def run(self, action: ModelAction, entry: ModelEntry) -> None:
@@ -125,12 +120,9 @@ class ModelActions:
 
     async def _show(self, entry: ModelEntry) -> None:
         """Show the details of a model, and run what is chosen there."""
-        manager = self._operations.manager
-        if manager is None:
-            return
         self._say(f"Asking about {entry.name}…")
         try:
-            details = await manager.show(entry.ref)
+            details = await self._operations.manager.show(entry.ref)
         except AIError as error:
             self._say(str(error), is_error=True)
             return

@@ -12,9 +12,10 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.services import OpenChat, Runtime
+from ollm_tui.tui.services import OpenChat
 
 if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.tui.models.details import DetailsAnswer
 
@@ -26,7 +27,7 @@ class ModelCommands:
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         chat: OpenChat,
         dialogs: Dialogs,
         keymap: Keymap,
@@ -57,7 +58,7 @@ class ModelCommands:
 
     async def _show(self, name: str, section: str | None) -> None:
         manager, ref = self._operations.manager, await self._resolve(name)
-        if manager is None or ref is None:
+        if ref is None:
             return
         details = await manager.show(ref)
         refusals: dict[ModelAction, str | None] = {**await manager.unavailable_reasons(ref)}
@@ -114,9 +115,6 @@ class ModelCommands:
             AIError: no provider has the model.
         """
         own = self._chat.conversation.model
-        if self._operations.manager is None:
-            self._chat.say("This program only lists models.")
-            return None
         if not name and own is None:
             self._chat.say("No model is selected.", "warning")
             return None

@@ -3,7 +3,6 @@
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -13,13 +12,10 @@ from textual.widgets import Static
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import alternatives, plural
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.router import same_model
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.entry import FOREVER_S, LONGEST, seconds_left
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.services import Catalog
 
 MOST_IN_MEMORY = 3
 MOST_PROBLEMS = 4
@@ -152,7 +148,7 @@ class ModelFacts(Vertical):
         line.update(Content("\n".join(lines)))
 
 
-def unlisted_words(catalog: "Catalog", ref: ModelRef, key: str) -> tuple[str, str | None] | None:
+def unlisted_words(catalog: ModelCatalog, ref: ModelRef, key: str) -> tuple[str, str | None] | None:
     """Return a message and a hint if the provider's list does not have a model; else None.
 
     `key` opens the list. The model stays selected: a service may have more models than it lists.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 
@@ -16,10 +16,11 @@ from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.runtime.model_fit import shape_told
-from ollm_tui.tui.capabilities import KnowsMachine, KnowsOtherFolders, ManagesModels
 from ollm_tui.tui.models.entry import LIST_TIMEOUT_S, ModelEntry
 from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.services import Runtime
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
 
 FitCheck: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
 """Returns whether a model fits the machine it would run on, or None if that is not known."""
@@ -136,7 +137,7 @@ class ModelListLoader:
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         cache: ModelListCache,
         changed: Callable[[], None],
         operations: ModelOperations,
@@ -187,20 +188,18 @@ class ModelListLoader:
 
     async def check_machine(self) -> None:
         """Measure this machine, so that entries can tell if they fit."""
-        if isinstance(self._runtime, KnowsMachine):
-            machine = await self._runtime.machine()
-            if machine.ram_free is not None or machine.gpus:
-                self._cache.put_fit_check(fit_check_for(machine, self._operations.place))
-                self._changed()
+        machine = await self._runtime.machine()
+        if machine.ram_free is not None or machine.gpus:
+            self._cache.put_fit_check(fit_check_for(machine, self._operations.place))
+            self._changed()
 
     async def check_other_folders(self) -> None:
         """Look for models of other programs if there is none to show."""
-        if isinstance(self._runtime, KnowsOtherFolders) and not self._cache.entries():
+        if not self._cache.entries():
             self.other_folders = (await self._runtime.other_folders()).words
             self._changed()
 
     async def load_running(self) -> None:
         """Load which models are in memory."""
-        if isinstance(self._runtime, ManagesModels):
-            self._cache.put_running(dict(await self._runtime.manager.running()))
-            self._changed()
+        self._cache.put_running(dict(await self._runtime.manager.running()))
+        self._changed()

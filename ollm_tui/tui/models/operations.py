@@ -16,17 +16,17 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.details import in_chat
-from ollm_tui.tui.capabilities import ManagesModels
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
-from ollm_tui.tui.services import OpenChat, Runtime
+from ollm_tui.tui.services import OpenChat
 
 if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
     from ollm_tui.runtime.details import ModelDetails
     from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.models.details import ModelDetailsScreen
 
-    _Operation = Callable[[ModelManager], Awaitable["Outcome"]]
+    _Operation = Callable[[], Awaitable["Outcome"]]
 
 logger = logging.getLogger(__name__)
 
@@ -81,7 +81,7 @@ class ModelOperations:
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         chat: OpenChat,
         dialogs: Dialogs,
         keymap: Keymap,
@@ -109,14 +109,14 @@ class ModelOperations:
         return ref in self.running.words
 
     @property
-    def manager(self) -> "ModelManager | None":
-        """What does the work, or None if models can only be listed."""
-        return self._runtime.manager if isinstance(self._runtime, ManagesModels) else None
+    def manager(self) -> "ModelManager":
+        """What does the work."""
+        return self._runtime.manager
 
     def place(self, ref: ModelRef) -> str | None:
         """Return where a model is, as foreign text, or None if that is unknown."""
         try:
-            return self.manager.place(ref) if self.manager is not None else None
+            return self.manager.place(ref)
         except AIError:  # its provider has gone from the settings
             return None
 
@@ -158,12 +158,12 @@ class ModelOperations:
         """
         known, name = ACTIONS[action], clean_name(ref.model)
 
-        async def operation(manager: "ModelManager") -> Outcome:
+        async def operation() -> Outcome:
             if known.stops_for:
                 self._stop(ref)
             provider = self._runtime.catalog.shown_name(ref.provider)
             place = clean_name(self.place(ref) or provider)
-            result = await manager.run(action, ref, value)
+            result = await self.manager.run(action, ref, value)
             if action == "load" and self.is_own(ref):
                 await self._chat.refresh_window()
             words = known.done.format(name=name, place=place, copy=clean_name(result.model))
@@ -200,9 +200,6 @@ class ModelOperations:
     def _start(
         self, ref: ModelRef, words: str, operation: "_Operation", *, in_chat: bool = False
     ) -> None:
-        manager = self.manager
-        if manager is None:
-            return
         if self.is_busy_with(ref):
             refusal = f"Another action on {clean_name(ref.model)} is in progress."
             self._report(Outcome(ref, refusal), in_chat=in_chat)
@@ -211,19 +208,18 @@ class ModelOperations:
             self._chat.say(words)
         doing = ExitStack()
         doing.enter_context(self.running.add(ref, words))
-        self._dialogs.run(self._run(ref, operation, manager, doing, in_chat), "model work")
+        self._dialogs.run(self._run(ref, operation, doing, in_chat), "model work")
 
     async def _run(
         self,
         ref: ModelRef,
         operation: "_Operation",
-        manager: "ModelManager",
         doing: ExitStack,
         in_chat: bool,
     ) -> None:
         with doing:
             try:
-                outcome = await operation(manager)
+                outcome = await operation()
             except AIError as error:
                 logger.info("Nothing was done with a model: %s", error)
                 outcome = Outcome(ref, error.message, error.hint, is_error=True)

@@ -1,6 +1,6 @@
 """Choose a model of any provider that can be reached."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,7 +13,7 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.tui.dialogs import FilterList
 from ollm_tui.tui.figures import size, window
 from ollm_tui.tui.models.entry import (
@@ -24,10 +24,9 @@ from ollm_tui.tui.models.entry import (
     matching,
 )
 from ollm_tui.tui.models.messages import problem_line
-from ollm_tui.tui.services import Catalog
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.capabilities import KnowsOtherFolders
+    from ollm_tui.runtime.other_models import OtherFolders
 
 LEAST_NAME = 22
 """Cells of a name before a column is left out."""
@@ -115,13 +114,13 @@ class PickModel(FilterList[ModelRef | None]):
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: ModelCatalog,
         current: str | None,
         recents: Sequence[str],
-        others: "KnowsOtherFolders | None" = None,
+        find_other_folders: "Callable[[], Awaitable[OtherFolders]]",
     ) -> None:
         super().__init__()
-        self._others = others
+        self._find_other_folders = find_other_folders
         self._other_folders = ""
         self._catalog = catalog
         self._current = current
@@ -144,8 +143,8 @@ class PickModel(FilterList[ModelRef | None]):
                 self._show(mark=self.marked)
         self._is_loading = False
         self._show(mark=self.marked)
-        if self._others is not None and not self._shown:
-            self._other_folders = (await self._others.other_folders()).words
+        if not self._shown:
+            self._other_folders = (await self._find_other_folders()).words
             self._show(mark=self.marked)
 
     def action_refresh_lists(self) -> None:

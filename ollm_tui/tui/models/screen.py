@@ -38,11 +38,11 @@ from ollm_tui.tui.models.messages import (
 from ollm_tui.tui.models.model_list import ModelListCache, ModelListLoader
 from ollm_tui.tui.models.operations import ModelOperations, Outcome
 from ollm_tui.tui.models.table import ModelTable
-from ollm_tui.tui.services import Runtime
 from ollm_tui.tui.widgets import ChatHeader, KeyLine, TextField
 
 if TYPE_CHECKING:
     from ollm_tui.models.actions import ModelAction
+    from ollm_tui.runtime.compose import Runtime
 
 LOW: Final = 20
 """On a screen of fewer rows the loaded models have no lines of their own."""
@@ -89,7 +89,7 @@ class ModelsScreen(ShowsDownloads):
 
     def __init__(
         self,
-        runtime: Runtime,
+        runtime: "Runtime",
         operations: ModelOperations,
         keymap: Keymap,
         *,

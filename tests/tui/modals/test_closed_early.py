@@ -15,7 +15,7 @@ from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from tests.support.screens import staged
-from tests.support.scripted_more import FIGURES
+from tests.support.scripted_chats import FIGURES
 from tests.tui.screens.size_scenes import CALL, SCENES, every_runtime
 
 

@@ -10,7 +10,8 @@ from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
 from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
 from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import FIGURES, FullRuntime, leave_out
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_chats import FIGURES, leave_out
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 
@@ -31,7 +32,7 @@ async def blocked(stage: Stage) -> None:
 
 
 async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime(), size=(100, 30)) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(), size=(100, 30)) as stage:
         await blocked(stage)
         assert "Press F6 to make room." in stage.screen_text
         await stage.pilot.press("f6")
@@ -57,7 +58,7 @@ async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_pat
 async def test_a_way_out_is_taken_and_the_prompt_asked_again(
     tmp_path: Path, key: str, said: str
 ) -> None:
-    scripted = FullRuntime()
+    scripted = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
@@ -69,7 +70,7 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
 
 
 async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) -> None:
-    scripted = FullRuntime(figures=replace(FIGURES, ways=(SendEverything(),)))
+    scripted = ScriptedRuntime(figures=replace(FIGURES, ways=(SendEverything(),)))
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
@@ -83,7 +84,7 @@ async def test_s_sends_again_what_was_left_out_and_asks_nothing(tmp_path: Path) 
 
 @pytest.mark.parametrize("key", ["escape", "enter", "d", "x"])
 async def test_no_other_key_does_anything(tmp_path: Path, key: str) -> None:
-    scripted = FullRuntime()
+    scripted = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await stage.type("/context")
         await stage.pilot.press("enter", "enter")
@@ -94,7 +95,7 @@ async def test_no_other_key_does_anything(tmp_path: Path, key: str) -> None:
 
 
 async def test_n_begins_a_new_chat(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime()) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
         await stage.settle()
@@ -107,7 +108,7 @@ async def test_n_begins_a_new_chat(tmp_path: Path) -> None:
 async def test_a_letter_that_was_meant_for_the_input_chooses_nothing(
     tmp_path: Path, key: str
 ) -> None:
-    scripted = FullRuntime()
+    scripted = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", scripted) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
@@ -117,13 +118,6 @@ async def test_a_letter_that_was_meant_for_the_input_chooses_nothing(
         assert isinstance(stage.app.screen, ContextFull)
         assert WAITING in stage.screen_text
         assert (scripted.ways_taken, len(stage.runtime.clients)) == ([], 1)
-
-
-async def test_a_runtime_that_cannot_count_says_so(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml") as stage:
-        await stage.pilot.press("f6")
-        await stage.settle()
-        assert "The context cannot be counted here." in stage.shown
 
 
 def test_figures_are_written_as_what_they_are() -> None:
@@ -143,7 +137,7 @@ def test_figures_are_written_as_what_they_are() -> None:
 async def test_it_looks_as_drawn(
     size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime(), size=size) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(), size=size) as stage:
         await blocked(stage)
         await stage.pilot.press("f6")
         await stage.settle()

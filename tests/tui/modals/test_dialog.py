@@ -7,7 +7,8 @@ import pytest
 from textual._styles_cache import StylesCache
 
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
 
 
 async def open_and_close(stage: Stage, key: str) -> None:
@@ -27,7 +28,7 @@ def drawn_widgets() -> int:
 @pytest.mark.parametrize("key", ["ctrl+r", "ctrl+l", "ctrl+p", "f1"])
 async def test_the_lines_of_closed_dialogs_are_not_kept(tmp_path: Path, key: str) -> None:
     saved = [saved_chat(f"{number}", f"Chat {number}", NOW_MS, 2) for number in range(20)]
-    runtime = FullRuntime(chats=ScriptedChats(saved), histories={})
+    runtime = ScriptedRuntime(chats=ScriptedChats(saved), histories={})
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await open_and_close(stage, key)
         before = drawn_widgets()

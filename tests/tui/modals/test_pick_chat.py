@@ -12,8 +12,9 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat import pick_dialog
 from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
-from tests.support.screens import Stage, staged
-from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
+from tests.support.screens import Stage, staged, staged_for_real
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 DAY_MS = 86_400_000
@@ -34,8 +35,8 @@ def _still_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pick_dialog.PickChat.__init__, "__defaults__", (lambda: NOW_MS,))
 
 
-def runtime() -> FullRuntime:
-    return FullRuntime(
+def runtime() -> ScriptedRuntime:
+    return ScriptedRuntime(
         chats=ScriptedChats(
             [
                 saved_chat("a", "Sky colours", NOW_MS, 4),
@@ -202,10 +203,11 @@ async def test_a_store_that_fails_is_said(tmp_path: Path, when_refused: str) -> 
 
 
 async def test_a_runtime_that_saves_nothing_says_so(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml") as stage:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text("[chat]\nsave = false\n", "utf-8")
+    async with staged_for_real(tmp_path, {"OLLAMA_HOST": "http://127.0.0.1:9"}) as stage:
         await stage.pilot.press("ctrl+r")
-        await stage.settle()
-        assert "Chats are not saved here." in stage.shown
+        await stage.until("Chats are not saved here.")
 
 
 def test_times_are_as_near_as_they_matter() -> None:

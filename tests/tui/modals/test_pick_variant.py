@@ -19,6 +19,7 @@ from ollm_tui.tui.downloads.variant_picker import PickVariant
 from ollm_tui.tui.downloads.variant_rows import ModelFits, Offer, rows_of
 from ollm_tui.tui.keys.keymap import Keymap
 from tests.support.screens import Stage, staged
+from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_fetching import (
     GB,
     LIBRARY,
@@ -26,7 +27,6 @@ from tests.support.scripted_fetching import (
     OLLAMA,
     QWEN,
     QWEN_REPO,
-    FetchingRuntime,
     ScriptedHub,
 )
 from tests.support.svg import SIZES, SvgSnapshot, calm
@@ -69,7 +69,7 @@ async def choosing(
     machine: Machine | None = MACHINE,
     size: tuple[int, int] = (120, 40),
 ) -> AsyncIterator[Choosing]:
-    async with staged(folder / "config.toml", FetchingRuntime(), size=size) as stage:
+    async with staged(folder / "config.toml", ScriptedRuntime(), size=size) as stage:
         chosen = Choosing(stage)
         dialog = PickVariant(offer, hub or ScriptedHub(), ModelFits(machine), Keymap())
         stage.app.push_screen(dialog, chosen.take)

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -23,11 +23,10 @@ from ollm_tui.tui.links.target import read_link
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from tests.support.screens import Stage
-from tests.support.scripted import text, thinking
-from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads
+from tests.support.scripted import ScriptedRuntime, text, thinking
+from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
+from tests.support.scripted_fetching import ScriptedDownloads
 from tests.support.scripted_manager import known_details
-from tests.support.scripted_models import ManagingRuntime
-from tests.support.scripted_more import NOW_MS, FullRuntime, ScriptedChats, saved_chat
 from tests.tui.screens.model_scenes import opened, runtime
 from tests.tui.screens.test_find_models import DONE, FAILED, PAUSED, PULL
 from tests.tui.screens.test_links import HOMOGRAPH
@@ -77,19 +76,11 @@ CALL: Final = ToolCall(
 )
 
 
-@dataclass
-class EveryRuntime(FullRuntime, FetchingRuntime, ManagingRuntime):
-    """A runtime that saves chats, manages models and fetches them."""
-
-
-def every_runtime() -> EveryRuntime:
+def every_runtime() -> ScriptedRuntime:
     """Give a runtime with some of everything."""
-    known = runtime()
     saved = [saved_chat("a", "Sky colours 日本", NOW_MS, 4), saved_chat("b", "", NOW_MS, 0, None)]
-    return EveryRuntime(
-        catalog=known.catalog,
-        manager=known.manager,
-        has=known.has,
+    return replace(
+        runtime(),
         chats=ScriptedChats(saved),
         histories={"a": list(HISTORY)},
         downloads=ScriptedDownloads(PULL, PAUSED, FAILED, DONE),

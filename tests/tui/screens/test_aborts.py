@@ -7,19 +7,11 @@ from pathlib import Path
 
 import anyio
 import pytest
-from textual.pilot import Pilot
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths
-from ollm_tui.runtime.compose import Runtime as RealRuntime
-from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.chat.controller import ChatController
-from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
-from tests.support.screens import is_ready
+from tests.support.screens import RealStage, is_ready, staged_for_real
 from tests.support.seeds import chance_for, sampled
 
 TIMES, PARTS = 12, 2
@@ -33,43 +25,19 @@ PROMPTS = {
 SOON_S = 5.0
 
 
-class Scene:
-    """The app on a real runtime."""
-
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: RealRuntime) -> None:
-        self.app = app
-        self.pilot = pilot
-        self.runtime = runtime
-
-    @property
-    def chat(self) -> ChatScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
+class Scene(RealStage):
+    """A chat with a real server."""
 
     @property
     def is_busy(self) -> bool:
         return not is_ready(self.chat)
 
-    @property
-    def screen_text(self) -> str:
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
-
-    async def until(self, test: Callable[[], bool]) -> None:
-        with anyio.fail_after(SOON_S):
-            while not test():
-                await self.pilot.pause(0.002)
-
-    async def send(self, words: str) -> None:
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
+    async def soon(self, test: Callable[[], bool]) -> None:
+        await self.until(test=test, within_s=SOON_S)
 
     @property
     def conversation(self) -> Conversation:
-        controller = self.chat.controller
-        assert isinstance(controller, ChatController)
-        return controller.session.client.conversation
+        return self.controller.session.client.conversation
 
     def last_answer(self) -> str:
         return self.conversation.last_answer() or ""
@@ -85,46 +53,37 @@ class Scene:
 
 @asynccontextmanager
 async def scene(url: str, kind: str, folder: Path) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     variable = "OLLAMA_HOST" if kind == "ollama" else "OPENAI_COMPATIBLE_HOST"
-    async with load_runtime(Flags(model=MODELS[kind]), {variable: url}, paths)() as runtime:
-
-        async def give() -> Runtime:
-            return runtime
-
-        app = OllmApp(Services(give, paths.config_file), "dusk")
-        async with app.run_test(size=(100, 30)) as pilot:
-            played = Scene(app, pilot, runtime)
-            await played.until(lambda: not played.is_busy)
-            yield played
+    async with staged_for_real(folder, {variable: url}, Flags(model=MODELS[kind])) as stage:
+        yield Scene(stage.app, stage.pilot, stage.runtime)
 
 
 async def one_abort(played: Scene, moment: str, chance: random.Random) -> None:
     """Ask in a new chat, press Esc at the moment, and wait until the screen has said so."""
     assert "topped" not in played.screen_text
     await played.send(PROMPTS[moment])
-    await played.until(lambda: played.is_busy)
+    await played.soon(lambda: played.is_busy)
     match moment:
         case "connecting":
             pass
         case "first byte":
             await anyio.sleep(chance.uniform(0, 0.02))
         case "text":
-            await played.until(lambda: "word" in played.screen_text)
+            await played.soon(lambda: "word" in played.screen_text)
         case _:
-            await played.until(lambda: "Looking." in played.screen_text)
+            await played.soon(lambda: "Looking." in played.screen_text)
     keys = ["escape"] * chance.choice((1, 1, 2))
     await played.pilot.press(*keys)
-    await played.until(lambda: not played.is_busy)
-    await played.until(lambda: "topped" in played.screen_text)
+    await played.soon(lambda: not played.is_busy)
+    await played.soon(lambda: "topped" in played.screen_text)
 
 
 async def greet(played: Scene) -> None:
     """Start a new chat, and have an answer in it."""
     await played.send("/new")
-    await played.until(lambda: not played.last_answer())
+    await played.soon(lambda: not played.last_answer())
     await played.send("hello")
-    await played.until(lambda: not played.is_busy and played.last_answer() == "Hello, world!")
+    await played.soon(lambda: not played.is_busy and played.last_answer() == "Hello, world!")
 
 
 @pytest.mark.parametrize("part", sampled(range(PARTS), 1))

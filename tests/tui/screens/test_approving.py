@@ -27,7 +27,8 @@ from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import FullRuntime, SomeTool
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_chats import SomeTool
 from tests.support.tools import ScriptedTool
 
 Script = list[ProviderEvent | anyio.Event | Exception]
@@ -121,9 +122,9 @@ async def table(
         parts = ChatParts(router=Router(registry, ModelCatalog(registry)), tools=runner)
         return ChatClient(parts, Conversation(model="local://qwen3:8b", tools=tuple(on)))
 
-    runtime = FullRuntime(
+    runtime = ScriptedRuntime(
         make_client=make,  # type: ignore[arg-type]  # the real one in place of the scripted one
-        tools=(SomeTool("clock"), SomeTool("shell", "run")),
+        all_tools=(SomeTool("clock"), SomeTool("shell", "run")),
     )
     async with staged(folder / "config.toml", runtime) as stage:
         asker.stage = seated = Table(stage, provider, tools)
@@ -301,7 +302,7 @@ async def test_tools_that_are_gone_are_named_and_not_counted(tmp_path: Path) -> 
     async with table(tmp_path, says("Hello."), on=("clock", "web_fetch")) as stage:
         assert "tools 1 " in bar(stage)
         runtime = stage.runtime
-        assert isinstance(runtime, FullRuntime)
+        assert isinstance(runtime, ScriptedRuntime)
         runtime.histories["old"] = []
         controller = stage.controller
         await controller.history.open("old")  # it had read_file

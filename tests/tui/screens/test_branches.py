@@ -1,55 +1,17 @@
 """What another program does to the open chat is said, and its branch is one command away."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.message import Message
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tui.chat.history import news_words
-from ollm_tui.tui.services import Client
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedClient
-from tests.support.scripted_more import FullRuntime
+from tests.support.scripted import ScriptedRuntime
 
 OTHER = Branch(leaf_id="b", length=4, apart=2, is_continuation=False)
 OWN = Branch(leaf_id="a", length=2, apart=0, is_continuation=False)
-
-
-@dataclass
-class ScriptedBranches:
-    found: list[Branch] = field(default_factory=list)
-    happened: list[ChatNews] = field(default_factory=list)
-    refuses: AIError | None = None
-    opened: list[str] = field(default_factory=list)
-    titles: list[str] = field(default_factory=list)
-
-    async def rename(self, client: Client, title: str) -> None:
-        if self.refuses is not None:
-            raise self.refuses
-        self.titles.append(title)
-        client.conversation.own_title = title
-
-    async def listed(self, client: Client) -> list[Branch]:
-        if self.refuses is not None:
-            raise self.refuses
-        return self.found
-
-    async def news(self, client: Client) -> ChatNews | None:
-        return self.happened.pop() if self.happened else None
-
-    async def open(self, client: Client, branch: Branch) -> ScriptedClient:
-        self.opened.append(branch.leaf_id)
-        messages = [Message("user", "their question"), Message("assistant", "their answer")]
-        return ScriptedClient(Conversation(messages=messages))
-
-
-@dataclass
-class BranchedRuntime(FullRuntime):
-    branches: ScriptedBranches = field(default_factory=ScriptedBranches)
 
 
 async def command(stage: Stage, text: str) -> None:
@@ -58,7 +20,7 @@ async def command(stage: Stage, text: str) -> None:
 
 
 async def test_news_are_said_after_an_answer_and_the_branch_is_shown(tmp_path: Path) -> None:
-    runtime = BranchedRuntime()
+    runtime = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         runtime.branches.happened = [ChatNews(messages=2, branch=OTHER)]
         runtime.branches.found = [OTHER, OWN]
@@ -83,7 +45,7 @@ async def test_news_are_said_after_an_answer_and_the_branch_is_shown(tmp_path: P
     ],
 )
 async def test_a_number_that_is_none_is_refused(tmp_path: Path, typed: str, words: str) -> None:
-    runtime = BranchedRuntime()
+    runtime = ScriptedRuntime()
     runtime.branches.found = [OTHER, OWN]
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await command(stage, typed)
@@ -92,7 +54,7 @@ async def test_a_number_that_is_none_is_refused(tmp_path: Path, typed: str, word
 
 
 async def test_one_branch_and_a_failure_are_said(tmp_path: Path) -> None:
-    runtime = BranchedRuntime()
+    runtime = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await command(stage, "/branch")
         assert "This chat has only one branch." in stage.screen_text
@@ -102,7 +64,7 @@ async def test_one_branch_and_a_failure_are_said(tmp_path: Path) -> None:
 
 
 async def test_a_chat_that_is_opened_says_how_many_branches_it_has(tmp_path: Path) -> None:
-    runtime = BranchedRuntime()
+    runtime = ScriptedRuntime()
     runtime.branches.found = [OTHER, OWN, OWN]
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await stage.settle()
@@ -132,7 +94,7 @@ def test_news_in_words(news: ChatNews, words: str) -> None:
 
 
 async def test_a_chat_is_renamed_and_the_header_shows_it(tmp_path: Path) -> None:
-    runtime = BranchedRuntime()
+    runtime = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await command(stage, "/rename Skies")
         assert "Send a message first" in stage.screen_text

@@ -10,8 +10,8 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.downloads import progress
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog
-from tests.support.scripted_fetching import FetchingRuntime, Pauses, ScriptedDownloads, no_pause
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.support.scripted_fetching import Pauses, ScriptedDownloads, no_pause
 
 HERE = Listing(
     provider="local",
@@ -34,8 +34,8 @@ FAILED = replace(
 )
 
 
-def runtime(*jobs: Job) -> FetchingRuntime:
-    return FetchingRuntime(catalog=ScriptedCatalog(HERE), downloads=ScriptedDownloads(*jobs))
+def runtime(*jobs: Job) -> ScriptedRuntime:
+    return ScriptedRuntime(catalog=ScriptedCatalog(HERE), downloads=ScriptedDownloads(*jobs))
 
 
 def status_of(stage: Stage) -> str:
@@ -123,10 +123,9 @@ async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
 
 
 async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path: Path) -> None:
-    running = runtime()
+    running = runtime(replace(DONE, id="old", title="old", changed_at=1.0))
     async with staged(tmp_path / "config.toml", running) as stage:
         at_once(stage)
-        running.downloads.put(replace(DONE, id="old", title="old", changed_at=1.0))
         running.downloads.put(replace(DONE, changed_at=4e9))
         await stage.settle()
         assert "Downloaded gemma3:12b on local" in stage.shown

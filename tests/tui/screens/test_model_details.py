@@ -8,23 +8,29 @@ import pytest
 from ollm_tui.models.actions import MODEL_ACTIONS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.sections import left_words, sections_of
 from ollm_tui.tui.widgets.key_line import KeyLine
 from tests.hostile.payloads import PAYLOADS
 from tests.support.screens import Stage, staged
-from tests.support.scripted_manager import (
-    LICENCE,
-    REF,
-    ManagedRuntime,
-    ScriptedManager,
-    known_details,
-)
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.support.scripted_manager import LICENCE, REF, ScriptedManager, known_details
 from tests.support.svg import SIZES, SvgSnapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+GEMMA = ModelRef("local", "gemma3:4b")
 CAN = dict.fromkeys(MODEL_ACTIONS)
+
+
+def managed() -> ScriptedRuntime:
+    """Return a runtime with two models; everything is known of the first."""
+    infos = tuple(ModelInfo(name=ref.model) for ref in (REF, GEMMA))
+    return ScriptedRuntime(
+        catalog=ScriptedCatalog(Listing(provider="local", label="Ollama", models=infos)),
+        manager=ScriptedManager(details={REF: known_details()}),
+    )
 
 
 async def opened(
@@ -238,21 +244,21 @@ async def test_a_long_text_is_laid_out_in_turns(tmp_path: Path) -> None:
 
 
 async def test_show_opens_the_details_of_the_chats_model_and_of_others(tmp_path: Path) -> None:
-    runtime = ManagedRuntime()
+    runtime = managed()
     async with staged(tmp_path / "config.toml", runtime, size=(100, 40)) as stage:
         await stage.ask("/set temperature 1.5")
         await stage.ask("/show")
         assert isinstance(stage.app.screen, ModelDetailsScreen)
-        assert runtime.manager.done == [("show", "local://qwen3:8b")]
+        assert runtime.manager.done == [("show", REF)]
         assert "temperature  1.5  /set in this chat, instead of 0.2 of" in stage.screen_text
         await stage.pilot.press("escape")
         await stage.ask("/show local://gemma3:4b")
-        assert runtime.manager.done[-1] == ("show", "local://gemma3:4b")
+        assert runtime.manager.done[-1] == ("show", GEMMA)
         assert "1.5  /set" not in stage.screen_text
 
 
 async def test_show_license_goes_there_and_what_is_not_there_is_said(tmp_path: Path) -> None:
-    runtime = ManagedRuntime()
+    runtime = managed()
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/show license")
         page = stage.app.screen
@@ -264,7 +270,7 @@ async def test_show_license_goes_there_and_what_is_not_there_is_said(tmp_path: P
 
 
 async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
-    runtime = ManagedRuntime()
+    runtime = managed()
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/show")
         await stage.pilot.press("f7")
@@ -292,26 +298,21 @@ async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
 
 
 async def test_load_and_unload_take_a_name_and_a_time_and_say_what_fails(tmp_path: Path) -> None:
-    manager = ScriptedManager()
-    async with staged(tmp_path / "config.toml", ManagedRuntime(manager)) as stage:
+    runtime = managed()
+    manager = runtime.manager
+    async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/load")
         await stage.ask("/load local://gemma3:4b 30m")
         await stage.ask("/unload local://gemma3:4b")
         assert manager.done == [
-            ("load", str(REF), ""),
-            ("load", "local://gemma3:4b", "30m"),
-            ("unload", "local://gemma3:4b"),
+            ("load", REF, None),
+            ("load", GEMMA, "30m"),
+            ("unload", GEMMA),
         ]
         assert "Loaded gemma3:4b." in stage.shown
-        manager.refuses = AIError(ErrorCode.TIMEOUT, "It took too long.", hint="Ask again.")
+        manager.fails = AIError(ErrorCode.TIMEOUT, "It took too long.", hint="Ask again.")
         await stage.ask("/load")
         assert "It took too long." in stage.shown
-
-
-async def test_a_runtime_without_a_manager_says_so(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml") as stage:
-        await stage.ask("/show")
-        assert "This program only lists models." in stage.shown
 
 
 def test_how_long_a_model_stays_is_not_trusted() -> None:

@@ -65,7 +65,7 @@ async def test_what_fits_this_machine_is_a_column_where_it_is_known(tmp_path: Pa
         # one is in memory already, one is on another machine
         assert (ends["qwen"], ends["meta"]) == ("2026-11-02", "tools?")
         await stage.pilot.press("escape")
-        scripted.has = Machine()
+        scripted.this_machine = Machine()
         await opened(stage)
         assert " Fit" not in stage.screen_text
 

@@ -1,6 +1,6 @@
 """Downloads at the foot of the list of models, and the way from there to what finds more."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,9 @@ from textual.widgets import Input
 from ollm_tui.library.downloads.job import Job, ProviderPull
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.models.screen import ModelsScreen
-from tests.support.screens import Stage, staged
-from tests.support.scripted_fetching import FetchingRuntime, ScriptedDownloads, no_pause
-from tests.support.scripted_models import ManagingRuntime
+from tests.support.screens import staged
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_fetching import ScriptedDownloads, no_pause
 from tests.support.svg import SIZES, SvgSnapshot, calm
 from tests.tui.screens.model_scenes import opened, runtime
 
@@ -31,25 +31,8 @@ DONE = replace(
 )  # fmt: skip
 
 
-@dataclass
-class Everything(ManagingRuntime, FetchingRuntime):
-    """A runtime that manages models and fetches them."""
-
-
-def everything(*jobs: Job) -> Everything:
-    known = runtime()
-    return Everything(
-        catalog=known.catalog,
-        recents=known.recents,
-        manager=known.manager,
-        has=known.has,
-        downloads=ScriptedDownloads(*jobs),
-    )
-
-
-def downloads_of(stage: Stage) -> ScriptedDownloads:
-    assert isinstance(stage.runtime, Everything)
-    return stage.runtime.downloads
+def everything(*jobs: Job) -> ScriptedRuntime:
+    return replace(runtime(), downloads=ScriptedDownloads(*jobs))
 
 
 async def test_they_stand_below_the_list_and_have_keys_of_their_own(tmp_path: Path) -> None:
@@ -58,7 +41,7 @@ async def test_they_stand_below_the_list_and_have_keys_of_their_own(tmp_path: Pa
         assert "1.8 of 8.1 GB" in stage.screen_text
         await stage.pilot.press("tab", "p")
         await stage.settle()
-        assert downloads_of(stage).done == [("pause", "1")]
+        assert stage.runtime.downloads.done == [("pause", "1")]
         await stage.pilot.press("escape")
         await stage.settle()
         assert [type(one) for one in stage.app.screen_stack[1:]] == [ModelsScreen]
@@ -82,7 +65,7 @@ async def test_a_model_that_has_come_is_asked_for_and_can_be_chatted_with(tmp_pa
         assert isinstance(screen, ModelsScreen)
         asked = []
         screen._load_lists = lambda **_how: asked.append(1)  # type: ignore[method-assign,assignment]
-        downloads_of(stage).put(DONE)
+        stage.runtime.downloads.put(DONE)
         await stage.settle()
         assert asked == [1]
         await stage.pilot.press("tab", "down", "enter")
@@ -104,7 +87,7 @@ async def test_more_models_are_found_from_the_list(tmp_path: Path) -> None:
         await stage.settle()
         assert isinstance(stage.app.screen, ModelsScreen)
         assert "queued" in stage.screen_text
-        assert [job.title for job in downloads_of(stage).jobs()] == ["qwen3:4b"]
+        assert [job.title for job in stage.runtime.downloads.jobs()] == ["qwen3:4b"]
 
 
 async def test_a_model_chosen_there_is_the_chats(tmp_path: Path) -> None:
@@ -151,7 +134,7 @@ async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -
         await page.query_one(part).remove()
         page.action_refresh_lists()
         page.work_changed(None)
-        downloads_of(stage).put(replace(DONE, id="1"))
+        stage.runtime.downloads.put(replace(DONE, id="1"))
         await stage.settle()
         page.dismiss(None)
         await stage.settle()

@@ -42,7 +42,7 @@ async def test_a_command_before_the_runtime_is_there_leaves_the_queue_when_it_ru
     config: Path,
 ) -> None:
     opened = anyio.Event()
-    async with staged(config, opened=opened) as stage:
+    async with staged(config, ScriptedRuntime(all_tools=()), opened=opened) as stage:
         await stage.ask("/tools")
         assert "1 queued" in stage.screen_text
         opened.set()

@@ -1,7 +1,6 @@
 """Where there is no model, the folders of other programs are told of."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,19 +18,9 @@ FOUND = OtherFolders(
 WORDS = "LM Studio's folder holds 3 models"
 
 
-@dataclass
-class Beside(ScriptedRuntime):
-    others: OtherFolders = FOUND
-    looks: int = 0
-
-    async def other_folders(self) -> OtherFolders:
-        self.looks += 1
-        return self.others
-
-
-def without_models(others: OtherFolders = FOUND) -> Beside:
+def without_models(others: OtherFolders = FOUND) -> ScriptedRuntime:
     empty = Listing(provider="embedded", label="On this machine")
-    return Beside(catalog=ScriptedCatalog(empty), others=others)
+    return ScriptedRuntime(catalog=ScriptedCatalog(empty), others=others)
 
 
 @pytest.mark.parametrize("key", ["f3", "ctrl+l"])
@@ -53,7 +42,7 @@ async def test_where_there_is_nothing_to_add_nothing_is_said(config: Path, key: 
     async with staged(config, without_models(OtherFolders())) as stage:
         await stage.pilot.press(key)
         await stage.settle()
-        assert stage.runtime.looks == 1  # type: ignore[attr-defined]
+        assert stage.runtime.looks == 1
         assert "folder" not in stage.screen_text
 
 
@@ -61,7 +50,7 @@ async def test_where_there_is_nothing_to_add_nothing_is_said(config: Path, key: 
 async def test_where_there_are_models_nobody_looks(config: Path, key: str) -> None:
     models = (ModelInfo(name="qwen3:8b"),)
     local = Listing(provider="local", label="Ollama", models=models)
-    runtime = Beside(catalog=ScriptedCatalog(local))
+    runtime = ScriptedRuntime(catalog=ScriptedCatalog(local), others=FOUND)
     async with staged(config, runtime) as stage:
         await stage.pilot.press(key)
         await stage.settle()

@@ -1,24 +1,17 @@
 """Commands and themes of installed packages, on the screen."""
 
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from ollm_tui.commands.registry import Completion
-from ollm_tui.config.plugins import Plugin, find_plugins
+from ollm_tui.config.plugins import Plugin
 from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedRuntime
+from tests.support.screens import staged_for_real
 
-
-@dataclass
-class PluginRuntime(ScriptedRuntime):
-    """A runtime that found the commands of installed packages."""
-
-    plugin_commands: tuple[Plugin, ...] = field(default_factory=lambda: find_plugins("commands"))
+NO_SERVER = {"OLLAMA_HOST": "http://127.0.0.1:9"}
 
 
 @pytest.fixture
@@ -29,11 +22,11 @@ def good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 async def test_a_command_runs_and_its_failure_is_a_note(good: Path, tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", PluginRuntime()) as stage:
-        await stage.ask("/hello Anna")
-        assert "Hello, Anna!" in stage.shown
-        await stage.ask("/hello nobody")
-        assert "/hello failed (KeyError). The log has the details." in stage.shown
+    async with staged_for_real(tmp_path, NO_SERVER) as stage:
+        await stage.send("/hello Anna")
+        await stage.until("Hello, Anna!")
+        await stage.send("/hello nobody")
+        await stage.until("/hello failed (KeyError). The log has the details.")
         suggestions = stage.controller.suggest("/hell")
         assert suggestions is not None
         assert suggestions.items[0] == Completion("/hello", "Greet somebody.", takes_more=True)
@@ -42,12 +35,13 @@ async def test_a_command_runs_and_its_failure_is_a_note(good: Path, tmp_path: Pa
 async def test_a_broken_package_is_a_warning_and_all_else_works(
     good: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    installed(monkeypatch, tmp_path / "site", "ollm-broken", BROKEN, BROKEN_GROUPS)
+    groups = {"commands": BROKEN_GROUPS["commands"]}
+    installed(monkeypatch, tmp_path / "site", "ollm-broken", BROKEN, groups)
     monkeypatch.delitem(sys.modules, "ollm_broken", raising=False)
-    async with staged(tmp_path / "config.toml", PluginRuntime(), size=(100, 30)) as stage:
-        assert "The plugin ollm-broken 1.0 could not be loaded (RuntimeError)" in stage.shown
-        await stage.ask("/hello Anna")
-        assert "Hello, Anna!" in stage.shown
+    async with staged_for_real(tmp_path, NO_SERVER) as stage:
+        await stage.until("The plugin ollm-broken 1.0 could not be loaded (RuntimeError)")
+        await stage.send("/hello Anna")
+        await stage.until("Hello, Anna!")
 
 
 def test_a_theme_is_a_file_of_the_package_which_is_not_imported(good: Path) -> None:

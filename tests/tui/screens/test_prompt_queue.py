@@ -1,5 +1,7 @@
 """One answer at a time: queueing, stopping, ends that are none."""
 
+from typing import TYPE_CHECKING, cast
+
 import anyio
 import pytest
 
@@ -10,6 +12,9 @@ from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from tests.support.scripted import ScriptedClient, finish, text
 from tests.tui.test_presenter import FakeStatus, FakeTranscript
 
+if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
+
 
 class Stage:
     def __init__(self) -> None:
@@ -17,7 +22,9 @@ class Stage:
         self.transcript = FakeTranscript()
         self.queue: list[object] = []
         presenter = TurnPresenter(self.transcript, FakeStatus())
-        self.turns = PromptQueue(presenter, self.queue.append, lambda: self.client)
+        self.turns = PromptQueue(
+            presenter, self.queue.append, lambda: cast("ChatClient", self.client)
+        )
 
 
 async def settled() -> None:

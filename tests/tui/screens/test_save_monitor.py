@@ -6,7 +6,8 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.support.screens import Stage, staged
-from tests.support.scripted_more import FullRuntime, ScriptedChats
+from tests.support.scripted import ScriptedRuntime
+from tests.support.scripted_chats import ScriptedChats
 
 FULL = AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.", hint="Free at least 2 MB.")
 
@@ -19,7 +20,7 @@ async def ask(stage: Stage) -> None:
 
 async def test_a_failure_is_said_once_and_so_is_its_end(tmp_path: Path) -> None:
     chats = ScriptedChats()
-    runtime = FullRuntime(chats=chats)
+    runtime = ScriptedRuntime(chats=chats)
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await ask(stage)
         assert "saved" not in stage.shown
@@ -37,7 +38,7 @@ async def test_a_failure_is_said_once_and_so_is_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("keys", [["ctrl+c", "ctrl+c"], [*"/quit", "escape", "enter"]])
 async def test_quitting_asks_before_a_chat_is_lost(tmp_path: Path, keys: list[str]) -> None:
     chats = ScriptedChats(problem=FULL, unsaved=2)
-    async with staged(tmp_path / "config.toml", FullRuntime(chats=chats)) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(chats=chats)) as stage:
         await stage.pilot.press(*keys)
         await stage.settle()
         assert stage.app.is_running
@@ -49,7 +50,7 @@ async def test_quitting_asks_before_a_chat_is_lost(tmp_path: Path, keys: list[st
 
 
 async def test_what_is_saved_is_left_at_once(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime()) as stage:
         await stage.pilot.press("ctrl+c", "ctrl+c")
         await stage.pilot.pause()
         assert not stage.app.is_running

@@ -1,7 +1,6 @@
 """What ends an answer that is coming asks first, whichever way it is wanted."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -11,21 +10,19 @@ import pytest
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.dialogs import StopAnswer
 from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text
-from tests.support.scripted_more import FullRuntime, ScriptedChats, saved_chat
+from tests.support.scripted import ScriptedBranches, ScriptedRuntime, finish, text
+from tests.support.scripted_chats import ScriptedChats, saved_chat
 from tests.tui.screens.model_scenes import OLLAMA, opened, runtime
-from tests.tui.screens.test_branches import OTHER, OWN, ScriptedBranches
+from tests.tui.screens.test_branches import OTHER, OWN
 from tests.tui.screens.test_model_deeds import armed
 
 
-@dataclass
-class Everything(FullRuntime):
-    branches: ScriptedBranches = field(default_factory=lambda: ScriptedBranches([OTHER, OWN]))
-
-
-def everything() -> Everything:
-    chats = ScriptedChats([saved_chat("a")])
-    return Everything(chats=chats, histories={"a": [Message("user", "Old")]})
+def everything() -> ScriptedRuntime:
+    return ScriptedRuntime(
+        chats=ScriptedChats([saved_chat("a")]),
+        histories={"a": [Message("user", "Old")]},
+        branches=ScriptedBranches([OTHER, OWN]),
+    )
 
 
 async def open_saved_chat(stage: Stage) -> None:

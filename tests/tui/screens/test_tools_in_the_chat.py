@@ -28,8 +28,7 @@ from ollm_tui.protocol.tools import (
 )
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedClient, finish, text
-from tests.support.scripted_more import FullRuntime
+from tests.support.scripted import ScriptedClient, ScriptedRuntime, finish, text
 from tests.support.svg import SIZES, SvgSnapshot, calm
 
 LISTING = "\n".join(f"notes/{number}.md" for number in range(30))
@@ -171,7 +170,7 @@ async def test_a_tool_asks_and_y_lets_it_run(tmp_path: Path) -> None:
 
 
 async def test_the_status_counts_tools_and_says_when_they_do_not_ask(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime()) as stage:
         assert "tools" not in stage.screen_text.split("\n")[-1]
         await stage.type("/tools on")
         await stage.pilot.press("enter")
@@ -188,7 +187,7 @@ async def test_the_status_counts_tools_and_says_when_they_do_not_ask(tmp_path: P
 
 
 async def test_a_new_chat_keeps_the_tools_and_forgets_what_was_allowed(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime()) as stage:
         stage.client.conversation.tools = ("read_file",)
         await stage.pilot.press("shift+tab", "shift+tab")
         permissions = stage.chat.services.approver.permissions
@@ -229,7 +228,7 @@ async def test_a_letter_in_a_draft_never_lets_it_go_on(tmp_path: Path) -> None:
 
 
 async def test_a_context_warning_is_said_once_and_fills_the_meter(tmp_path: Path) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime()) as stage:
         await stage.ask("why?")
         for used in (3800, 4000):
             stage.client.give(ContextWarning(used=used, limit=4096, estimated=False, turn=1))
@@ -244,7 +243,7 @@ def from_before() -> ScriptedClient:
 
 
 async def test_a_chat_that_goes_on_from_before_is_there_at_once(tmp_path: Path) -> None:
-    runtime = FullRuntime(make_client=from_before)
+    runtime = ScriptedRuntime(make_client=from_before)
     async with staged(tmp_path / "config.toml", runtime) as stage:
         assert "From before" in stage.shown
         assert stage.client.conversation.model == "local://gemma3:4b"
@@ -252,7 +251,7 @@ async def test_a_chat_that_goes_on_from_before_is_there_at_once(tmp_path: Path) 
 
 
 @dataclass
-class AsksForWindows(FullRuntime):
+class AsksForWindows(ScriptedRuntime):
     """A runtime whose models are known once they are asked for."""
 
     window: int | None = 32768
@@ -341,7 +340,7 @@ STATES: Mapping[str, Callable[[Stage], Awaitable[None]]] = {
 async def test_it_looks_as_drawn(
     state: str, size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
-    async with staged(tmp_path / "config.toml", FullRuntime(), size=size) as stage:
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(), size=size) as stage:
         await STATES[state](stage)
         await stage.settle()
         calm(stage.app)

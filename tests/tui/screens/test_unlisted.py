@@ -1,10 +1,11 @@
 """A model that is named with its provider is looked for in what the provider lists."""
 
 from pathlib import Path
+from typing import cast
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.catalog import CatalogEntry, Listing
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.providers.catalog import CatalogEntry, Listing, ModelCatalog
 from ollm_tui.tui.models.messages import unlisted_words
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
@@ -19,10 +20,14 @@ OLLAMA = Listing(
 class Direct(ScriptedRuntime):
     """Takes a model that is named with its provider as it is named, as the router does."""
 
-    async def resolve(self, model: str) -> CatalogEntry:
+    async def resolve(self, model: str, requirement: ModelCapability | None = None) -> CatalogEntry:
         ref = ModelRef.parse(model)
         assert ref is not None
         return CatalogEntry(ref, ModelInfo(name=ref.model))
+
+
+def words_of(catalog: ScriptedCatalog, ref: ModelRef) -> tuple[str, str | None] | None:
+    return unlisted_words(cast("ModelCatalog", catalog), ref, "F4")
 
 
 async def test_a_typing_mistake_is_told_with_what_was_meant(tmp_path: Path) -> None:
@@ -45,15 +50,12 @@ async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Pa
 def test_without_a_list_nothing_is_said() -> None:
     problem = AIError(ErrorCode.TIMEOUT, "Too slow.")
     ref = ModelRef("local", "any")
-    assert unlisted_words(ScriptedCatalog(), ref, "F4") is None
-    assert (
-        unlisted_words(ScriptedCatalog(Listing(provider="local", label="Ollama")), ref, "F4")
-        is None
-    )
+    assert words_of(ScriptedCatalog(), ref) is None
+    assert words_of(ScriptedCatalog(Listing(provider="local", label="Ollama")), ref) is None
     broken = Listing(provider="local", label="Ollama", models=OLLAMA.models, problem=problem)
-    assert unlisted_words(ScriptedCatalog(broken), ref, "F4") is None
-    assert unlisted_words(ScriptedCatalog(OLLAMA), ref, "F4") is not None
-    assert unlisted_words(ScriptedCatalog(OLLAMA), ModelRef("local", "tiny"), "F4") is None
+    assert words_of(ScriptedCatalog(broken), ref) is None
+    assert words_of(ScriptedCatalog(OLLAMA), ref) is not None
+    assert words_of(ScriptedCatalog(OLLAMA), ModelRef("local", "tiny")) is None
 
 
 async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path) -> None:
@@ -71,7 +73,7 @@ async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path)
 def test_several_near_names_are_one_sentence() -> None:
     models = tuple(ModelInfo(name=f"go-{word}:latest") for word in ("forever", "tool", "think"))
     catalog = ScriptedCatalog(Listing(provider="local", label="Ollama", models=models))
-    words = unlisted_words(catalog, ModelRef("local", "go-forever:latestforever"), "Ctrl+L")
+    words = words_of(catalog, ModelRef("local", "go-forever:latestforever"))
     assert words is not None
     assert words[1] is not None
     assert words[1].count(" or ") == 1

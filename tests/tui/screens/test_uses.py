@@ -1,13 +1,10 @@
 """A chat counts once as a use of each model that answered in it."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import load_runtime
@@ -45,28 +42,8 @@ async def test_the_real_runtime_keeps_the_uses_for_the_next_run(tmp_path: Path) 
     assert {name: use["count"] for name, use in uses.items()} == {str(TINY): 2}
 
 
-class NotedUses:
-    """A registry that remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.uses: list[str] = []
-
-    def search(
-        self, text: str = "", *, purpose: str | None = None, limit: int = 50
-    ) -> Sequence[RegistryEntry]:
-        return ()
-
-    async def note_use(self, ref: ModelRef) -> None:
-        self.uses.append(str(ref))
-
-
-@dataclass
-class RegistryRuntime(ScriptedRuntime):
-    model_registry: NotedUses = field(default_factory=NotedUses)
-
-
 async def test_the_first_answer_of_a_chat_counts_and_no_other(config: Path) -> None:
-    runtime = RegistryRuntime()
+    runtime = ScriptedRuntime()
     async with staged(config, runtime) as stage:
         for _ in range(2):
             await stage.ask("hello")

@@ -1,18 +1,13 @@
-"""A scripted runtime that also saves chats, has tools and counts the context."""
+"""Saved chats, tools and figures of the context, as a test gives them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from ollm_tui.chat.conversation import Conversation
-from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.store.rows import ConversationSummary
-from ollm_tui.tokens.budget import ContextRemedy, LeaveOutTurns, Plan, RaiseWindow
-from ollm_tui.tui.services import Client
-from tests.support.scripted import ScriptedClient, ScriptedRuntime
+from ollm_tui.tokens.budget import LeaveOutTurns, Plan, RaiseWindow
 
 NOW_MS = 1_795_000_000_000
 
@@ -90,36 +85,3 @@ FIGURES = ContextFigures(
     ),
     ways=(leave_out(), RaiseWindow(8192)),
 )
-
-
-@dataclass
-class FullRuntime(ScriptedRuntime):
-    chats: ScriptedChats = field(default_factory=ScriptedChats)
-    histories: dict[str, list[Message]] = field(default_factory=dict)
-    tools: Sequence[SomeTool] = TOOLS
-    figures: ContextFigures = FIGURES
-    ways_taken: list[ContextRemedy] = field(default_factory=list)
-    ids: dict[int, str] = field(default_factory=dict)
-
-    def chat_id(self, client: Client) -> str | None:
-        return self.ids.get(id(client))
-
-    async def open_chat(self, chat_id: str) -> ScriptedClient:
-        if chat_id not in self.histories:
-            raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat.", hint="Choose another.")
-        conversation = Conversation(messages=self.histories[chat_id], tools=("read_file",))
-        self.clients.append(ScriptedClient(conversation))
-        self.ids[id(self.clients[-1])] = chat_id
-        return self.clients[-1]
-
-    def tool_mode(self, model: str) -> Literal["native", "react"] | None:
-        return "native"
-
-    def offered_tools(self) -> Sequence[SomeTool]:
-        return self.tools
-
-    async def measure(self, conversation: Conversation) -> ContextFigures:
-        return self.figures
-
-    def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
-        self.ways_taken.append(way)
