@@ -64,9 +64,8 @@ if TYPE_CHECKING:
         SupportsWindow,
         Tool,
     )
-    from ollm_tui.protocol.request import GenerationOptions, Request, Response
+    from ollm_tui.protocol.request import GenerationOptions, Request, Response, ThinkingConfig
     from ollm_tui.protocol.signals import AbortSignal
-    from ollm_tui.protocol.thinking import ThinkingConfig
     from ollm_tui.protocol.tools import (
         Approval,
         ToolCall,
@@ -242,9 +241,9 @@ _HOMES = {
         "GenerationOptions",
         "Request",
         "Response",
+        "ThinkingConfig",
     ),
     "ollm_tui.protocol.signals": ("AbortSignal",),
-    "ollm_tui.protocol.thinking": ("ThinkingConfig",),
     "ollm_tui.protocol.tools": (
         "Approval",
         "ToolCall",

@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 
 from ollm_tui.chat.prompt import turn_starts
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.tokens.count import TokenCount
 
 

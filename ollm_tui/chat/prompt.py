@@ -13,8 +13,7 @@ from ollm_tui.protocol.blocks import (
     VideoContent,
 )
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 

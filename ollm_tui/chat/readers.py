@@ -12,9 +12,9 @@ from typing import Final, Protocol
 
 from ollm_tui.chat.react import correction
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.leaked.detector import LeakedCall, LeakedCallDetector, LeakedPiece
-from ollm_tui.decode.react.call import ReActCall
-from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.react import ReActParser, ReActPiece
+from ollm_tui.decode.react_call import ReActCall
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 from ollm_tui.decode.tool_calls import new_call_id
 from ollm_tui.protocol.json_types import JsonObject

@@ -13,8 +13,14 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_report
-from ollm_tui.cli.doctor_text import as_json, as_text
+from ollm_tui.cli.doctor_report import (
+    Folder,
+    SystemReport,
+    as_json,
+    as_text,
+    private_checkup,
+    private_report,
+)
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping

@@ -6,8 +6,8 @@ from typing import Protocol, assert_never
 from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
+from ollm_tui.protocol.codec import event_to_json
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.figures import seconds

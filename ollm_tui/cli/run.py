@@ -7,9 +7,8 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.attachments.attachment import AttachedImage, attach_image
+from ollm_tui.attachments.attachment import MOST_TOGETHER_BYTES, AttachedImage, attach_image
 from ollm_tui.attachments.paths import as_path
-from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments

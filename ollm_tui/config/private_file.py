@@ -76,3 +76,12 @@ def is_named(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
         return False
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that new names in it survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -15,7 +15,7 @@ from ollm_tui.config.paths import expanded
 from ollm_tui.config.urls import shown_url
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.file_names import SUFFIX
-from ollm_tui.library.hub.replies import is_repo
+from ollm_tui.library.hub.repo import is_repo
 from ollm_tui.library.quantization import quantization_of
 from ollm_tui.library.urls import split_web
 

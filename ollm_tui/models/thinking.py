@@ -23,7 +23,7 @@ from typing import Final, TypeAlias, assert_never
 from ollm_tui.decode.tag_pattern import spell_out
 from ollm_tui.decode.thinking import TagPair, ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.thinking import (
+from ollm_tui.protocol.request import (
     ShouldThink,
     TagPattern,
     TagSpec,
@@ -33,7 +33,6 @@ from ollm_tui.protocol.thinking import (
     thinking_mode,
 )
 
-ALL_MODES: Final[frozenset[ThinkingMode]] = frozenset(("off", "last", "first", "deep"))
 _BY_CHOICE: Final[tuple[ThinkingMode, ...]] = ("last", "first", "deep")
 Spellings: TypeAlias = tuple[str, ...]
 

@@ -22,6 +22,7 @@ from typing import Final
 from ollm_tui.config.regular_file import NotRegularError, why_unreadable
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import (
+    Instances,
     has_content,
     identity,
     make_file,
@@ -31,7 +32,6 @@ from ollm_tui.store.files import (
     require_files,
     tighten,
 )
-from ollm_tui.store.instances import Instances
 from ollm_tui.store.migrate import (
     APPLICATION_ID,
     Migration,

@@ -45,14 +45,6 @@ def fallback_estimate(text: str) -> int:
     return -(-len(text) // CHARACTERS_PER_TOKEN)
 
 
-def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
-    """Estimate the tokens of a request, at least one."""
-    pieces = list(fixed_pieces(request))
-    for message in request.conversation:
-        pieces += message_pieces(message, with_thinking=with_thinking)
-    return max(1, sum(piece_tokens(piece, fallback_estimate) for piece in pieces))
-
-
 def fixed_pieces(request: Request) -> Iterator[Piece]:
     """Return what is always sent: the system prompt and the offered tools."""
     if request.system_prompt:

@@ -145,12 +145,10 @@ class ToolRunner:
         approver: Approver,
         *,
         without_keys: Callable[[str], str] = without_private_keys,
-        most_result_bytes: int = MOST_BYTES,
     ) -> None:
         self._registry = registry
         self._approver = approver
         self._without_keys = without_keys
-        self._most_result_bytes = most_result_bytes
         self._entries: dict[str, _Entry] = {}
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
@@ -206,7 +204,7 @@ class ToolRunner:
 
     def _fit(self, text: str) -> str:
         # Keys are redacted before the cut, which could leave an unrecognisable part of one.
-        return keep_ends(self._without_keys(repair(text)), self._most_result_bytes)
+        return keep_ends(self._without_keys(repair(text)), MOST_BYTES)
 
 
 class ToolOffer:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.branches import Branch, ChatNews
     from ollm_tui.store.rows import ConversationSummary
-    from ollm_tui.tokens.budget import ContextRemedy
+    from ollm_tui.tokens.limits import ContextRemedy
     from ollm_tui.tui.services import Client
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ollm_tui.library.entry_fit import MAX_ACTIVE_ON_CPU, EntryFit, SizeFit, is_slow, suggestion_key
+from ollm_tui.library.fitting import MAX_ACTIVE_ON_CPU, EntryFit, SizeFit, is_slow, suggestion_key
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.entry import RegistryEntry

@@ -10,7 +10,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.store.rows import ConversationSummary
-from ollm_tui.tokens.budget import ContextRemedy, LeaveOutTurns, Plan, RaiseWindow
+from ollm_tui.tokens.limits import ContextRemedy, LeaveOutTurns, Plan, RaiseWindow
 from ollm_tui.tui.services import Client
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 

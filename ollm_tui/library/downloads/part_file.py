@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import write_private
+from ollm_tui.config.private_file import sync_folder, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
 from ollm_tui.library.downloads.locks import exclusive_writer
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
@@ -308,15 +308,6 @@ def matches_record(target: Path) -> bool:
 def remove_record(target: Path) -> None:
     """Delete the record of a complete file."""
     state_path(target).unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that names in it survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def resumable_bytes(target: Path) -> int:

@@ -27,18 +27,6 @@ _DEVICE: Final = re.compile(
 _SHOWN: Final = 120
 
 
-def checked_name(name: str) -> str:
-    """Return a file name if it is allowed.
-
-    Raises:
-        AIError: BAD_REQUEST with the reason; invisible characters of the name are spelled out.
-    """
-    problem = _problem(name)
-    if problem is not None:
-        raise _refused(name, problem)
-    return name
-
-
 def checked_path(root: Path, path: str) -> Path:
     """Return where a file of a repository goes below `root`; `path` is written with `/`.
 

@@ -23,7 +23,6 @@ from ollm_tui.library.downloads.part_file import (
     remove_leftovers,
     remove_part,
     remove_record,
-    resumable_bytes,
     state_path,
 )
 from ollm_tui.library.downloads.transfer_run import (
@@ -49,7 +48,7 @@ async def transfer(
 ) -> Path:
     """Download a file to `target`, resuming what an earlier run left, and verify it.
 
-    A failure or a cancellation keeps what arrived beside the target: see `partial_size` and
+    A failure or a cancellation keeps what arrived beside the target: see `resumable_bytes` and
     `discard`. `target` must have been checked by `safe_paths`. With `keeps_record` the state of the
     file stays until `remove_record`: a later run recognizes the file without its checksum, and
     `matches_record` tells it from a file of another origin.
@@ -92,11 +91,6 @@ async def discard(target: Path) -> None:
         AIError: CONFLICT when another instance is downloading it.
     """
     await FileIO(target, Environment()).run(_discard, target)
-
-
-def partial_size(target: Path) -> int:
-    """Return how many bytes a later transfer can resume after; 0 for none. Blocks."""
-    return resumable_bytes(target)
 
 
 def _open(held: ExitStack, target: Path, write: Write) -> PartFile:

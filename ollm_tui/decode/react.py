@@ -31,7 +31,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
 
-from ollm_tui.decode.react.call import CallDraft, ReActCall, ReActProblem
+from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
 from ollm_tui.decode.stream_search import PrefixMatcher, Run, Words
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
 
