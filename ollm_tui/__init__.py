@@ -287,5 +287,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """Give the public names."""
+    """Return the public names."""
     return sorted(__all__)

@@ -29,7 +29,7 @@ PATIENCE_S: Final = 2.0
 
 
 class VisionSupport:
-    """Which models have vision; a server is asked about each of its models once."""
+    """Which models have vision; each server is queried once per model."""
 
     def __init__(self) -> None:
         self._listed: dict[str, bool | None] = {}
@@ -38,7 +38,7 @@ class VisionSupport:
     async def is_text_only(self, resolved: ResolvedModel) -> bool:
         """Whether a model is known to lack vision; False if that is not known.
 
-        Asks the server once, if nothing is known, and waits at most `PATIENCE_S`.
+        Queries the server once, if nothing is known, and waits at most `PATIENCE_S`.
         """
         known = self.known(resolved)
         if known is None and str(resolved.ref) not in self._listed:

@@ -29,7 +29,7 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
 _CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
-"""Finish reasons that the model did not choose: what came last may be incomplete."""
+"""Finish reasons that the model did not choose: the last piece may be incomplete."""
 
 
 def is_cut(end: End) -> bool:

@@ -96,7 +96,7 @@ class TextWriter:
                 self._media_told.add(modality)
                 self._output.note(f"The model sends {modality}, which cannot be shown here.")
             case chat.NoAnswer():
-                self._no_answer = event  # the ending says it, unless there is more to say
+                self._no_answer = event  # the ending has the sentence, unless there is more
             case _:
                 pass  # a further piece of what was spoken of
 

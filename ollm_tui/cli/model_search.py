@@ -28,7 +28,7 @@ MOST = 50
 """Entries that are shown."""
 _NAMED = 5
 DescribeFit: TypeAlias = Callable[[RegistryEntry], str]
-"""Says in a word or two whether a model fits this machine."""
+"""Returns a word or two on whether a model fits this machine."""
 _LONGEST = 60
 _MOST_SIZES = 2
 _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))

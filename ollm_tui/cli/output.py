@@ -45,7 +45,7 @@ class UsageError(Exception):
 
 
 class NeedsApproval(Exception):
-    """Something needs a person's approval, and there is no terminal to ask in."""
+    """A confirmation is needed, and there is no terminal for it."""
 
     def __init__(
         self, message: str, hint: str = "Use the full-screen app for that: `ollm`."
@@ -134,7 +134,7 @@ class Output:
         self.note(f"{ended} {hint}" if hint else message)
 
     def question(self, text: str) -> None:
-        """Ask the person something; the answer is typed behind it."""
+        """Write a question; the answer is typed on the same line."""
         self._say(f"ollm: {clean_line(self.redacted(text))} ")
 
     def end_line(self) -> None:
@@ -254,7 +254,7 @@ def open_missing_streams() -> None:
 
     Else the next file that it opens, its database or a connection, gets their number, and what is
     meant for a person is written into that. Nothing can be written to an output that was closed,
-    and the command says so; messages that nobody can see go nowhere.
+    and the command reports that; messages for a closed output are dropped.
     """
     for number, (name, flags) in enumerate(_STREAMS):
         if getattr(sys, name) is not None:

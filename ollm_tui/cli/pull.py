@@ -83,7 +83,7 @@ class ServerPull:
     async def run(
         self, adapter: ProviderAdapter, model: str, report: PullReport, *, goes_on: bool
     ) -> None:
-        """Download a model; `goes_on` tells whether the server continues when nobody watches.
+        """Download a model; `goes_on`: whether the server continues if this program ends.
 
         Raises:
             AIError: it could not be downloaded.

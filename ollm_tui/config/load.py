@@ -286,7 +286,7 @@ def explain(
 
 
 def _intended_choice(error: ErrorDetails, value: object) -> str | None:
-    """Return the choice that was probably meant."""
+    """Return the most similar choice, as a question."""
     position = error["loc"][-1]
     if isinstance(value, list) and isinstance(position, int):
         value = value[position]

@@ -105,7 +105,7 @@ def _problems(
     )
     for problem in loaded.problems:
         if of_flag and problem.path == ("provider",) and problem.origin.kind != "flag":
-            continue  # who is asked is named by what counts more
+            continue  # a source of higher rank names the provider
         of_all = not problem.path and (problem.origin.kind == "flag" or is_hidden)
         if problem.severity == "error" and (problem.path in _CHOICES or of_all):
             yield problem

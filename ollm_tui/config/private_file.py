@@ -65,7 +65,7 @@ def try_lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: then nobody can be told apart from the dead
+    except OSError:  # without locks in the file system, running and ended programs look the same
         return True
     return True
 

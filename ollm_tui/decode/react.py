@@ -8,7 +8,7 @@ Sections and transitions; a label counts at the start of a line only:
 * ``ASIDE``: a second action and its input, and an input without an action. Dropped.
 * ``ANSWER``: after ``Final Answer:``. Given out as the answer; no label but ``Observation:`` ends
   it, and no call comes of a turn that reached it.
-* ``STOPPED``: after ``Observation:``, whatever stood before. The rest is invented and dropped.
+* ``STOPPED``: after ``Observation:``, in any section. The rest is invented and dropped.
 
 Where models leave room, this is the reading:
 

@@ -200,7 +200,7 @@ class Probe:
     run: Runner = run_program
     windows_memory: Callable[[], Memory] = windows_memory
     engine: Sequence[str] = (sys.executable, "-I", "-c", ENGINE_DEVICES)
-    """Asks the built-in engine in a child process: it is too large to load here."""
+    """Queries the built-in engine in a child process: it is too large to load here."""
 
 
 async def find_machine(probe: Probe | None = None) -> Machine:

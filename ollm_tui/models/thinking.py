@@ -1,4 +1,4 @@
-"""Decide how a model is asked to think and how its answer is divided; pure.
+"""How a request turns thinking on, and how the answer is divided; pure.
 
 The mode is the request's to choose among those that the model declares; tags are the model's, and
 a request's count only where the model has none.

@@ -103,7 +103,7 @@ class ModelInfo:
     """The context window that the engine uses, in tokens; not the one it was trained with."""
     loaded: bool | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
+    """More facts: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
     told: frozenset[str] | None = None
     """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine reports; None if
     `capability` has them all."""

@@ -62,7 +62,7 @@ class ChatNews:
 
 @dataclass(slots=True)
 class ChatWatch:
-    """What this program knows of a chat that it has open."""
+    """The state of an open chat, as this program last read or wrote it."""
 
     known: set[str] = field(default_factory=set)
     """Ids of the messages that it has written, read, or reported."""

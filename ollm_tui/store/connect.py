@@ -1,4 +1,4 @@
-"""Open the database, whatever its state: new, ours, older, newer, damaged, or inaccessible.
+"""Open the database in any state: new, ours, older, newer, damaged, or inaccessible.
 
     no file           -> made, private to its owner
     ours              -> used; an older one is copied and brought up to date

@@ -154,7 +154,7 @@ class Instances:
         return frozenset(name for name in names if name != self.own and self._lives(name))
 
     def note_damage(self) -> None:
-        """Have the database checked when it is opened next, whatever its size."""
+        """Have the database checked when it is next opened, even if it is large."""
         with suppress(OSError):
             make_folder(self._folder)
             (self._folder / _DAMAGE).touch()

@@ -58,7 +58,7 @@ class ConversationJournal:
     ) -> None:
         self.conversation_id = conversation_id
         self.watch = ChatWatch()
-        """What this program knows of the conversation, to detect what others add."""
+        """The conversation as last read or written here, to detect additions by others."""
         self._writer = writer
         self._settings = settings
         self._path: list[MessageRow] = []

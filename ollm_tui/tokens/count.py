@@ -214,7 +214,7 @@ class TokenCounter:
 
 @contextmanager
 def _counting(request: Request) -> Iterator[None]:
-    """Turn whatever the engine's adapter raises into an `AIError`."""
+    """Translate every exception of the engine's adapter to an `AIError`."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)

@@ -1,8 +1,8 @@
 """The tools there are, which of them a prompt offers, and one call from request to result.
 
-States of a call: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way
-ends the call with a result that says so; only a cancellation of the caller goes through, and it
-leaves the call ended as stopped. No id is ever run a second time.
+States of a call: offered -> checked -> allowed -> running -> ended. Every failure on the way ends
+the call with an error result; only a cancellation of the caller goes through, and it leaves the
+call ended as stopped. No id is ever run a second time.
 """
 
 import copy
@@ -243,7 +243,7 @@ def _faults_told(entry: _Entry) -> Iterator[None]:
     except ToolFailure as failure:
         entry.output = ToolOutput(str(failure), is_error=True)
     except (Exception, SystemExit) as error:
-        # A tool may be foreign code: whatever it raises becomes a result and ends nothing else.
+        # A tool may be foreign code: its exceptions become results and end nothing else.
         logger.exception("call %s of the tool %s failed", entry.call.id, entry.call.name)
         entry.output = ToolOutput(f"The tool failed: {_named(error)}", is_error=True)
 

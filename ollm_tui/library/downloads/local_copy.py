@@ -264,7 +264,7 @@ class LocalCopy:
         try:
             copies = list(self._copies())
         except (AIError, OSError):
-            return  # the sources are gone: their copies cannot be told from other files
+            return  # without the sources, their copies cannot be distinguished from other files
         for copy in copies:
             copy.part.unlink(missing_ok=True)
         made = [copy.target for copy in copies if _is_copy(copy)]

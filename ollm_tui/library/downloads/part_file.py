@@ -45,7 +45,7 @@ class PartState:
     size: int | None = None
     sha256: str | None = None
     done: int = 0
-    """Bytes that are synced to the disk; whatever follows them is discarded."""
+    """Bytes that are synced to the disk; the rest is discarded."""
 
 
 def load_state(path: Path) -> PartState | None:
@@ -155,7 +155,7 @@ class PartFile:
             self.written = self._synced = self.state.done
 
     def begin(self, state: PartState, start: int) -> None:
-        """Continue with a body that begins at `start`; whatever lies behind it is discarded."""
+        """Continue with a body that begins at `start`; what follows it in the file is discarded."""
         os.ftruncate(self._descriptor, start)
         self.hash.truncate(start)
         self.written, self._synced = start, min(self._synced, start)

@@ -183,7 +183,7 @@ class DownloadQueue:
         self._dispatcher.start_ready()
 
     async def cancel(self, job_id: str) -> None:
-        """Stop a job for good and delete what arrived; returns once that is done.
+        """Cancel a job and delete what arrived; returns once that is done.
 
         Raises:
             AIError: CONFLICT, as above, or what arrived cannot be deleted.

@@ -1,6 +1,6 @@
 """Which names from the network may become file names: an allow-list, as a deny-list never ends.
 
-A name has to mean the same file under the rules of POSIX and of Windows, whatever this machine is:
+A name must mean the same file under the rules of POSIX and of Windows, on every machine:
 libraries lie on shared disks, and a name that is harmless here may not be there.
 """
 

@@ -68,7 +68,7 @@ class TransferProgress:
     """Bytes present; fewer than before after starting over."""
     total: int | None
     note: str = ""
-    """What happens, or the last thing that a person may want to know."""
+    """The current activity, or the last event of interest."""
     is_waiting: bool = False
     """Whether it waits for the next attempt: no speed can be measured."""
 

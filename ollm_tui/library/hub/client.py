@@ -209,7 +209,7 @@ class Page(Generic[T]):
 
     content: T
     next_url: str | None
-    """The address of the next page, on whatever server."""
+    """The address of the next page, on any server."""
 
 
 async def request_json(

@@ -96,7 +96,7 @@ class ModelRegistry:
         return [one.entry for one in known.values() if one.is_called(word)]
 
     async def search_hub(self, text: str, *, limit: int = 30) -> Sequence[RegistryEntry]:
-        """Search the hub too, remember what it says, and return all matches.
+        """Search the hub too, save its results, and return all matches.
 
         Models that the hub found by words missing from its facts come last.
 
