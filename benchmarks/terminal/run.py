@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from benchmarks.terminal.backend.process import Backend
@@ -52,12 +51,7 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.session.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -48,7 +48,7 @@ MOST_PICTURE_BYTES: Final = 20_000_000
 MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000
 SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
-"""What all servers with vision accept."""
+"""The kinds that all servers with vision accept."""
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
 _PIECE: Final = 3 * 64 * 1024

@@ -1,4 +1,4 @@
-"""What is known of a model's abilities: whether it has vision, and how it is given its tools.
+"""A model's abilities: whether it has vision, and how its tools are described to it.
 
 Both start from the model's listing, and a server that refuses images or tools settles the matter
 for that model.
@@ -114,7 +114,7 @@ ToolMode: TypeAlias = Literal["native", "react"]
 
 
 class ToolModes:
-    """How each model is given its tools, by model address."""
+    """The tool mode of each model, by model address."""
 
     def __init__(
         self,

@@ -54,7 +54,7 @@ class AnswerReader(Protocol):
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model about a call that cannot be read, or None if all is well."""
+        """The correction for a call that cannot be read, or None if there is no problem."""
         ...
 
 
@@ -125,7 +125,7 @@ class ReActReader:
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model when its turn can be neither run nor shown."""
+        """The correction for a turn that can be neither run nor shown."""
         problem = self._parser.problem
         return None if problem is None or problem == "bad_input" else correction(problem)
 

@@ -79,7 +79,7 @@ class RequestBuilder:
 
     @property
     def mode(self) -> str:
-        """How this model is given its tools at the moment."""
+        """The tool mode of this model at the moment."""
         return self._parts.modes.mode_of(self._resolved.ref, self._resolved.info)
 
     @property

@@ -163,7 +163,7 @@ class Turn:
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model about a call that could not be read."""
+        """The correction for a call that could not be read."""
         return self._reader.correction
 
     def is_cut(self, end: Finish) -> bool:

@@ -54,7 +54,7 @@ class SystemReport:
     chats: tuple[bool, str]
     """Whether the saved chats are in order, and a sentence about them."""
     plugins: tuple[tuple[bool, str], ...] = ()
-    """What installed packages bring: whether it is in order, and a sentence."""
+    """Plugins: whether each works, and a sentence."""
 
 
 def private_checkup(checkup: Checkup, private: Private) -> Checkup:

@@ -1,4 +1,4 @@
-"""What is known of a model, as cells of a table and as JSON, where what is unknown is null."""
+"""Models as cells of a table and as JSON, where unknown values are null."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict

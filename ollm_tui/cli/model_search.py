@@ -223,7 +223,7 @@ def entry_json(entry: RegistryEntry) -> JsonObject:
 
 
 def _in_order(entry: RegistryEntry) -> Sequence[str]:
-    """What it is best at comes first."""
+    """Return the purposes, the one it is best at first."""
     return sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
 
 

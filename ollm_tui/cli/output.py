@@ -31,7 +31,7 @@ NEEDS_APPROVAL = 3
 STOPPED = 130
 _COLUMNS = 80
 _STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
-"""What is opened in their place; standard output so that a write to it fails."""
+"""Modes to open the null device with; a write to standard output fails."""
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -154,7 +154,7 @@ class Output:
 
     @property
     def columns(self) -> int:
-        """How wide the person's terminal is, in cells."""
+        """The width of the terminal in cells."""
         try:
             return os.get_terminal_size(self._stderr.fileno()).columns or _COLUMNS
         except (OSError, ValueError):

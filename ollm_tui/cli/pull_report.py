@@ -1,4 +1,4 @@
-"""How far a download is, and how it ended: one line that changes, plain lines, or JSON lines."""
+"""Progress and end of a download: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
 from typing import Protocol

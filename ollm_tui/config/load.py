@@ -110,7 +110,7 @@ class LoadedConfig:
 
 
 class _Loading:
-    """What is known so far, while one source after another is read."""
+    """The settings so far, while one source after another is read."""
 
     def __init__(self) -> None:
         self.layers = Layers()

@@ -26,7 +26,7 @@ class Named:
     hosts: tuple[str, ...] = ()
     """Providers with an address from the command line or the environment."""
     origins: tuple[tuple[str, Origin], ...] = ()
-    """Where each of the providers was named."""
+    """The origin of each named provider."""
     by_flag: bool = False
     """Whether the command line names the model or provider, which wins over a saved chat's."""
     moved: frozenset[str] = frozenset()

@@ -26,7 +26,7 @@ _BLOB: Final = frozenset({"action", "action_input"})
 ReActProblem: TypeAlias = Literal[
     "empty", "missing_action", "missing_input", "bad_input", "no_answer"
 ]
-"""What the model has to correct: an empty turn, an input without an action, an action without an
+"""The mistake to correct: an empty turn, an input without an action, an action without an
 input, an input that is not a JSON object, or neither an action nor a final answer."""
 
 

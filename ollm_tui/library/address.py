@@ -1,4 +1,4 @@
-"""What a person may write to name a model to download.
+"""Parses the names and addresses of models to download.
 
 owner/name   owner/name:Q4_K_M   hf.co/owner/name:Q4_K_M   hf://owner/name@revision/file
 https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   ~/models   qwen3:8b

@@ -96,7 +96,7 @@ class GGUFHeader:
     """Bytes that the file must have to contain its tensors."""
     shards: int
     kind: str | None = None
-    """What the file is: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
+    """The kind of the file: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
     tokenizer_kind: str | None = None
     """How text is split before the vocabulary is applied: `llama-bpe`, `qwen2`, ..."""
     licence: str | None = None

@@ -192,7 +192,7 @@ def _mebibytes(text: str) -> int | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """What is probed; tests replace it."""
+    """The sources of a probe; tests replace them."""
 
     platform: str = sys.platform
     root: Path = Path("/")

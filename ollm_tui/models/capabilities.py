@@ -144,7 +144,7 @@ def reported_abilities(info: ModelInfo) -> frozenset[str]:
 
 
 def is_described(info: ModelInfo) -> bool:
-    """Whether a listing has all that the engine knows about a model's abilities."""
+    """Whether a listing has everything that the engine knows about a model's abilities."""
     return info.capability is not None and (info.told is None or info.told >= set(ABILITIES))
 
 

@@ -39,7 +39,7 @@ Spellings: TypeAlias = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingSupport:
-    """What a model declares about its thinking; empty `modes` declare nothing.
+    """The thinking that a model declares; empty `modes` declare nothing.
 
     Raises:
         AIError: BAD_REQUEST for tags that cannot be searched for.
@@ -78,7 +78,7 @@ class ThinkingPlan:
     tags: ThinkTags
     """How to divide the answer; `tags.start_open` is its initial state."""
     wire: bool | ThinkingEffort | None
-    """What to send to a server with a single switch; None sends nothing."""
+    """The value for a server with a single switch; None sends nothing."""
 
 
 def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingPlan:

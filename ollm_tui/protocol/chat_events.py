@@ -1,4 +1,4 @@
-"""What one prompt yields to a front end, in order, with one `Finish` or `ErrorEvent` at the end.
+"""The events of one prompt for a front end, in order; the last is one `Finish` or `ErrorEvent`.
 
 Deltas are for drawing and may be joined; a consumer that ignores them all and reads the
 history afterwards misses nothing. `turn` counts from 1; `block` names the part of the answer

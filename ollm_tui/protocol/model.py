@@ -1,4 +1,4 @@
-"""What models are and can do: modalities, features, capabilities, aliases and listings."""
+"""Models and their abilities: modalities, features, capabilities, aliases and listings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -103,7 +103,7 @@ class ModelInfo:
     """The context window that the engine uses, in tokens; not the one it was trained with."""
     loaded: bool | None = None
     details: Mapping[str, JsonValue] = field(default_factory=dict)
-    """More facts: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
+    """Whatever else is known: `family`, `parameter_size`, `quantization`, `context_trained`, ..."""
     told: frozenset[str] | None = None
     """The abilities (`vision`, `tools`, `thinking`, `embedding`) that the engine reports; None if
     `capability` has them all."""

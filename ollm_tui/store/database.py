@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 WAITING: Final = 16
-"""How many callers may wait at once."""
+"""Number of callers that may wait at once."""
 
 
 class Background(Protocol):

@@ -20,7 +20,7 @@ from ollm_tui.store.rows import (
 
 
 class JournalWriter(Protocol):
-    """What a journal writes to; the store implements it, and journals need not know the store."""
+    """The target of a journal, so that journals need not know the store that implements it."""
 
     def put(self, row: MessageRow) -> None:
         """Add a row that is written soon."""

@@ -1,4 +1,4 @@
-"""What a chat is in the database: the vocabulary as columns and back; pure."""
+"""Chats as rows of the database: the vocabulary as columns and back; pure."""
 
 import json
 import secrets

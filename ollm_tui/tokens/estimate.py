@@ -37,7 +37,7 @@ CountText: TypeAlias = Callable[[str], int]
 Piece: TypeAlias = str | Block | ToolCall | ToolSchema
 """A part of a request that stays the same object while the conversation grows."""
 Attachment: TypeAlias = ImageContent | AudioContent | VideoContent
-"""What was attached rather than written."""
+"""The blocks that are attached rather than written."""
 
 
 def fallback_estimate(text: str) -> int:

@@ -26,7 +26,7 @@ SMALLEST_WINDOW = 2048
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How many tokens a model holds as it is loaded now, and the source of that number."""
+    """The number of tokens that a model holds as it is loaded now, and its source."""
 
     tokens: int
     source: WindowSource
@@ -96,7 +96,7 @@ def exceeded(verdict: Verdict, hint: str | None = None) -> AIError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Which messages to send; positions count from the first message of the conversation."""
+    """The messages to send; positions count from the first message of the conversation."""
 
     kept: tuple[int, ...]
     left_out: tuple[int, ...]

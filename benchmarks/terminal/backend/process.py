@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from benchmarks.terminal.backend.server import LOG_PATH, Record
@@ -33,12 +32,7 @@ class Backend:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
 

@@ -119,7 +119,7 @@ class FileCopy:
 
     @property
     def part(self) -> Path:
-        """Where the copy is until it is complete."""
+        """The path of the copy until it is complete."""
         return self.target.with_name(f"{self._parts}{self.size:x}-{self.modified_ns:x}.part")
 
     @property

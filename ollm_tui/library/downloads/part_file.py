@@ -36,7 +36,7 @@ _PRIVATE: Final = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartState:
-    """What is recorded about a partly downloaded file: enough to resume it, and no secret."""
+    """The record of a partly downloaded file: enough to resume it, and no secret."""
 
     url: str
     """Without name, password and query."""

@@ -1,4 +1,4 @@
-"""Which names from the network may become file names: an allow-list, as a deny-list never ends.
+"""Checks names from the network that become file names, by an allow-list.
 
 A name must mean the same file under the rules of POSIX and of Windows, on every machine:
 libraries lie on shared disks, and a name that is harmless here may not be there.
@@ -16,7 +16,7 @@ from ollm_tui.library.file_names import SIDECAR_ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", *SIDECAR_ENDINGS)
-"""What lies beside a file while it is downloaded, and afterwards."""
+"""Endings of the files beside a download."""
 MAX_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
 MAX_PATH_BYTES: Final = 1024
 MAX_FOLDERS: Final = 8

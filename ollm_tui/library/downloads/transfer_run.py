@@ -48,7 +48,7 @@ WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
-    """Where a file comes from, and its expected size and checksum if known."""
+    """The source of a file, and its expected size and checksum if known."""
 
     url: str = field(repr=False)
     """May contain a name, a password and a query; none of them is stored or shown."""
@@ -62,7 +62,7 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferProgress:
-    """How far a transfer is."""
+    """The progress of a transfer."""
 
     completed: int
     """Bytes present; fewer than before after starting over."""
