@@ -276,10 +276,10 @@ async def named_paths(text: str) -> Sequence[Path]:
     paths = await existing_paths(text)
     if paths:
         return paths
-    ways = list(readings(text))
-    if not ways:
+    candidates = list(readings(text))
+    if not candidates:
         raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
-    return ways[-1]
+    return candidates[-1]
 
 
 def _existing_paths(text: str) -> tuple[Path, ...]:

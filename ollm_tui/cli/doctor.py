@@ -58,9 +58,9 @@ def plugin_lines() -> Iterator[tuple[bool, str]]:
             name = f"/{plugin.name}" if group == "commands" else plugin.name
             brought.setdefault(plugin.title, []).append(f"{word} {name}")
     problems = tuple(dict.fromkeys(_plugin_problems())) if brought else ()
-    for title, things in brought.items():
+    for title, names in brought.items():
         has_problem = any(problem.startswith(f"The plugin {title}") for problem in problems)
-        yield not has_problem, f"{title}: {', '.join(things)}"
+        yield not has_problem, f"{title}: {', '.join(names)}"
     yield from ((False, problem) for problem in problems)
 
 

@@ -159,9 +159,9 @@ def _folders(report: SystemReport) -> Iterator[str]:
 
 
 def _settings(report: SystemReport) -> Iterator[str]:
-    there = "" if report.settings_there else " (no such file; using the defaults)"
+    remark = "" if report.settings_there else " (no such file; using the defaults)"
     is_right = not any(severity == "error" for severity, _ in report.problems)
-    yield f"{'ok' if is_right else '!!'} file: {report.settings_file}{there}"
+    yield f"{'ok' if is_right else '!!'} file: {report.settings_file}{remark}"
     for severity, sentence in report.problems:
         yield f"{'!!' if severity == 'error' else '--'} {sentence}"
     if report.problems:

@@ -216,8 +216,8 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
         models = tuple(one for one in repo.variants if one.kind == "model")
         matches = models or tuple(one for one in repo.variants if one.kind != "projector")
     if not matches:
-        there = ", ".join(dict.fromkeys(v.quantization or v.name for v in repo.variants))
-        hint = f"Available: {there}." if there else "It contains no model files."
+        names = ", ".join(dict.fromkeys(v.quantization or v.name for v in repo.variants))
+        hint = f"Available: {names}." if names else "It contains no model files."
         what = f" {wanted or address.path}" if wanted or address.path else " to fetch"
         raise AIError(ErrorCode.MODEL_NOT_FOUND, f"{name} has nothing{what}.", hint=hint)
     usable = [one for one in matches if one.problem is None]

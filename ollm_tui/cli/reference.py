@@ -33,11 +33,11 @@ def model_list_page() -> str:
     known = load_curated()
     lines = [_MODELS_HEAD.format(count=len(known.entries), date=known.date)]
     for purpose, meaning in PURPOSES.items():
-        held = [entry for entry in known.entries if purpose in entry.purposes]
-        held.sort(key=lambda entry: (-entry.skills[purpose], entry.parameters or 0, entry.id))
+        entries = [entry for entry in known.entries if purpose in entry.purposes]
+        entries.sort(key=lambda entry: (-entry.skills[purpose], entry.parameters or 0, entry.id))
         lines += [f"## {purpose.capitalize()}\n", f"{meaning.capitalize()}.\n"]
         lines += ["| Model | Skill | Parameters | Window | Licence |", "|---|---|---|---|---|"]
-        lines += [_short_row(entry, purpose) for entry in held]
+        lines += [_short_row(entry, purpose) for entry in entries]
         lines.append("")
     lines += ["## All, with their sizes and sources\n", "| Model | | Sizes | Pages |"]
     lines += ["|---|---|---|---|", *(_long_row(entry) for entry in known.entries)]

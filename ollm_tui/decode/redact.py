@@ -324,8 +324,8 @@ def _letter(letter: str) -> str:
     once = quote(letter, safe="", errors="replace")
     if once == letter:
         return re.escape(letter)
-    ways = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
-    return f"(?:{'|'.join([*ways, '[+]'] if letter == ' ' else ways)})"
+    spellings = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
+    return f"(?:{'|'.join([*spellings, '[+]'] if letter == ' ' else spellings)})"
 
 
 def _base32_forms(data: bytes) -> Iterator[str]:

@@ -205,16 +205,16 @@ def remedies_for(
     used = sizes.fixed + sum(sizes.messages)
     if used <= room:
         return ()
-    ways: list[ContextRemedy] = []
+    remedies: list[ContextRemedy] = []
     plan = plan_to_fit(messages, sizes, room)
     if plan.fits:
-        ways.append(LeaveOutTurns(plan.turns_left_out, plan))
+        remedies.append(LeaveOutTurns(plan.turns_left_out, plan))
     if largest_window is not None and used + reserve <= largest_window:
-        ways.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
+        remedies.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
     if dropped := _attachments(messages):
         freed = sum(dropped)
-        ways.append(DropAttachments(len(dropped), freed, used - freed <= room))
-    return tuple(ways)
+        remedies.append(DropAttachments(len(dropped), freed, used - freed <= room))
+    return tuple(remedies)
 
 
 def _attachments(messages: Sequence[Message]) -> list[int]:

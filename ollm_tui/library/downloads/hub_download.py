@@ -92,7 +92,7 @@ class HubDownload:
             AIError: there is not enough; files of unknown size are checked when their turn comes.
         """
         sizes = [file.size or 0 for file in self._origin.files]
-        missing = sum(max(0, size - there) for size, there in zip(sizes, present, strict=True))
+        missing = sum(max(0, size - done) for size, done in zip(sizes, present, strict=True))
         disk = FileIO(first, self._environment)
         await disk.run(private_folder, first.parent)
         await disk.require_space(missing)

@@ -61,9 +61,9 @@ async def transfer(
 
     async def child() -> None:
         disk = FileIO(target, environment)
-        held = ExitStack()
+        resources = ExitStack()
         try:
-            part = await disk.run(_open, held, target, environment.write)
+            part = await disk.run(_open, resources, target, environment.write)
             if not await _is_there(source, target, disk, report):
                 await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
@@ -71,7 +71,7 @@ async def transfer(
                 await disk.run(remove_record, target)
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(held.close)
+                await to_thread.run_sync(resources.close)
 
     try:
         # A task that cannot be cancelled twice from outside: what it holds is released in any case.
@@ -93,10 +93,10 @@ async def discard(target: Path) -> None:
     await FileIO(target, Environment()).run(_discard, target)
 
 
-def _open(held: ExitStack, target: Path, write: Write) -> PartFile:
-    held.enter_context(exclusive_part(target))
+def _open(resources: ExitStack, target: Path, write: Write) -> PartFile:
+    resources.enter_context(exclusive_part(target))
     part = open_part(target, write)
-    held.callback(part.close)
+    resources.callback(part.close)
     return part
 
 
