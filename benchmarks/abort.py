@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def percentile(values: list[float], share: float) -> float:
-    """Give the value that `share` of all do not pass."""
+    """Return the value that `share` of all do not pass."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
@@ -44,9 +44,9 @@ def one_abort(
     before = session.screen_text().count("Stopped")
     pressed = time.monotonic()
     session.write(b"\x1b")
-    gone = float(_await_line(server, "GONE"))
+    closed = float(_await_line(server, "GONE"))
     session.wait_for(lambda: _says_stopped(session, number, before), timeout=20)
-    return (gone - pressed) * 1000, (time.monotonic() - pressed) * 1000
+    return (closed - pressed) * 1000, (time.monotonic() - pressed) * 1000
 
 
 def _says_stopped(session: PtySession, number: int, before: int) -> bool:

@@ -38,7 +38,7 @@ async def abort(times: int, seed: int) -> None:
 
 
 def main() -> int:
-    """Print the seed, so that a failure can be had again."""
+    """Print the seed, with which a failure can be repeated."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else TIMES
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**6)
     print(f"seed {seed}", flush=True)

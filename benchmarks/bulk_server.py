@@ -1,8 +1,8 @@
 """An Ollama-like server for large requests and large answers, in a process of its own.
 
 Prints `URL u`, then for each chat request `ASKED bytes t` on the machine's monotonic clock, when
-its last byte is there. The last message says what comes: `prose N` is N characters in pieces of a
-line, `smileys N` as many in pieces of twenty with some outside Unicode's first plane, which Python
+its last byte is there. The last message selects the answer: `prose N` is N characters in pieces of
+a line, `smileys N` as many in pieces of twenty with some outside the first plane, which Python
 stores in four bytes a character; anything else is answered with a word.
 """
 
@@ -29,7 +29,7 @@ def tell(*words: object) -> None:
 
 
 def line(**more: object) -> bytes:
-    """Give a line of the stream as a chunk."""
+    """Return a line of the stream as a chunk."""
     data = json.dumps({"model": "bulk", **more}).encode() + b"\n"
     return b"%x\r\n%b\r\n" % (len(data), data)
 
@@ -54,8 +54,8 @@ class Bulk(BaseHTTPRequestHandler):
             self._whole({"capabilities": ["completion"], "details": {}, "model_info": {}})
             return
         tell("ASKED", len(body), time.monotonic())
-        found = re.search(r"(prose|smileys) (\d+)", body[-500:].decode(errors="replace"))
-        kind, size = (found[1], int(found[2])) if found else ("word", 1)
+        match = re.search(r"(prose|smileys) (\d+)", body[-500:].decode(errors="replace"))
+        kind, size = (match[1], int(match[2])) if match else ("word", 1)
         self.send_response(200)
         self.send_header("content-type", "application/x-ndjson")
         self.send_header("transfer-encoding", "chunked")
@@ -63,7 +63,7 @@ class Bulk(BaseHTTPRequestHandler):
         piece = line(message={"role": "assistant", "content": PIECES[kind]}, done=False)
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for _ in range(-(-size // len(PIECES[kind]) // AT_ONCE)):
-            self.wfile.write(piece * (AT_ONCE if found else 1))
+            self.wfile.write(piece * (AT_ONCE if match else 1))
         end = line(message={"role": "assistant", "content": ""}, done=True, done_reason="stop")
         self.wfile.write(end + b"0\r\n\r\n")
 

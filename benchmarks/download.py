@@ -37,7 +37,7 @@ PIECE = bytes(range(256)) * 4096
 
 
 def serve() -> None:
-    """Answer every request with so many pieces as its path says, until killed."""
+    """Answer every request with the number of pieces in its path, until killed."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         sys.stdout.write(f"http://127.0.0.1:{listener.getsockname()[1]}\n")
         sys.stdout.flush()
@@ -133,21 +133,21 @@ async def run(megabytes: int, rounds: int) -> int:
             "plain and sum": lambda: plain(url, target, sums=True),
             "transfer": lambda: checked(url, target, digest.hexdigest(), size),
         }
-        taken = {name: Taken() for name in ways}
+        costs = {name: Taken() for name in ways}
         for _ in range(rounds):
             for name, way in ways.items():
-                await timed(way, target, taken[name])
+                await timed(way, target, costs[name])
         server.kill()
-    reference = taken["plain"]
-    for name, found in taken.items():
+    reference = costs["plain"]
+    for name, cost in costs.items():
         print(
-            f"{name:14} {found.wall:5.2f} s ({found.wall / reference.wall:4.2f} x plain)   "
-            f"CPU {found.cpu:5.2f} s ({found.cpu / reference.cpu:4.2f} x plain)   "
-            f"{size / found.wall / 1e6:5.0f} MB/s   "
-            f"longest stall {max(found.stall_s) * 1000:5.1f} ms"
+            f"{name:14} {cost.wall:5.2f} s ({cost.wall / reference.wall:4.2f} x plain)   "
+            f"CPU {cost.cpu:5.2f} s ({cost.cpu / reference.cpu:4.2f} x plain)   "
+            f"{size / cost.wall / 1e6:5.0f} MB/s   "
+            f"longest stall {max(cost.stall_s) * 1000:5.1f} ms"
         )
-    found = taken["transfer"]
-    return int(found.wall > LIMIT * reference.wall or max(found.stall_s) > STALL_S)
+    cost = costs["transfer"]
+    return int(cost.wall > LIMIT * reference.wall or max(cost.stall_s) > STALL_S)
 
 
 def main() -> int:

@@ -75,7 +75,7 @@ class Figures:
 
 
 class Watched(Transcript):
-    """The real transcript, which says when it first drew text and what its painter still does."""
+    """The real transcript, which records when it first drew text and what is left to paint."""
 
     drawn_at = 0.0
 
@@ -111,7 +111,7 @@ class Bench(App[None]):
         self.is_reference = reference
 
     def compose(self) -> ComposeResult:
-        """Give the two widgets."""
+        """Return the two widgets."""
         yield Reference() if self.is_reference else Watched()
         yield Input()
 

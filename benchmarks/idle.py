@@ -1,4 +1,4 @@
-"""What the program does while nobody does anything: `python -m benchmarks.idle [SECONDS]`.
+"""What the program does without any input: `python -m benchmarks.idle [SECONDS]`.
 
 It has answered a question and has the cursor in its input. Counted are processor time, wake-ups,
 what it writes to the disk and what it sends to the terminal.
@@ -27,7 +27,7 @@ class Reading:
     cpu_s: float
     disk_bytes: int
     written: int
-    """Calls of `write`, to whatever file."""
+    """Calls of `write`, to any file."""
     wakeups: int
     files: dict[Path, tuple[int, int]]
     """Size and time of change of all files of the home."""

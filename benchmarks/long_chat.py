@@ -93,7 +93,7 @@ async def ask(client: ChatClient, prompt: str) -> None:
 
 
 async def measure(url: str, path: Path, messages: int, size: int) -> dict[str, float]:
-    """Take all steps; gives the longest stall of each in ms."""
+    """Take all steps; return the longest stall of each in ms."""
     registry = ProviderRegistry()
     registry.register(create_provider(ProviderSpec(name="local", kind="ollama", base_url=url)))
     router = Router(registry, ModelCatalog(registry))
@@ -133,7 +133,7 @@ async def measure(url: str, path: Path, messages: int, size: int) -> dict[str, f
 
 
 def tokenizer_floor_ms() -> float:
-    """Give the processor time of the call that builds the largest tokenizer, which is C only."""
+    """Return the processor time of the call that builds the largest tokenizer, which is C only."""
     ranks = {number.to_bytes(3): number for number in range(256, TOKENS)}
     ranks |= {bytes([number]): number for number in range(256)}
     worked = time.thread_time()
@@ -143,13 +143,13 @@ def tokenizer_floor_ms() -> float:
 
 @contextmanager
 def bulk_server() -> Iterator[str]:
-    """Run the server; gives its address."""
+    """Run the server; return its address."""
     argv = [sys.executable, "-P", str(Path(__file__).with_name("bulk_server.py"))]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        found = re.match(r"URL (\S+)", process.stdout.readline())
+        match = re.match(r"URL (\S+)", process.stdout.readline())
         try:
-            yield found[1] if found else ""
+            yield match[1] if match else ""
         finally:
             process.kill()
 

@@ -145,7 +145,7 @@ async def one_round(
 
 
 def report(what: str, ours: Costs, bare: Costs) -> Iterator[float]:
-    """Print a line for each measure; gives the medians of the rounds' ratios."""
+    """Print a line for each measure; return the medians of the rounds' ratios."""
     measures = (("CPU", ours.cpu, bare.cpu), ("until drawn", ours.until_drawn, bare.until_drawn))
     for name, own, other in measures:
         ratio = statistics.median(a / b for a, b in zip(own, other, strict=True))
@@ -158,7 +158,7 @@ def report(what: str, ours: Costs, bare: Costs) -> Iterator[float]:
 
 
 async def run(count: int, rounds: int) -> float:
-    """Compare; gives the worst ratio."""
+    """Compare; return the worst ratio."""
     listing = Listing(provider="many", label="Many", models=models(count))
     entries = [ModelEntry(ModelRef("many", info.name), info, "Many") for info in listing.models]
     columns = columns_for(SIZE[0] - 4, has_fit=False)

@@ -70,25 +70,25 @@ def picture(data: bytes, transcript: Transcript) -> None:
 
 async def measure(rounds: int) -> dict[str, tuple[float, float]]:
     noise = Image.frombytes("RGB", SIDES, Random(1).randbytes(SIDES[0] * SIDES[1] * 3))
-    found = {"text": (1e9, 1e9)}
+    pauses = {"text": (1e9, 1e9)}
     for _ in range(rounds):
-        found["text"] = min(found["text"], await longest_pause(text))
+        pauses["text"] = min(pauses["text"], await longest_pause(text))
         for kind in KINDS:
             data = saved(noise, kind)
             one = await longest_pause(partial(picture, data))
-            found[kind] = min(found.get(kind, one), one)
-    return found
+            pauses[kind] = min(pauses.get(kind, one), one)
+    return pauses
 
 
 def main() -> int:
-    found = anyio.run(measure, int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)
-    reference = found["text"][0]
-    for name, (pause, whole) in found.items():
+    pauses = anyio.run(measure, int(sys.argv[1]) if len(sys.argv) > 1 else ROUNDS)
+    reference = pauses["text"][0]
+    for name, (pause, whole) in pauses.items():
         print(
             f"{name:5} longest pause {pause * 1000:5.1f} ms ({pause / reference:4.1f} times that "
             f"of text), all shown after {whole * 1000:5.0f} ms"
         )
-    return int(max(pause for pause, _whole in found.values()) > LIMIT_S)
+    return int(max(pause for pause, _whole in pauses.values()) > LIMIT_S)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ class Reference(App[None]):
     CSS = "Input { dock: bottom; }"
 
     def compose(self) -> ComposeResult:
-        """Give the two widgets."""
+        """Return the two widgets."""
         yield Markdown("# Hello")
         yield Input(placeholder="Say something")
 

@@ -59,7 +59,7 @@ def best(rounds: int, work: Callable[[], object]) -> float:
 
 
 async def longest_stall(registry: ModelRegistry) -> float:
-    """Give how long nothing else was done while the registry made itself ready."""
+    """Return how long nothing else was done while the registry made itself ready."""
     longest, last = 0.0, time.perf_counter()
     async with anyio.create_task_group() as group:
 

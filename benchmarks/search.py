@@ -51,7 +51,7 @@ class Room(Screen[None]):
         self.search = SearchControl(self.transcript, self._bar)
 
     def compose(self) -> ComposeResult:
-        """Give the transcript the whole screen."""
+        """Return the transcript the whole screen."""
         yield self.transcript
         yield self._bar
 
@@ -64,7 +64,7 @@ class House(App[None]):
     """Shows the one screen."""
 
     def get_default_screen(self) -> Room:
-        """Give it."""
+        """Return it."""
         return Room()
 
 
@@ -75,7 +75,7 @@ def message(number: int, size: int) -> str:
 
 
 def fill(transcript: Transcript, messages: int, megabytes: float) -> int:
-    """Add a chat; gives its characters."""
+    """Add a chat; return its characters."""
     size = round(megabytes * 1e6 / (messages // 2))
     total = 0
     for number in range(messages // 2):
@@ -115,7 +115,7 @@ def counted(transcript: Transcript, needle: str) -> float:
 
 
 async def run(messages: int, megabytes: float) -> float:
-    """Search a chat for every needle; gives the longest time that the loop was held up."""
+    """Search a chat for every needle; return the longest time that the loop was held up."""
     worst = 0.0
     app = House()
     async with app.run_test(size=(120, 40)) as pilot:

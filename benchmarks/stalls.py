@@ -47,7 +47,7 @@ class Stalls:
 
 
 def p99(values: list[float]) -> float:
-    """Give the value that one in a hundred is above."""
+    """Return the value that one in a hundred is above."""
     return sorted(values)[int(len(values) * 0.99)]
 
 

@@ -73,7 +73,7 @@ async def seconds_for(calls: int) -> float:
 
 
 async def measure(rounds: int) -> tuple[float, float]:
-    """Give the best times of one call and of four."""
+    """Return the best times of one call and of four."""
     await seconds_for(1)
     pairs = [(await seconds_for(1), await seconds_for(4)) for _ in range(rounds)]
     return min(one for one, _ in pairs), min(four for _, four in pairs)

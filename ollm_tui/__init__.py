@@ -64,9 +64,8 @@ if TYPE_CHECKING:
         SupportsWindow,
         Tool,
     )
-    from ollm_tui.protocol.request import GenerationOptions, Request, Response
+    from ollm_tui.protocol.request import GenerationOptions, Request, Response, ThinkingConfig
     from ollm_tui.protocol.signals import AbortSignal
-    from ollm_tui.protocol.thinking import ThinkingConfig
     from ollm_tui.protocol.tools import (
         Approval,
         ToolCall,
@@ -222,9 +221,8 @@ _HOMES = {
         "SupportsWindow",
         "Tool",
     ),
-    "protocol.request": ("GenerationOptions", "Request", "Response"),
+    "protocol.request": ("GenerationOptions", "Request", "Response", "ThinkingConfig"),
     "protocol.signals": ("AbortSignal",),
-    "protocol.thinking": ("ThinkingConfig",),
     "protocol.tools": (
         "Approval",
         "ToolCall",
@@ -254,5 +252,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """Give the public names."""
+    """Return the public names."""
     return sorted(__all__)

@@ -7,7 +7,7 @@
     python scripts/bootstrap.py ray     Ray Serve, in an environment of its own
 
 Needs nothing but Python's standard library. What is done is noted in the environment, so a later
-run finds everything in place and needs no network. Every failure is one line that says what to do.
+run finds everything in place and needs no network. Every failure is one line with the next step.
 """
 
 import hashlib
@@ -65,7 +65,7 @@ def make_environment() -> None:
 
 
 def run_quietly(command: Sequence[str | Path]) -> int:
-    """Run a command unseen; gives its exit status."""
+    """Run a command unseen; return its exit status."""
     return subprocess.run(command, capture_output=True, check=False).returncode
 
 
@@ -75,7 +75,7 @@ def project() -> dict[str, object]:
 
 
 def group_requirements(names: Sequence[str]) -> list[str]:
-    """Give the requirements of development groups."""
+    """Return the requirements of development groups."""
     groups = project().get("dependency-groups")
     if not isinstance(groups, dict):
         return []
@@ -88,7 +88,7 @@ def constraints_of(what: str) -> str:
 
 
 def mark_of(what: str) -> str:
-    """Give a text that changes when `what` must be installed again."""
+    """Return a text that changes when `what` must be installed again."""
     parts = [what, sys.version, str(ROOT)]
     names = ("pyproject.toml", constraints_of(what))
     parts += [(ROOT / name).read_text("utf-8") for name in names]
@@ -154,7 +154,7 @@ def prepare(target: str) -> None:
 
 
 def fetch_starter() -> None:
-    """Fetch the starter model unless it is there; without it the app says so itself."""
+    """Download the starter model if it is missing; the app itself reports its absence."""
     subprocess.run([BIN / "ollm", "models", "starter"], check=False)
 
 

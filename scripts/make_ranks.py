@@ -1,4 +1,4 @@
-"""Make the rank files of `ollm_tui/tokens/ranks` anew, and check them.
+"""Rebuild the rank files of `ollm_tui/tokens/ranks`, and check them.
 
 python -m scripts.make_ranks
 
@@ -54,7 +54,7 @@ def described(name: str) -> Mapping[str, str]:
 
 
 def packed(name: str) -> bytes:
-    """Give the rank file out of the package."""
+    """Return the rank file out of the package."""
     path = distribution(SOURCE).locate_file(f"bpe_openai/data/{name}.tiktoken.gz")
     return gzip.decompress(Path(str(path)).read_bytes())
 

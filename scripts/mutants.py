@@ -33,20 +33,20 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build", "d
 
 
 def all_mutations() -> list[MutationSpec]:
-    """Give every bug that can be planted, in an order that depends on the code alone."""
+    """Return every bug that can be planted, in an order that depends on the code alone."""
     paths = [path for package in PACKAGES for path in Path("ollm_tui", package).rglob("*.py")]
     with (
         tempfile.TemporaryDirectory() as folder,
         use_db(str(Path(folder) / "work.sqlite"), WorkDB.Mode.create) as database,
     ):
         init(sorted(paths), database, {})
-        found = [item.mutations[0] for item in database.work_items]
-    drawn = [mutation for mutation in found if not mutation.operator_name.startswith(NOT_DRAWN)]
+        mutations = [item.mutations[0] for item in database.work_items]
+    drawn = [mutation for mutation in mutations if not mutation.operator_name.startswith(NOT_DRAWN)]
     return sorted(drawn, key=lambda m: (str(m.module_path), m.operator_name, m.occurrence))
 
 
 def test_command(first: str) -> list[str]:
-    """Give the command that runs the tests of all packages, those of one first."""
+    """Return the command that runs the tests of all packages, those of one first."""
     packages = [first, *(package for package in PACKAGES if package != first)]
     tests = [f"tests/{package}" for package in packages]
     return [sys.executable, "-m", "pytest", "-x", "-q", *tests]
@@ -62,7 +62,7 @@ def seconds_untouched() -> float:
 
 
 def plant(mutation: MutationSpec, limit_s: float) -> tuple[str, str]:
-    """Run the tests with one bug; gives what came of it, and the bug as a difference."""
+    """Run the tests with one bug; return the outcome, and the bug as a diff."""
     package = mutation.module_path.parts[1]
     result = mutate_and_test([mutation], " ".join(test_command(package)), limit_s)
     if not result.is_killed:
@@ -76,7 +76,7 @@ def place(mutation: MutationSpec) -> str:
 
 
 def report(mutations: Sequence[MutationSpec]) -> int:
-    """Plant one bug after another; gives how many were missed."""
+    """Plant one bug after another; return how many were missed."""
     untouched = seconds_untouched()
     print(f"the tests alone take {untouched:.0f} s", flush=True)
     missed = 0

@@ -2,7 +2,7 @@
 
 python -m scripts.properties [folder of tests]
 
-A test says which property it holds by a comment above it, among its decorators or inside it:
+A test names its property in a comment above it, among its decorators or inside it:
 
     # Feature: stage-02-core-provider, Property 4: Event Stream Forwarding
 
@@ -106,9 +106,9 @@ class Claim:
 
     @property
     def key(self) -> Key | None:
-        """The property that is meant."""
-        found = COMMENT.fullmatch(self.text)
-        return (found[1], int(found[2])) if found else None
+        """The property that it names."""
+        match = COMMENT.fullmatch(self.text)
+        return (match[1], int(match[2])) if match else None
 
     @property
     def place(self) -> str:
@@ -117,14 +117,14 @@ class Claim:
 
 
 def properties() -> Iterator[tuple[Key, str]]:
-    """Give all properties with their titles."""
+    """Return all properties with their titles."""
     for feature, titles in TITLES.items():
         for number, title in enumerate(titles, start=1):
             yield (feature, number), title
 
 
 def claims_in(source: str, path: str) -> Iterator[Claim]:
-    """Give the comments of one file."""
+    """Return the comments of one file."""
     comments = _comments(source)
     tests = [n for n in ast.walk(ast.parse(source)) if isinstance(n, Function)]
     for line, text in comments.items():
@@ -135,20 +135,20 @@ def claims_in(source: str, path: str) -> Iterator[Claim]:
 
 
 def faults(claims: Sequence[Claim]) -> list[str]:
-    """Say what is wrong; nothing when every property is held."""
-    wanted, found = dict(properties()), {claim.key for claim in claims}
-    said = [f"{claim.place}: {claim.fault}" for claim in claims if claim.fault]
+    """Return the problems; empty if every property has a test."""
+    wanted, claimed = dict(properties()), {claim.key for claim in claims}
+    problems = [f"{claim.place}: {claim.fault}" for claim in claims if claim.fault]
     for claim in claims:
         if claim.key is None or claim.key not in wanted:
-            said.append(f"{claim.place}: names no property: {claim.text}")
+            problems.append(f"{claim.place}: names no property: {claim.text}")
         elif not claim.text.endswith(f": {wanted[claim.key]}"):
-            said.append(f"{claim.place}: the title is {wanted[claim.key]!r}: {claim.text}")
-    missing = [(key, title) for key, title in wanted.items() if key not in found]
-    return said + [f"{key[0]}, Property {key[1]}: {title}: no test" for key, title in missing]
+            problems.append(f"{claim.place}: the title is {wanted[claim.key]!r}: {claim.text}")
+    missing = [(key, title) for key, title in wanted.items() if key not in claimed]
+    return problems + [f"{key[0]}, Property {key[1]}: {title}: no test" for key, title in missing]
 
 
 def table(claims: Sequence[Claim]) -> Iterator[str]:
-    """Give a line for each property and one for each of its tests."""
+    """Return a line for each property and one for each of its tests."""
     for key, title in properties():
         yield f"{key[0]:22} {key[1]:2}  {title}"
         for claim in claims:
@@ -157,7 +157,7 @@ def table(claims: Sequence[Claim]) -> Iterator[str]:
 
 
 def read(folder: Path) -> list[Claim]:
-    """Give the comments of all tests below a folder."""
+    """Return the comments of all tests below a folder."""
     claims: list[Claim] = []
     for path in sorted(folder.rglob("test_*.py")):
         claims += claims_in(path.read_text("utf-8"), path.relative_to(folder.parent).as_posix())
@@ -172,7 +172,7 @@ def _comments(source: str) -> dict[int, str]:
 def _test_of(
     line: int, tests: Sequence[Function], comments: Mapping[int, str], lines: Sequence[str]
 ) -> Function | None:
-    """Give the innermost test around a comment, else the one that follows without a gap."""
+    """Return the innermost test around a comment, else the one that follows without a gap."""
     around = [t for t in tests if _start(t) <= line <= (t.end_lineno or 0)]
     around = [t for t in around if t.name.startswith("test")]
     if around:

@@ -26,7 +26,7 @@ def run(*arguments: str, data: Path) -> int:
 
 
 def totals(report: Path) -> dict[str, tuple[float, float]]:
-    """Give the shares of lines and of branches that were reached, by package."""
+    """Return the shares of lines and of branches that were reached, by package."""
     counts = {package: [0, 0, 0, 0] for package in PACKAGES}
     for name, file in json.loads(report.read_text("utf-8"))["files"].items():
         summary = file["summary"]

@@ -51,7 +51,7 @@ GB = 1_000_000_000
 
 
 def models() -> ScriptedCatalog:
-    """Give the models of a well-stocked desk."""
+    """Return the models of a well-stocked desk."""
     chat, vision = from_alias("chat"), from_alias("vision")
 
     def listing(provider: str, label: str, *infos: ModelInfo) -> Listing:
@@ -102,7 +102,7 @@ def models() -> ScriptedCatalog:
 
 
 def downloads(picture: str) -> list[Job]:
-    """Give what is fetched in a picture: something only where it is about that."""
+    """Return what is fetched in a picture: something only where it is about that."""
     pull = Job(
         id="1",
         origin=ProviderPull(provider="local", model="gemma3:12b"),

@@ -2,8 +2,8 @@
 
     python scripts/smoke.py
 
-Home is an empty folder, so the starter model is fetched anew. Checks that the prompt takes keys,
-that a question is answered, that Esc stops a long answer, and that leaving gives the terminal
+Home is an empty folder, so the starter model is downloaded. Checks that the prompt takes keys, that
+a question is answered, that Esc stops a long answer, and that leaving gives the terminal
 back and leaves no process behind.
 """
 

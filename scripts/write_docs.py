@@ -1,4 +1,4 @@
-"""Write the reference pages and the example settings anew from the code.
+"""Write the reference pages and the example settings from the code.
 
 python -m scripts.write_docs
 """

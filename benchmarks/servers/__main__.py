@@ -44,14 +44,14 @@ Measurement = Callable[[], Awaitable[float]]
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Measure, print the table, and say what could not be measured."""
+    """Measure, print the table, and list what could not be measured."""
     options = _options(given)
     key = os.environ.get("OLLM_BENCH_KEY")
     target = Target(options.kind, options.url.rstrip("/"), options.model, key)
     rows, notes = anyio.run(functools.partial(_measured, target, options))
-    found = Rows(rows)
-    print("", figures_table(found, _figures()), sep="\n")
-    for line in [*notes, *(f"not measured: {reason}" for reason in found.errors())]:
+    measured = Rows(rows)
+    print("", figures_table(measured, _figures()), sep="\n")
+    for line in [*notes, *(f"not measured: {reason}" for reason in measured.errors())]:
         print(line)
     return 0 if any(row.values for row in rows) else 1
 
@@ -149,7 +149,7 @@ def _environment(home: Path, target: Target) -> dict[str, str]:
 
 
 def _run(command: Sequence[str], env: dict[str, str]) -> float:
-    """Give the seconds that a command takes; `doctor` ends in 1 where it found something."""
+    """Return the seconds that a command takes; `doctor` ends in 1 where it found something."""
     began = time.monotonic()
     done = subprocess.run(
         command, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
@@ -204,8 +204,8 @@ def _against(case: str, reference: str) -> Callable[[Rows], Measured | None]:
         own, other = (rows.median(name, case, VALUE) for name in (OLLM, CURL))
         if ratio is None or own is None or other is None:
             return None
-        said = f"{own:.1f} ms ({own - other:+.1f} ms)"
-        return Measured(ratio, said, f"{reference} {other:.1f} ms")
+        value = f"{own:.1f} ms ({own - other:+.1f} ms)"
+        return Measured(ratio, value, f"{reference} {other:.1f} ms")
 
     return measure
 

@@ -17,7 +17,7 @@ EVERY_S = 0.002
 QUIET_S = 0.1
 """Processor time that stands still this long belongs to an idle server."""
 QUIET_CPU_S = 0.002
-"""What an idle server uses in that time at most: its clocks and its collector go on."""
+"""What an idle server uses in that time at most: its clocks and its collector keep running."""
 WAIT_S = 10.0
 _RUNNING = re.compile(r"^vllm:num_requests_running(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 _LISTENING = "0A"
@@ -37,7 +37,7 @@ class Watch(Protocol):
         """Look from now on."""
 
     def idle_after(self, stopped: float) -> float:
-        """Give the seconds from this moment of the monotonic clock until the server is idle."""
+        """Return the seconds from this moment of the monotonic clock until the server is idle."""
 
     def end(self) -> None:
         """Look no more."""
@@ -80,9 +80,9 @@ class Sampling:
         """
         deadline = stopped + WAIT_S
         while time.monotonic() < deadline and not self._problem:
-            found = self._idle(self._looks[:], stopped)
-            if found is not None:
-                return found - stopped
+            idle_since = self._idle(self._looks[:], stopped)
+            if idle_since is not None:
+                return idle_since - stopped
             self._over.wait(QUIET_S / 2)
         raise CannotTell(self._problem or f"still at work {WAIT_S:g} s after the stop")
 
@@ -109,7 +109,7 @@ Idle = Callable[[list[Look], float], float | None]
 
 
 def by_requests(looks: list[Look], stopped: float) -> float | None:
-    """Give the end of the first look that saw no request, of a server that had one before.
+    """Return the end of the first look that saw no request, of a server that had one before.
 
     Raises:
         CannotTell: there was none before the stop either.
@@ -122,7 +122,7 @@ def by_requests(looks: list[Look], stopped: float) -> float | None:
 
 
 def by_processor_time(looks: list[Look], stopped: float) -> float | None:
-    """Give the moment from which the processor time stands still.
+    """Return the moment from which the processor time stands still.
 
     Raises:
         CannotTell: it stood still before the stop too.
@@ -168,7 +168,7 @@ class _Page:
         self._connection = HTTPConnection(host, port, timeout=WAIT_S)
 
     def get(self, path: str) -> str:
-        """Give a page's text; empty where there is none.
+        """Return a page's text; empty where there is none.
 
         Raises:
             CannotTell: what answers is no web page.
@@ -206,10 +206,10 @@ def _running(text: str) -> float:
 
 
 def listener(url: str) -> int:
-    """Give the process that listens at this address.
+    """Return the process that listens at this address.
 
     Raises:
-        CannotTell: it is none of this machine, or none that may be looked at.
+        CannotTell: it does not run on this machine, or may not be inspected.
     """
     host, number = _place(url)
     port = f":{number:04X}"
@@ -230,7 +230,7 @@ def listener(url: str) -> int:
 
 
 def _tree_cpu_s(root: int) -> float:
-    """Give the processor time of a process and all below it."""
+    """Return the processor time of a process and all below it."""
     if not Path(f"/proc/{root}").exists():
         raise CannotTell("the server has ended")
     waiting, total = [root], 0.0

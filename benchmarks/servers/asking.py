@@ -54,7 +54,7 @@ class Target:
     def provider(self) -> OllamaProvider | OpenAICompatibleProvider:
         """Make an adapter for it."""
         backend = None if self.kind == "ollama" else self.backend
-        found = create_provider(
+        provider = create_provider(
             ProviderSpec(
                 name="bench",
                 kind=self.kind,
@@ -63,8 +63,8 @@ class Target:
                 api_key=self.key,
             )
         )
-        assert isinstance(found, OllamaProvider | OpenAICompatibleProvider)
-        return found
+        assert isinstance(provider, OllamaProvider | OpenAICompatibleProvider)
+        return provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +92,13 @@ class Asker:
         await self._provider.dispose()
 
     async def sends(self, prompt: str, tokens: int | None) -> Sent:
-        """Ask once, and give what was sent; it warms the adapter and the server too."""
+        """Send one prompt and return the request; warms the adapter and the server."""
         await self.first_text_s(prompt, tokens)
         assert self._sent is not None
         return self._sent
 
     async def sends_until_stopped(self, prompt: str) -> Sent:
-        """Ask for an answer, leave it at its first event, and give what was sent."""
+        """Request an answer, leave it at its first event, and return the request."""
         with anyio.fail_after(WITHIN_S):
             async with self._provider.chat_stream(self._request(prompt, None)) as events:
                 await anext(aiter(events), None)
@@ -106,7 +106,7 @@ class Asker:
         return self._sent
 
     async def first_text_s(self, prompt: str, tokens: int | None) -> float:
-        """Give the seconds from asking to the first text; the answer is read to its end."""
+        """Return the seconds from asking to the first text; the answer is read to its end."""
         began, first = time.monotonic(), None
         with anyio.fail_after(WITHIN_S):
             async with self._provider.chat_stream(self._request(prompt, tokens)) as events:
@@ -120,7 +120,7 @@ class Asker:
         return first - began
 
     async def stopped_idle_s(self, prompt: str, watch: Watch) -> float:
-        """Stop an answer at one of its pieces; give the seconds until the server is idle."""
+        """Stop an answer at one of its pieces; return the seconds until the server is idle."""
         signal = AbortSignal()
         began = stopped = 0.0
         pieces = 0
@@ -169,7 +169,7 @@ def watched(watch: Watch) -> Iterator[None]:
 
 
 def curl_first_text_s(sent: Sent, key: str | None) -> float:
-    """Give the seconds from sending the request, by `curl`'s own clock, to the first text.
+    """Return the seconds from sending the request, by `curl`'s own clock, to the first text.
 
     That clock may be off by a part of a second, so only what lies between two of its times counts.
     """
@@ -193,7 +193,7 @@ def _of_day(clock: str) -> float:
 
 
 def curl_stopped_idle_s(sent: Sent, key: str | None, watch: Watch) -> float:
-    """Kill `curl` at a piece of an answer; give the seconds until the server is idle."""
+    """Kill `curl` at a piece of an answer; return the seconds until the server is idle."""
     with watched(watch):
         with asked_by_curl(sent, key) as (lines, _):
             pieces, began, stopped = 0, 0.0, 0.0
@@ -211,7 +211,7 @@ def curl_stopped_idle_s(sent: Sent, key: str | None, watch: Watch) -> float:
 
 @contextmanager
 def asked_by_curl(sent: Sent, key: str | None) -> Iterator[tuple[IO[str], IO[str]]]:
-    """Run `curl -N`; gives the lines of the answer and its trace, and kills it at the end."""
+    """Run `curl -N`; return the lines of the answer and its trace, and kills it at the end."""
     command = ["curl", "-q", "-sSNv", "--trace-time", "-m", f"{WITHIN_S:g}"]
     command += ["-H", "Content-Type: application/json", "--data-binary", "@-", sent.url]
     env = {"PATH": os.environ.get("PATH", "")}
@@ -239,7 +239,7 @@ def asked_by_curl(sent: Sent, key: str | None) -> Iterator[tuple[IO[str], IO[str
 
 @contextmanager
 def key_header(key: str | None) -> Iterator[list[str]]:
-    """Give `curl` the key in a file of this user's own: everybody sees the arguments."""
+    """Return `curl` the key in a file of this user's own: everybody sees the arguments."""
     if not key:
         yield []
         return

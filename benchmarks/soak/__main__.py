@@ -31,7 +31,7 @@ ECHO = "import os,tty;tty.setraw(0);[os.write(1,os.read(0,64)) for _ in iter(int
 
 @contextmanager
 def running_server() -> Iterator[tuple[IO[str], str]]:
-    """Run the server; gives what it tells, and its address."""
+    """Run the server; return its log, and its address."""
     argv = [sys.executable, "-P", str(Path(__file__).with_name("server.py"))]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -48,17 +48,17 @@ def environment(home: Path, url: str) -> dict[str, str]:
 
 
 def soak(home: Path, turns: int, seed: int) -> tuple[list[Census], Person]:
-    """Take all turns; gives the looks at the program and what was done."""
+    """Take all turns; return the looks at the program and what was done."""
     chats = home / "data" / "ollm" / "chats.db"
     ollm = [sys.executable, "-P", "-m", "ollm_tui", "--tools", "calculate"]
     ollm += ["--model", f"local://{MODEL}"]
     looks: list[Census] = []
     with (
-        running_server() as (told, url),
+        running_server() as (log, url),
         PtySession(ollm, environment(home, url), home, SIZE) as session,
         PtySession([sys.executable, "-ISc", ECHO], {}, home, SIZE) as reference,
     ):
-        person = Person(session, ServerLog(told))
+        person = Person(session, ServerLog(log))
         session.wait_for(f"{MODEL} · ", timeout=30)
         session.wait_for("ready", timeout=30)
         began = time.monotonic()

@@ -67,7 +67,7 @@ def echo_times(session: PtySession) -> tuple[float, ...]:
 
 
 def saved_text(chats: Path) -> tuple[int, int]:
-    """Give how many messages a file of chats has, and the bytes of their text."""
+    """Return how many messages a file of chats has, and the bytes of their text."""
     with closing(sqlite3.connect(chats)) as connection:
         rows = connection.execute("SELECT body FROM messages").fetchall()
     bodies = [json.loads(body) for (body,) in rows]
@@ -80,5 +80,5 @@ def _rss_kb(pid: int) -> int:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return 0  # it has just ended
-    found = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(found[0].split()[1]) if found else 0
+    lines = [line for line in status.splitlines() if line.startswith("VmRSS:")]
+    return int(lines[0].split()[1]) if lines else 0

@@ -42,7 +42,7 @@ class Turn:
 
 
 def plan(turns: int, seed: int) -> Iterator[Turn]:
-    """Give so many turns."""
+    """Return so many turns."""
     chance = random.Random(seed)
     until_new = 0
     for number in range(1, turns + 1):

@@ -4,7 +4,7 @@ Prints `URL u`, and for each prompt `ASKED n` when it is there and `ENDED n` whe
 over, by whichever side. A prompt asks for:
 
 * `plain N`: N characters of Markdown
-* `endless`: text for as long as somebody listens, three seconds at most
+* `endless`: text as long as the client reads, three seconds at most
 * `tool N`: a call of the calculator, then N characters
 * `cut`, `error`, `garbage`: a few words, then the connection is closed, the server fails in the
   middle of the stream, or sends what is no JSON
@@ -41,7 +41,7 @@ def tell(word: str, value: object) -> None:
 
 
 def markdown(number: int, size: int) -> str:
-    """Give an answer of that length, the same for the same number."""
+    """Return an answer of that length, the same for the same number."""
     chance = random.Random(number)
     text = f"Answer {number}. "
     while len(text) < size:
@@ -63,7 +63,7 @@ class Soaked(BaseHTTPRequestHandler):
         self._whole({"models": [model]})
 
     def do_POST(self) -> None:
-        """Answer as the newest question says."""
+        """Answer as the newest prompt commands."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if self.path != "/api/chat":
             info = {"general.architecture": "soak", "soak.context_length": 1_000_000}
@@ -71,9 +71,9 @@ class Soaked(BaseHTTPRequestHandler):
             self._whole({"capabilities": capabilities, "details": {}, "model_info": info})
             return
         messages = body["messages"]
-        asked = [m["content"] for m in messages if m["role"] == "user"][-1]
-        found = re.findall(r"t(\d+) (\w+) (\d+)", asked)[-1]
-        number, kind, size = int(found[0]), found[1], int(found[2])
+        prompt = [m["content"] for m in messages if m["role"] == "user"][-1]
+        parts = re.findall(r"t(\d+) (\w+) (\d+)", prompt)[-1]
+        number, kind, size = int(parts[0]), parts[1], int(parts[2])
         if kind == "tool" and messages[-1]["role"] == "tool":
             kind = "plain"
         else:
@@ -140,7 +140,7 @@ class Soaked(BaseHTTPRequestHandler):
 
 
 class QuietServer(ThreadingHTTPServer):
-    """Says nothing of clients that leave in the middle of something."""
+    """Ignores clients that disconnect."""
 
     daemon_threads = True
 

@@ -18,7 +18,7 @@ ESC, CTRL_N, CTRL_R, DOWN, SHIFT_TAB = b"\x1b", b"\x0e", b"\x12", b"\x1b[B", b"\
 
 
 class ServerLog:
-    """What the server has told so far."""
+    """The lines that the server has printed so far."""
 
     def __init__(self, lines: IO[str]) -> None:
         self._lines = lines
@@ -41,7 +41,7 @@ class ServerLog:
 
 @dataclass
 class Person:
-    """Does what a plan says and counts what was done."""
+    """Carries out a plan and counts its actions."""
 
     session: PtySession
     log: ServerLog
@@ -49,7 +49,7 @@ class Person:
 
     def take(self, turn: Turn) -> None:
         """Ask one prompt and see it through to its end, or stop it."""
-        # What is asked before the last answer has failed waits in the queue until somebody retries.
+        # A prompt sent before the last answer failed waits in the queue until a retry.
         self.session.wait_for(self._is_at_rest, PATIENCE_S)
         self.session.forget()
         self.session.write(f"{turn.prompt}\r")

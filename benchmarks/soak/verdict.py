@@ -18,13 +18,13 @@ ROW_BYTES = 1000
 
 
 def theil_sen(points: Sequence[tuple[float, float]]) -> float:
-    """Give the median of the slopes between all pairs of points."""
+    """Return the median of the slopes between all pairs of points."""
     slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in combinations(points, 2) if b[0] != a[0]]
     return statistics.median(slopes) if slopes else 0.0
 
 
 def p99(values: Sequence[float]) -> float:
-    """Give the value that 1 % of all pass."""
+    """Return the value that 1 % of all pass."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))] if ordered else 0.0
 
@@ -36,7 +36,7 @@ def grown(counts: Sequence[int]) -> bool:
 
 
 def judge(looks: Sequence[Census], turns: int) -> list[str]:
-    """Print the figures; gives what is wrong with them."""
+    """Print the figures; return what is wrong with them."""
     warm = [look for look in looks if look.turn >= WARM_UP * turns]
     faults: list[str] = []
     slope = theil_sen([(look.turn, float(look.rss_kb)) for look in warm]) * 1000

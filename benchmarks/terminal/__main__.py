@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.terminal.cases import DEFAULT, GROUPS, Case, stream_case
-from benchmarks.terminal.peers.installed import installed_peers
+from benchmarks.terminal.peers.chats import installed_peers
 from benchmarks.terminal.programs import MAKERS
 from benchmarks.terminal.report import all_reached, documents_table, figures_table, programs_table
 from benchmarks.terminal.rows import Row, Rows, row_from
@@ -46,7 +46,7 @@ def arguments(typed: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def chosen(read: argparse.Namespace) -> list[Sequence[Case]]:
-    """Give the cases that the command line asks for, by group."""
+    """Return the cases that the command line asks for, by group."""
     names = read.groups or ([] if read.stream else DEFAULT)
     groups: list[Sequence[Case]] = [GROUPS[name] for name in names]
     if read.stream:
@@ -58,7 +58,7 @@ def chosen(read: argparse.Namespace) -> list[Sequence[Case]]:
 
 
 def collect(suite: Suite, groups: Sequence[Sequence[Case]], file: Path | None) -> list[Row]:
-    """Run the cases and tell of each; what was measured until somebody presses Ctrl+C is kept."""
+    """Run the cases and report each; Ctrl+C keeps what was measured so far."""
     progress, rows = Progress(suite.seconds(groups)), list[Row]()
     with suppress(KeyboardInterrupt):
         for row in suite.run(groups):
@@ -88,13 +88,13 @@ def main() -> int:
     return tell(Rows(collect(suite, groups, read.rows)))
 
 
-def tell(found: Rows) -> int:
-    """Print the tables; gives the exit status."""
-    for table in (figures_table(found), programs_table(found), documents_table(found)):
+def tell(rows: Rows) -> int:
+    """Print the tables; return the exit status."""
+    for table in (figures_table(rows), programs_table(rows), documents_table(rows)):
         print(f"\n{table}" if table else "")
-    for error in found.errors():
+    for error in rows.errors():
         print(f"- {error}")
-    return 0 if all_reached(found) else 1
+    return 0 if all_reached(rows) else 1
 
 
 if __name__ == "__main__":

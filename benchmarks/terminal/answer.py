@@ -1,16 +1,17 @@
 """The fixed answer that every program is asked to show.
 
 It looks like what chat models write: headings, paragraphs with inline marks, nested lists, tables,
-quotes and fences. It begins with `QSTART<id>` and ends with `QDONE<id>`, so that whoever sees only
-a screen knows when the first and the last word are there; its blocks carry tags s0000, s0001, ...
-in reading order, so that one can tell which part is on the screen.
+quotes and fences. It begins with `QSTART<id>` and ends with `QDONE<id>`, so that a
+screen alone shows when the first and the last word are there; its blocks carry tags s0000, s0001,
+... in reading order, which show the part that is on the screen.
 """
 
 import functools
 import itertools
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 
 _PROSE = """the a of and to in is that for with as on by from this which each when
 value request server stream token buffer widget screen message context model cache
@@ -59,6 +60,30 @@ TOKEN = re.compile(r"\n+|[ \t]*[A-Za-z]{1,6}|[ \t]*\d{1,3}|[ \t]*[^\sA-Za-z0-9]{
 SEED = 7
 FRAME = 8
 """How many pieces of an answer are its first and its last words."""
+DOCUMENTS: Mapping[str, Callable[[], str]] = MappingProxyType(
+    {
+        "table": lambda: "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 3000,
+        "rules": lambda: "---\n\n" * 5000,
+        "headings": lambda: "".join(f"# Heading {at}\n\n" for at in range(3000)),
+        "columns": lambda: (
+            "\n".join("|" + f" {cell} |" * 2000 for cell in ("a", "---", "1")) + "\n"
+        ),
+        "codeline": lambda: "```python\n" + "x = 1; " * 43_000 + "\n```\n",
+        "openfence": lambda: "```python\n" + "value = compute(1)  # again\n" * 20_000,
+        "longline": lambda: "word " * 200_000,
+        "unbroken": lambda: "x" * 1_000_000,
+        "combining": lambda: "a" + "\u0301" * 50_000,
+        "zwj": lambda: "\U0001f468\u200d" * 20_000,
+        "tabs": lambda: "a\t" * 10_000,
+        "nested": lambda: "".join("  " * min(at, 60) + f"- item {at}\n" for at in range(2000)),
+        "quotes": lambda: ">" * 1000 + " deep\n",
+        "stars": lambda: "*a **b " * 20_000,
+        "brackets": lambda: "[" * 50_000,
+    }
+)
+"""Builders by name."""
+PIECES = 20_000
+"""The most pieces that a document is cut into."""
 
 
 class Writer:
@@ -69,7 +94,7 @@ class Writer:
         self._tags = (f"s{number % 10_000:04d}" for number in itertools.count())
 
     def blocks(self) -> Iterator[str]:
-        """Give headings, each with paragraphs and one block of another kind."""
+        """Return headings, each with paragraphs and one block of another kind."""
         others = (self._bullets, self._fence, self._table, self._steps, self._fence, self._quote)
         for section in itertools.count(1):
             marks = "##" if section % 3 == 1 else "###"
@@ -137,21 +162,34 @@ class Writer:
 
 @functools.cache
 def _body(count: int) -> tuple[str, ...]:
-    found: list[str] = []
+    tokens: list[str] = []
     for block in Writer().blocks():
-        found += TOKEN.findall(block + "\n\n")
-        if len(found) >= count:
+        tokens += TOKEN.findall(block + "\n\n")
+        if len(tokens) >= count:
             break
-    return tuple(found[:count])
+    return tuple(tokens[:count])
 
 
 def pieces(count: int, ident: int = 0) -> list[str]:
-    """Give the answer in `count` pieces (at least 9) of about four characters, as tokens are."""
+    """Return the answer in `count` pieces (at least 9) of about four characters, as tokens are."""
     body = _body(max(count - FRAME, 1))
     return ["Q", "START", str(ident), "\n\n", *body, *ending("".join(body), ident)]
 
 
 def ending(text: str, ident: int) -> list[str]:
-    """Give the last pieces after a text; a fence that it left open is closed first."""
+    """Return the last pieces after a text; a fence that it left open is closed first."""
     is_open = text.count("```") % 2 == 1
     return ["\n```\n\n" if is_open else "\n\n", "Q", "DONE", str(ident)]
+
+
+def document_pieces(name: str, ident: int, *, whole: bool) -> list[str]:
+    """Return a document between its first and last word, whole or as a model would send it."""
+    text = DOCUMENTS[name]()
+    body = [text] if whole else _cut(text)
+    return [f"QSTART{ident}\n\n", *body, "".join(ending(text, ident))]
+
+
+def _cut(text: str) -> list[str]:
+    tokens = TOKEN.findall(text)
+    step = -(-len(tokens) // PIECES)
+    return ["".join(tokens[at : at + step]) for at in range(0, len(tokens), step)]

@@ -4,17 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from benchmarks.terminal.documents import DOCUMENTS
+from benchmarks.terminal.answer import DOCUMENTS
 from benchmarks.terminal.programs import BARE, CAT, OLLM
 from benchmarks.terminal.run import Run
 from benchmarks.terminal.scenarios.abort import Abort
 from benchmarks.terminal.scenarios.document import Document
 from benchmarks.terminal.scenarios.echo import Echo, HungEcho
-from benchmarks.terminal.scenarios.opening import CHATS, Opening
+from benchmarks.terminal.scenarios.measures import Values
 from benchmarks.terminal.scenarios.scroll import Scroll
-from benchmarks.terminal.scenarios.startup import idle, startup
+from benchmarks.terminal.scenarios.startup import CHATS, Opening, idle, startup
 from benchmarks.terminal.scenarios.stream import Stream
-from benchmarks.terminal.scenarios.values import Values
 
 FEW, SOME, MANY = 1, 3, 10
 BOTH = (OLLM, BARE)

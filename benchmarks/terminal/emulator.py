@@ -108,8 +108,8 @@ class Emulator:
                 self._grid = Grid(grid.columns, grid.rows)
 
     def _colour(self, question: str) -> None:
-        code, _, asked = question.partition(";")
-        if asked == "?" and code in {"10", "11", "12"}:
+        code, _, value = question.partition(";")
+        if value == "?" and code in {"10", "11", "12"}:
             shade = "ffff/ffff/ffff" if code == "10" else "0000/0000/0000"
             self._reply(f"\x1b]{code};rgb:{shade}\x1b\\".encode())
 
@@ -123,9 +123,9 @@ class Emulator:
         elif prefix:
             self._private(prefix, final)
         elif final != "m":
-            found = [int(part) if part.isdigit() else 0 for part in numbers.split(";")]
-            if not (self._moved(final, found) or self._edited(final, found)):
-                self._asked(final, found[0])
+            values = [int(part) if part.isdigit() else 0 for part in numbers.split(";")]
+            if not (self._moved(final, values) or self._edited(final, values)):
+                self._asked(final, values[0])
 
     def _modes(self, numbers: str, *, is_set: bool) -> None:
         for mode in numbers.split(";"):

@@ -18,7 +18,7 @@ from benchmarks.terminal.cases import (
 )
 from benchmarks.terminal.programs import BARE, OLLM
 from benchmarks.terminal.rows import Rows, percentile
-from benchmarks.terminal.scenarios.opening import EMPTY
+from benchmarks.terminal.scenarios.startup import EMPTY
 
 Verdict: TypeAlias = Literal["ok", "MISSED", "not measured", ""]
 
@@ -75,7 +75,7 @@ def against_bare(
 def cpu_against_bare(case: str) -> Callable[[Rows], Measured | None]:
     """Compare processor time a token with bare Textual; who draws fewer frames has it easier."""
 
-    def said(rows: Rows, program: str) -> str:
+    def value_text(rows: Rows, program: str) -> str:
         used, frames = (rows.median(program, case, key) for key in ("cpu_ms_per_token", "frames"))
         return f"{used:.3f} ms, {frames:.0f} frames"
 
@@ -84,7 +84,7 @@ def cpu_against_bare(case: str) -> Callable[[Rows], Measured | None]:
         ratio = rows.ratio(ours, theirs)
         if ratio is None:
             return None
-        return Measured(ratio, said(rows, OLLM), f"bare Textual {said(rows, BARE)}")
+        return Measured(ratio, value_text(rows, OLLM), f"bare Textual {value_text(rows, BARE)}")
 
     return measure
 
@@ -112,8 +112,8 @@ def median_of(
         if value is None:
             return None
         other = rows.median(BARE, case, key)
-        said = "" if other is None else f"bare Textual {scale * other:.1f} {unit}"
-        return Measured(scale * value, f"{scale * value:.1f} {unit}", said)
+        reference = "" if other is None else f"bare Textual {scale * other:.1f} {unit}"
+        return Measured(scale * value, f"{scale * value:.1f} {unit}", reference)
 
     return measure
 
@@ -121,7 +121,7 @@ def median_of(
 def tail_of(case: str, key: str, share: float = 0.99) -> Callable[[Rows], Measured | None]:
     """Take a percentile of all that was measured, in ms."""
 
-    def said(values: list[float]) -> str:
+    def median_text(values: list[float]) -> str:
         return f"p50 {percentile(values, 0.5):.0f} ms, p99 {percentile(values, 0.99):.0f} ms"
 
     def measure(rows: Rows) -> Measured | None:
@@ -129,7 +129,9 @@ def tail_of(case: str, key: str, share: float = 0.99) -> Callable[[Rows], Measur
         figure = percentile(ours, share)
         if figure is None:
             return None
-        return Measured(figure, said(ours), f"bare Textual {said(theirs)}" if theirs else "")
+        return Measured(
+            figure, median_text(ours), f"bare Textual {median_text(theirs)}" if theirs else ""
+        )
 
     return measure
 
@@ -142,17 +144,17 @@ def longest(case: str) -> Callable[[Rows], Measured | None]:
         if stall is None:
             return None
         used, other = rows.largest(OLLM, case, "stall_cpu_ms"), rows.largest(BARE, case, "stall_ms")
-        said = "" if other is None else f"bare Textual {other:.0f} ms"
-        return Measured(stall, f"{stall:.0f} ms, of them {used:.0f} ms of work", said)
+        reference = "" if other is None else f"bare Textual {other:.0f} ms"
+        return Measured(stall, f"{stall:.0f} ms, of them {used:.0f} ms of work", reference)
 
     return measure
 
 
 def stream_figures() -> list[Figure]:
-    """Give the figures of streamed answers: those with a limit, then what else was streamed."""
+    """Return the figures of streamed answers: those with a limit, then what else was streamed."""
     limits = {stream_name(1000, 200): 0.35, stream_name(5000, 1000): 0.50}
     cpu = "cpu_ms_per_token"
-    found = [
+    figures = [
         Figure(f"CPU per token, {case.name}", [case.name],
                cpu_against_bare(case.name), limits.get(case.name))
         for case in STREAMS
@@ -160,7 +162,7 @@ def stream_figures() -> list[Figure]:
     long, short = stream_name(20_000, 1000), stream_name(1000, 1000)
     five, unlimited = stream_name(5000, 1000), stream_name(5000, 0)
     return [
-        *found,
+        *figures,
         Figure("growth: CPU per token of 20k over 1k", [long, short],
                own_ratio(long, short, cpu, "ms"), 1.2),
         Figure("lag of the last word, unlimited", [unlimited],
@@ -173,7 +175,7 @@ def stream_figures() -> list[Figure]:
 
 
 def opening_figures() -> list[Figure]:
-    """Give the figures of saved chats."""
+    """Return the figures of saved chats."""
     empty, long, huge = opening_name(EMPTY), opening_name(200), opening_name(5000)
     return [
         Figure("opening a chat of 200 messages", [long, empty],
@@ -187,10 +189,10 @@ def worst_of(cases: Sequence[str], key: str, unit: str) -> Callable[[Rows], Meas
     """Take the largest over several cases, and name the case."""
 
     def measure(rows: Rows) -> Measured | None:
-        found = [(value, case) for case in cases for value in rows.numbers(OLLM, case, key)]
-        if len({case for _, case in found}) < len(cases):
+        measured = [(value, case) for case in cases for value in rows.numbers(OLLM, case, key)]
+        if len({case for _, case in measured}) < len(cases):
             return None
-        value, case = max(found)
+        value, case = max(measured)
         return Measured(value, f"{value:.3g} {unit}, {case}")
 
     return measure
@@ -210,7 +212,7 @@ def tail_over(cases: Sequence[str], key: str) -> Callable[[Rows], Measured | Non
 
 
 def document_figures() -> list[Figure]:
-    """Give the figures of the stalling documents, the worst of all."""
+    """Return the figures of the stalling documents, the worst of all."""
     names = [case.name for case in GROUPS["documents"]]
     return [
         Figure("longest event-loop stall, any document", names,

@@ -85,8 +85,8 @@ class Grid:
         """Move the region's lines up, or down when `count` is negative."""
         first = self.top if top is None else top
         for _ in range(min(abs(count), self.bottom - first + 1)):
-            gone, new = (first, self.bottom) if count > 0 else (self.bottom, first)
-            del self.cells[gone]
+            removed, new = (first, self.bottom) if count > 0 else (self.bottom, first)
+            del self.cells[removed]
             self.cells.insert(new, self._blank())
 
     def move(self, x: int, y: int) -> None:

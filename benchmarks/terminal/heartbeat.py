@@ -36,7 +36,7 @@ class Heart:
 
 
 class HeartPolicy(asyncio.DefaultEventLoopPolicy):
-    """Gives each new loop a heart."""
+    """Starts a heartbeat in each new loop."""
 
     def __init__(self, notes: TextIO) -> None:
         super().__init__()

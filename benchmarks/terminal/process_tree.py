@@ -1,4 +1,4 @@
-"""What a program and all it started use, told from /proc."""
+"""The resources of a program and its descendants, read from /proc."""
 
 import os
 import re
@@ -11,14 +11,14 @@ _PEAK = re.compile(rb"VmHWM:\s+(\d+)")
 
 
 class ProcessTree:
-    """Every process that inherited a mark in its environment, whoever its parent is."""
+    """Every process that inherited a mark in its environment, under any parent."""
 
     def __init__(self, mark: str) -> None:
         self._mark = mark.encode()
         self._known: set[int] = set()
 
     def pids(self) -> list[int]:
-        """Give the living ones."""
+        """Return the living ones."""
         numbers = {int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
         for pid in numbers - self._known:
             if self._mark in _read(Path(f"/proc/{pid}/environ")):
@@ -27,11 +27,11 @@ class ProcessTree:
         return sorted(self._known)
 
     def cpu_s(self) -> float:
-        """Give the processor time so far, that of ended children included."""
+        """Return the processor time so far, that of ended children included."""
         return sum(cpu_of(pid) for pid in self.pids())
 
     def memory_mb(self) -> tuple[float, float]:
-        """Give the resident memory, now and at its most, in MB."""
+        """Return the resident memory, now and at its most, in MB."""
         now = peak = 0
         for pid in self.pids():
             status = _read(Path(f"/proc/{pid}/status"))
@@ -55,8 +55,8 @@ def _is_alive(pid: int) -> bool:
 
 
 def _number(pattern: re.Pattern[bytes], text: bytes) -> int:
-    found = pattern.search(text)
-    return int(found[1]) if found else 0
+    match = pattern.search(text)
+    return int(match[1]) if match else 0
 
 
 def _read(path: Path) -> bytes:

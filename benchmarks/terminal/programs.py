@@ -1,16 +1,58 @@
-"""The program under test and the references."""
+"""How to start and work a program: the one under test, and the references."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
 from benchmarks.terminal.backend.process import ROOT
-from benchmarks.terminal.program import Program
 
+PAGE_UP, PAGE_DOWN = "\x1b[5~", "\x1b[6~"
+ESCAPE, INTERRUPT = "\x1b", "\x03"
+NOTHING: Mapping[str, str] = {}
 HERE = Path(__file__).parent
 PYTHON = (sys.executable, "-P")
 OLLM, BARE, CAT = "ollm", "bare Textual", "cat"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something to do before the prompt is there: wait for a pattern, then press or click."""
+
+    seen: str
+    keys: str = ""
+    click: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """One program with its settings; what it writes goes into a home of its own."""
+
+    argv: Sequence[str]
+    ready: str
+    """What is on the screen when the prompt takes keys, as a regular expression."""
+    answers: str = ""
+    """What is on the screen when it can send a prompt, where that is later."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Texts by their path below the home."""
+    steps: Sequence[Step] = ()
+    submit: str = "\r"
+    stop: Sequence[str] = (ESCAPE,)
+    """The keys that stop an answer, with a pause between; the last one counts."""
+    stop_click: str = ""
+    page_up: str = PAGE_UP
+    """Empty when it leaves scrolling to the terminal."""
+    page_down: str = PAGE_DOWN
+    clear: str = "\x15"
+    types_while_streaming: bool = True
+    key_gap_s: float = 0.004
+    settle_s: float = 0.0
+    """How long after its first echo it really takes a prompt."""
+    line_mode: bool = False
+    """It reads whole lines, and the terminal shows what is typed."""
+
 
 Maker = Callable[[str, Path, Sequence[str]], Program]
 """Makes a program from the server's address, its home, and what its interpreter runs it under."""
@@ -56,7 +98,7 @@ MAKERS: Mapping[str, Maker] = MappingProxyType({OLLM: ollm, BARE: bare_textual, 
 
 
 def base_environment(home: Path, path: str) -> dict[str, str]:
-    """Give a small fixed environment: nothing of the caller's leaks into a program."""
+    """Return a small fixed environment: nothing of the caller's leaks into a program."""
     return {
         "HOME": str(home),
         "PATH": path,

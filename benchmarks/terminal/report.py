@@ -37,7 +37,7 @@ def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 
 def figures_run(rows: Rows, figures: Sequence[Figure] = FIGURES) -> list[Figure]:
-    """Give the figures whose cases were run, well or not."""
+    """Return the figures whose cases were run, well or not."""
     ran = {row.case for row in rows.all}
     return [figure for figure in figures if ran.issuperset(figure.cases)]
 

@@ -6,11 +6,10 @@ import shutil
 import tempfile
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from benchmarks.terminal.backend.process import Backend
-from benchmarks.terminal.backend.record import Record
+from benchmarks.terminal.backend.server import Record
 from benchmarks.terminal.programs import HERE, Maker, base_environment
 from benchmarks.terminal.session import Session, now
 
@@ -18,7 +17,7 @@ TYPED = "zqv"
 START_S = 60.0
 QUIET_S = 0.2
 REST_S, RESTING_S = 0.5, 0.01
-"""Whoever uses less than the second in so long as the first rests; in seconds."""
+"""A program rests if it uses less than the second in the time of the first; in seconds."""
 _IDENTS = itertools.count(1001)
 
 
@@ -52,17 +51,12 @@ class Run:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.session.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def start(self) -> float:
-        """Wait until a typed character is shown; gives the seconds that took.
+        """Wait until a typed character is shown; return the seconds that took.
 
         Menus that a program shows first are ours to work, not its own time: there it is the time
         to the first of them.
@@ -106,7 +100,7 @@ class Run:
             time.sleep(REST_S)
 
     def need(self, pattern: str, timeout_s: float) -> float:
-        """Wait for a pattern that has to come; gives when it did."""
+        """Wait for a pattern that has to come; return when it did."""
         at = self.session.wait_for(pattern, timeout_s)
         if at is None:
             state = "it ended" if self.session.ended else f"{timeout_s:.0f} s"
@@ -119,7 +113,7 @@ class Run:
         time.sleep(0.2)
 
     def prepare(self, request: str) -> int:
-        """Type a prompt without sending it; gives the id of the answer it asks for."""
+        """Type a prompt without sending it; return the id of the answer it asks for."""
         ident = next(_IDENTS)
         self.session.expect(f"id={ident}")
         self.session.type(f"BENCH {request} id={ident}", self.program.key_gap_s)
@@ -129,13 +123,13 @@ class Run:
         return ident
 
     def submit(self) -> float:
-        """Send what was typed; gives when."""
+        """Send what was typed; return when."""
         at = now()
         self.session.write(self.program.submit)
         return at
 
     def stop(self) -> float:
-        """Stop the answer; gives when the key that counts was pressed."""
+        """Stop the answer; return when the key that counts was pressed."""
         *before, last = self.program.stop
         for key in before:
             self.session.write(key)
@@ -148,7 +142,7 @@ class Run:
         return at
 
     def record(self, ident: int) -> Record:
-        """Give what the server noted of an answer."""
+        """Return what the server noted of an answer."""
         record = self.backend.record(ident)
         if record is None:
             raise Failed("the prompt never reached the server")

@@ -13,7 +13,6 @@ import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from benchmarks.terminal.emulator import Emulator
@@ -37,7 +36,7 @@ class Watch:
 
 class Session:
     """A thread reads what the program writes, notes when, and looks whether what is waited for is
-    there, so that times are those of the bytes and not those of whoever waits.
+    there, so that times are those of the bytes and not those of the waiting thread.
     """
 
     def __init__(
@@ -78,19 +77,14 @@ class Session:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _read(self) -> None:
         while True:
             try:
                 data = os.read(self._master, 65536)
-            except OSError:  # how Linux tells that nobody has the terminal any more
+            except OSError:  # how Linux reports that the terminal has no process any more
                 data = b""
             at = now()
             with self._changed:
@@ -130,7 +124,7 @@ class Session:
         self._awaited = self._look_for(wanted)
 
     def wait(self, timeout_s: float = 20.0) -> float | None:
-        """Give when what is expected came; None when it has not come yet, or the program ended."""
+        """Return when what is expected came; None if it has not, or the program ended."""
         return self.wait_watch(self._awaited, timeout_s)
 
     def watch(self, wanted: str | Seen) -> Watch:
@@ -140,7 +134,7 @@ class Session:
         return watch
 
     def wait_watch(self, watch: Watch, timeout_s: float) -> float | None:
-        """Give when it came; None as in `wait`."""
+        """Return when it came; None as in `wait`."""
         with self._changed:
             self._changed.wait_for(lambda: watch.at is not None or self.ended, timeout_s)
             return watch.at
@@ -157,12 +151,12 @@ class Session:
         return self.wait(timeout_s)
 
     def screen(self) -> str:
-        """Give the text on the screen."""
+        """Return the text on the screen."""
         with self._changed:
             return self.emulator.text
 
     def lines(self) -> list[str]:
-        """Give the rows on the screen."""
+        """Return the rows on the screen."""
         with self._changed:
             return self.emulator.lines
 

@@ -30,7 +30,7 @@ class Suite:
         self._peers = peers
 
     def programs(self, case: Case, round_: int) -> list[str]:
-        """Give who takes part in a round of a case."""
+        """Return who takes part in a round of a case."""
         own = [name for name in case.programs if round_ < case.rounds]
         first = [*case.once, *(self._peers if case.peers else ())]
         return [*own, *(first if round_ == 0 else ())]
@@ -48,7 +48,7 @@ class Suite:
         return first + sum(seconds * (PEER_TIMES if is_peer else 1) for seconds, is_peer in runs)
 
     def run(self, groups: Sequence[Sequence[Case]]) -> Iterator[Row]:
-        """Run them all and give each row as it comes."""
+        """Run all and yield each row as it comes."""
         self._load_once(groups)
         in_memory = str(MEMORY) if os.access(MEMORY, os.W_OK) else None
         with tempfile.TemporaryDirectory(prefix="ollm-bench-chats-", dir=in_memory) as folder:
@@ -65,7 +65,7 @@ class Suite:
             name for group in groups for case in group for name in self.programs(case, 0)
         ]
         for name in dict.fromkeys(taking_part):
-            # What fails here fails again where it is measured, and is told there.
+            # A failure here is repeated and reported when it is measured.
             with (
                 suppress(Failed, OSError),
                 Backend() as backend,
@@ -95,7 +95,7 @@ class Progress:
         self._expected_s = expected_s
 
     def line(self, row: Row) -> str:
-        """Say what a row gave, in one line."""
+        """Return a row as one line."""
         passed = time.perf_counter() - self._began
         left = max(0, math.ceil((self._expected_s - passed) / 60))
         what = row.error or ", ".join(_short(key, row.values[key]) for key in list(row.values)[:4])

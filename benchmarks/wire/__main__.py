@@ -44,8 +44,8 @@ def figure(ours: str, theirs: str, limit: float, chunks: int) -> Figure:
         ratio = rows.ratio(own, other)
         if ratio is None:
             return None
-        said = [f"{rows.median(name, CASE, 'cpu_s'):.2f} s" for name in (ours, theirs)]
-        return Measured(ratio, said[0], f"{theirs}: {said[1]}")
+        seconds = [f"{rows.median(name, CASE, 'cpu_s'):.2f} s" for name in (ours, theirs)]
+        return Measured(ratio, seconds[0], f"{theirs}: {seconds[1]}")
 
     return Figure(f"wire: CPU of {chunks:,} chunks, {ours}", [CASE], measure, limit)
 
@@ -66,9 +66,9 @@ def main() -> int:
         figure(OURS_OPENAI, THEIRS_OPENAI, 0.2, chunks),
         figure(OURS_OLLAMA, THEIRS_OLLAMA, 1.1, chunks),
     ]
-    found = Rows(rows)
-    print("", figures_table(found, figures), sep="\n")
-    return 0 if all_reached(found, figures) else 1
+    measured = Rows(rows)
+    print("", figures_table(measured, figures), sep="\n")
+    return 0 if all_reached(measured, figures) else 1
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ OLLAMA_PATH, OPENAI_PATH = "/api/chat", "/v1/chat/completions"
 
 
 def response(wire: Wire, count: int) -> bytes:
-    """Give the bytes of a whole answer of so many pieces."""
+    """Return the bytes of a whole answer of so many pieces."""
     parts = [*wire.begin(), *map(wire.token, pieces(count)), *wire.end(count)]
     head = f"HTTP/1.1 200 OK\r\ncontent-type: {wire.content_type}\r\ntransfer-encoding: chunked\r\n"
     chunks = b"".join(b"%x\r\n%b\r\n" % (len(part), part) for part in parts)
@@ -21,7 +21,7 @@ def response(wire: Wire, count: int) -> bytes:
 
 @contextmanager
 def blasting(count: int) -> Iterator[str]:
-    """Serve answers of so many pieces; gives the address."""
+    """Serve answers of so many pieces; return the address."""
     counted = {"stream_options": {"include_usage": True}}
     bodies = {
         OLLAMA_PATH: response(OllamaWire({}), count),

@@ -1,4 +1,4 @@
-"""The clients: each gives the pieces of one answer. Run as a program, it measures one of them.
+"""The clients: each yields the pieces of one answer. Run as a program, it measures one of them.
 
 python -m benchmarks.wire.clients NAME URL PIECES
 """

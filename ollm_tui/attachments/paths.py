@@ -1,13 +1,16 @@
-"""What a person typed, pasted or dropped, read as paths; pure.
+"""Paths that a person typed, pasted or dropped, and those that complete a few letters.
 
 Terminals write a dropped file in their own way: quoted, with backslashes before blanks, as a
-`file://` URL, or bare with its blanks. Only the disk can tell which reading is meant.
+`file://` URL, or bare with its blanks. Only the disk can tell which reading is right.
 """
 
 import os
 import re
 import shlex
-from collections.abc import Iterator
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -24,6 +27,13 @@ _PICTURE_END: Final = re.compile(
 _FILE_URL: Final = re.compile(
     r"file:(?://(?:localhost)?(?=/)|(?=/(?!/)))(?P<path>/.*)\Z", re.IGNORECASE | re.DOTALL
 )
+MOST_FILES: Final = 20_000
+"""The most that are searched; more would make every letter wait."""
+_WALK_S: Final = 1.5
+"""How long a walk may take; it returns what it has found by then."""
+_FRESH_S: Final = 5.0
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+_ELSEWHERE: Final = ("/", "~", "./", "../")
 
 
 def may_be_pictures(text: str) -> bool:
@@ -64,3 +74,80 @@ def _wordings(text: str) -> Iterator[list[str]]:
         yield shlex.split(" ".join(lines))
     except ValueError:  # a quote that is not closed: then it belongs to a name
         return
+
+
+class FileFinder:
+    """Caches the files below a folder for a few seconds.
+
+    Links are not followed, hidden files are left out unless the query begins with a dot, and
+    so are names that cannot be shown as they are.
+    """
+
+    def __init__(self, root: Path, clock: Callable[[], float] = time.monotonic) -> None:
+        self._root = root
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: tuple[float, tuple[str, ...]] | None = None
+
+    def candidates(self, query: str) -> Sequence[str]:
+        """Return the paths to match `query` with; a folder ends with a slash.
+
+        What begins with a slash, `~`, `./` or `../` is searched in that folder only; the rest
+        anywhere below the root, as paths from there. May block on the disk: call it in a thread.
+        """
+        if query.startswith(_ELSEWHERE):
+            folder, slash, begun = query.rpartition("/")
+            return _listed(self._root, folder + slash, begun) if slash else ("~/",)
+        with self._lock:
+            now = self._clock()
+            if self._known is None or now - self._known[0] > _FRESH_S:
+                self._known = now, tuple(_below(self._root, self._clock))
+            return self._known[1]
+
+
+def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
+    folder = root / expanded(Path(shown))
+    paths: list[str] = []
+    for entry in _entries(folder, hidden=begun.startswith(".")):
+        if len(paths) == MOST_FILES:
+            break
+        paths.append(f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}")
+    return paths
+
+
+def _below(root: Path, clock: Callable[[], float]) -> Iterator[str]:
+    """Yield the files below a folder, those of the upper folders first."""
+    until = clock() + _WALK_S
+    folders = deque([""])
+    count = 0
+    while folders:
+        shown = folders.popleft()
+        for entry in _entries(root / shown):
+            if count == MOST_FILES or clock() > until:
+                return
+            count += 1
+            name = f"{shown}{entry.name}"
+            if _is_folder(entry):
+                if entry.name not in _SKIPPED:
+                    folders.append(f"{name}/")
+            else:
+                yield name
+
+
+def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                is_shown = entry.name.isprintable() and (hidden or entry.name[:1] != ".")
+                if is_shown and (_is_folder(entry) or _is_file(entry)):
+                    yield entry
+    except OSError:  # it does not exist or cannot be read
+        return
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    return entry.is_dir(follow_symlinks=False)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    return entry.is_file(follow_symlinks=False)

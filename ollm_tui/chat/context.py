@@ -52,7 +52,7 @@ class ContextGuard:
     def used_by(self, request: Request, model: str, base: CountedPrompt | None) -> int:
         """Return the tokens of a request: the newest count, and an estimate of the rest.
 
-        No server is asked, so this is immediate and loads no model.
+        Queries no server, so it returns at once and loads no model.
         """
         if base is None or base.model != model:
             return self._counter.estimate(request).tokens

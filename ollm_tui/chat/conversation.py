@@ -4,14 +4,13 @@ from dataclasses import dataclass, field
 
 from ollm_tui.chat.prompt import turn_starts
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.tokens.count import TokenCount
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CountedPrompt:
-    """What a request was counted as, and its estimate at that moment."""
+    """The token count of a request, and its estimate at that moment."""
 
     model: str
     count: TokenCount
@@ -32,12 +31,12 @@ class Conversation:
     tools: tuple[str, ...] = ()
     """Names of the tools on offer; none by default."""
     turns_left_out: int = 0
-    """How many of the oldest turns are not sent, to make room; they stay in the history."""
+    """Number of the oldest turns that are not sent, to make room; they stay in the history."""
     drops_attachments: bool = False
     """Whether pictures and sound are not sent, to make room."""
     messages: list[Message] = field(default_factory=list)
     blocks_used: int = 0
-    """How many block ids are in use; the next one has the number after it."""
+    """Number of block ids in use; the next one has the number after it."""
     dropped_call_ids: set[str] = field(default_factory=set)
     """Ids of calls in messages that were dropped; the id of a call that was run is never reused."""
 

@@ -1,4 +1,4 @@
-"""What is known of a model's abilities: whether it has vision, and how it is given its tools.
+"""A model's abilities: whether it has vision, and how its tools are described to it.
 
 Both start from the model's listing, and a server that refuses images or tools settles the matter
 for that model.
@@ -29,7 +29,7 @@ PATIENCE_S: Final = 2.0
 
 
 class VisionSupport:
-    """Which models have vision; a server is asked about each of its models once."""
+    """Which models have vision; each server is queried once per model."""
 
     def __init__(self) -> None:
         self._listed: dict[str, bool | None] = {}
@@ -38,7 +38,7 @@ class VisionSupport:
     async def is_text_only(self, resolved: ResolvedModel) -> bool:
         """Whether a model is known to lack vision; False if that is not known.
 
-        Asks the server once, if nothing is known, and waits at most `PATIENCE_S`.
+        Queries the server once, if nothing is known, and waits at most `PATIENCE_S`.
         """
         known = self.known(resolved)
         if known is None and str(resolved.ref) not in self._listed:
@@ -114,7 +114,7 @@ ToolMode: TypeAlias = Literal["native", "react"]
 
 
 class ToolModes:
-    """How each model is given its tools, by model address."""
+    """The tool mode of each model, by model address."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a chat works with, and the limits of one prompt."""
+"""The parts that a chat is built from, and the limits of one prompt."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class ChatLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatParts:
-    """What a chat works with; everything but the router has a default."""
+    """The parts of a chat; all but the router have defaults."""
 
     router: Router
     tools: OffersTools | None = None

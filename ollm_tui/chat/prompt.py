@@ -13,8 +13,7 @@ from ollm_tui.protocol.blocks import (
     VideoContent,
 )
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 
@@ -101,7 +100,7 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
 
 
 def _with_names(message: Message) -> Message:
-    """Put its file name before each image that has one; no protocol has a field for it."""
+    """Insert the file name before each named image; no protocol has a field for it."""
     content: list[Block] = []
     for block in message.content:
         if isinstance(block, ImageContent) and block.name:

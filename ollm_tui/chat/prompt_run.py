@@ -324,7 +324,7 @@ def _how_it_ended(end: End) -> str:
 
 
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    """Return what came instead of an answer, or None if there was one."""
+    """Return the kind of reply that has no answer, or None if there was one."""
     message = turn.partial()
     if turn.has_media or (message is not None and message.text.strip()):
         return None

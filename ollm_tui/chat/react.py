@@ -10,11 +10,11 @@ from typing import Final
 
 from ollm_tui.chat.prompt import joined
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
-from ollm_tui.decode.react.call import ReActProblem
+from ollm_tui.decode.react_call import ReActProblem
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
 STOP_SEQUENCES: Final = ("\nObservation:",)
 """Where the model has to wait for a result; labels count at the start of a line only."""
@@ -43,11 +43,6 @@ def react_instructions(tools: Sequence[ToolSchema]) -> str:
         return ""
     listed = "\n".join(map(_described, tools))
     return f"You have these tools:\n\n{listed}\n\n{_FORMAT}"
-
-
-def observation(result: ToolResult) -> str:
-    """Return a tool's result as one line for the model."""
-    return _observed(result.content, is_error=result.is_error)
 
 
 def correction(problem: ReActProblem) -> str:
@@ -138,13 +133,14 @@ def _rendered_answer(message: Message) -> Message:
 
 
 def _rendered_result(message: Message) -> Message:
-    text = _observed(message.text, is_error=message.metadata.get("is_error") is True)
+    text = observation(message.text, is_error=message.metadata.get("is_error") is True)
     others = [b for b in message.content if not isinstance(b, TextContent | ThinkingContent)]
     content: list[Block] = [TextContent(text), *others]
     return Message("user", content)
 
 
-def _observed(content: str, *, is_error: bool) -> str:
+def observation(content: str, *, is_error: bool) -> str:
+    """Return a tool's result as one line for the model."""
     if is_error:
         return f"Observation: {dump_json({'error': content})}"
     try:

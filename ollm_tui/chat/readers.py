@@ -12,9 +12,9 @@ from typing import Final, Protocol
 
 from ollm_tui.chat.react import correction
 from ollm_tui.decode.json_guard import dump_or_reason
-from ollm_tui.decode.leaked.detector import LeakedCall, LeakedCallDetector, LeakedPiece
-from ollm_tui.decode.react.call import ReActCall
-from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.react import ReActParser, ReActPiece
+from ollm_tui.decode.react_call import ReActCall
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 from ollm_tui.decode.tool_calls import new_call_id
 from ollm_tui.protocol.json_types import JsonObject
@@ -29,7 +29,7 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
 _CUT: Final = frozenset({"abort", "length", "content_filter", "refusal", "error"})
-"""Finish reasons that the model did not choose: what came last may be incomplete."""
+"""Finish reasons that the model did not choose: the last piece may be incomplete."""
 
 
 def is_cut(end: End) -> bool:
@@ -54,7 +54,7 @@ class AnswerReader(Protocol):
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model about a call that cannot be read, or None if all is well."""
+        """The correction for a call that cannot be read, or None if there is no problem."""
         ...
 
 
@@ -125,7 +125,7 @@ class ReActReader:
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model when its turn can be neither run nor shown."""
+        """The correction for a turn that can be neither run nor shown."""
         problem = self._parser.problem
         return None if problem is None or problem == "bad_input" else correction(problem)
 

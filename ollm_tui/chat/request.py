@@ -15,9 +15,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import Request, ShouldThink
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.runner import not_offered
@@ -80,7 +79,7 @@ class RequestBuilder:
 
     @property
     def mode(self) -> str:
-        """How this model is given its tools at the moment."""
+        """The tool mode of this model at the moment."""
         return self._parts.modes.mode_of(self._resolved.ref, self._resolved.info)
 
     @property

@@ -5,7 +5,7 @@ once, with the provider's `Finish` or `ErrorEvent`; a provider that stops withou
 its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
 also after a cancellation.
 
-A provider that cannot stream is asked for its whole answer, which comes as a stream of few events.
+If a provider cannot stream, its whole answer is requested and passed on as a few events.
 """
 
 import base64
@@ -163,7 +163,7 @@ class Turn:
 
     @property
     def correction(self) -> str | None:
-        """What to tell the model about a call that could not be read."""
+        """The correction for a call that could not be read."""
         return self._reader.correction
 
     def is_cut(self, end: Finish) -> bool:

@@ -17,7 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_missing_streams()
     output = Output()
     typed = sys.argv[1:] if argv is None else argv
-    # A path says where a secret is, and is none.
+    # The path of a secret is not secret.
     output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
     with logging_to(_log_file(), output.redacted):
         return output.guard(lambda: _dispatch(parse(typed), output))
@@ -27,7 +27,7 @@ def _log_file() -> Path:
     try:
         return default_paths().state_dir / "ollm.log"
     except NoHomeError:
-        # Commands that keep nothing, such as --help, go on.
+        # Commands that save nothing, such as --help, still run.
         return Path(os.devnull)
 
 

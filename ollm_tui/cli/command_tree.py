@@ -15,7 +15,7 @@ class Argument:
     names: tuple[str, ...]
     """`-p` and `--prompt`; empty for a value that stands alone."""
     metavar: str
-    """What its value is called; empty for an option without one."""
+    """The name of its value; empty for an option without one."""
     help: str
     choices: tuple[str, ...] = ()
     is_file: bool = False

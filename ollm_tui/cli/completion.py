@@ -72,7 +72,9 @@ def fish_script(root: CommandNode) -> str:
     """Return a script for fish."""
     lines = ["# Completion of ollm for fish: ollm completion fish | source"]
     for program in PROGRAMS:
-        lines.append(f"complete -c {program} -f")  # a name is no file; options of files say so
+        lines.append(
+            f"complete -c {program} -f"
+        )  # names are not completed as files; options of files are marked
         for node in root.walk():
             lines.extend(_fish_lines(program, node))
     return "\n".join(lines)

@@ -13,8 +13,14 @@ import anyio
 
 from ollm_tui import __version__
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.doctor_report import Folder, SystemReport, private_checkup, private_report
-from ollm_tui.cli.doctor_text import as_json, as_text
+from ollm_tui.cli.doctor_report import (
+    Folder,
+    SystemReport,
+    as_json,
+    as_text,
+    private_checkup,
+    private_report,
+)
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.settings import checked, load_private
 from ollm_tui.cli.stop import stopping
@@ -52,9 +58,9 @@ def plugin_lines() -> Iterator[tuple[bool, str]]:
             name = f"/{plugin.name}" if group == "commands" else plugin.name
             brought.setdefault(plugin.title, []).append(f"{word} {name}")
     problems = tuple(dict.fromkeys(_plugin_problems())) if brought else ()
-    for title, things in brought.items():
+    for title, names in brought.items():
         has_problem = any(problem.startswith(f"The plugin {title}") for problem in problems)
-        yield not has_problem, f"{title}: {', '.join(things)}"
+        yield not has_problem, f"{title}: {', '.join(names)}"
     yield from ((False, problem) for problem in problems)
 
 

@@ -1,16 +1,31 @@
-"""What surrounds the program, and findings without keys: value by value.
+"""The report of `ollm doctor`, without keys, as text and as JSON.
 
 A key may be an ordinary word. So only what came from outside is searched for it, and a sentence
 that may quote something is searched whole; what the program always says stays as it is.
 """
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+from ollm_tui.runtime.other_models import count_of
 
 Private = Callable[[str], str]
+WIDTH: Final = 80
+LONGEST_LINE: Final = 300
+"""Characters of one finding: a server may say much."""
+ARROW: Final = "->"
+_WORDS: Final[Mapping[str, str]] = {"ok": "ok", "empty": "--", "absent": "--", "failed": "!!"}
+_ABILITIES: Final[Mapping[str, str]] = {
+    "vision": "see pictures",
+    "tools": "call tools",
+    "thinking": "think",
+    "embedding": "embed",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +54,7 @@ class SystemReport:
     chats: tuple[bool, str]
     """Whether the saved chats are in order, and a sentence about them."""
     plugins: tuple[tuple[bool, str], ...] = ()
-    """What installed packages bring: whether it is in order, and a sentence."""
+    """Plugins: whether each works, and a sentence."""
 
 
 def private_checkup(checkup: Checkup, private: Private) -> Checkup:
@@ -103,3 +118,204 @@ def _redacted(text: str, private: Private) -> str:
 
 def _redacted_or_none(text: str | None, private: Private) -> str | None:
     return None if text is None else _redacted(text, private)
+
+
+def as_text(checkup: Checkup, report: SystemReport) -> Iterator[str]:
+    """Write the report, a line at a time."""
+    yield from _section(f"ollm {report.version} · {report.system}", ())
+    yield from _section("Models and servers", provider_lines(checkup))
+    yield from _section("Without a server", engine_lines(checkup))
+    yield from _section("Settings", _settings(report))
+    yield from _section("Folders", _folders(report))
+    is_right, words = report.chats
+    yield from _section("Saved chats", [f"{'ok' if is_right else '!!'} {words}"])
+    if report.plugins:
+        marked = (f"{'ok' if is_right else '!!'} {words}" for is_right, words in report.plugins)
+        yield from _section("Plugins", marked)
+    terminal = (f"   {name}: {value}" for name, value in report.terminal if value)
+    yield from _section("Terminal", terminal)
+    yield from _section("Result", result_lines(checkup))
+
+
+def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
+    yield from _wrapped(clean_line(head), "")
+    for line in lines:
+        text = clean_line(line)[:LONGEST_LINE]
+        yield from _wrapped(text, " " * (6 if text.lstrip().startswith(ARROW) else 3))
+    yield ""
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True
+    ) or [""]
+
+
+def _folders(report: SystemReport) -> Iterator[str]:
+    for folder in report.folders:
+        yield f"{'ok' if folder.is_writable else '!!'} {folder.name}: {folder.path}"
+        if not folder.is_writable:
+            yield "   -> It is not writable: check its permissions."
+
+
+def _settings(report: SystemReport) -> Iterator[str]:
+    remark = "" if report.settings_there else " (no such file; using the defaults)"
+    is_right = not any(severity == "error" for severity, _ in report.problems)
+    yield f"{'ok' if is_right else '!!'} file: {report.settings_file}{remark}"
+    for severity, sentence in report.problems:
+        yield f"{'!!' if severity == 'error' else '--'} {sentence}"
+    if report.problems:
+        yield "   -> `ollm config check` lists what is wrong."
+    keys = ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in report.keys)
+    yield f"   keys: {keys}"
+
+
+def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
+    """Write the report for a program; every text of a server is cleaned."""
+    return {
+        "version": report.version,
+        "system": report.system,
+        "can_chat": checkup.model is not None,
+        "model": _clean(checkup.model),
+        "reason": clean_line(checkup.reason),
+        "advice": checkup.advice,
+        "providers": [_provider_json(check) for check in checkup.providers],
+        "not_found": [{"label": label, "address": place} for label, place in checkup.quiet],
+        "engine_installed": checkup.engine_installed,
+        "starter_fetched": checkup.starter_fetched,
+        "other_folders": [
+            {
+                "program": one.title,
+                "path": _clean(one.path),
+                "models": one.models,
+                "listed": one.is_listed,
+            }
+            for one in checkup.others.folders
+        ],
+        "other_folders_setting": checkup.others.setting or None,
+        "settings": {
+            "file": report.settings_file,
+            "exists": report.settings_there,
+            "problems": [
+                {"severity": severity, "message": message} for severity, message in report.problems
+            ],
+        },
+        "keys": dict(report.keys),
+        "folders": [
+            {"name": one.name, "path": one.path, "writable": one.is_writable}
+            for one in report.folders
+        ],
+        "saved_chats": {"ok": report.chats[0], "message": report.chats[1]},
+        "plugins": [
+            {"ok": is_right, "message": clean_line(words)} for is_right, words in report.plugins
+        ],
+        "terminal": dict(report.terminal),
+    }
+
+
+def _provider_json(check: ProviderCheck) -> JsonObject:
+    return {
+        "name": check.name,
+        "label": _clean(check.label),
+        "state": check.state,
+        "address": check.address,
+        "engine": check.engine,
+        "version": check.version,
+        "latency_ms": check.latency_ms,
+        "has_key": check.has_key,
+        "models": check.models,
+        "chat_models": check.chat_models,
+        "abilities": {
+            name: {"known": known, "assumed": assumed}
+            for name, (known, assumed) in check.abilities.items()
+        },
+        "offers": [*check.offers],
+        "answer": [*check.answering],
+        "no_answer": [*check.silent],
+        "problem": _clean(check.problem),
+        "advice": _clean(check.advice),
+    }
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean_line(text[:LONGEST_LINE])
+
+
+def provider_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield the providers that answer and what each can do; text of servers is not cleaned."""
+    for check in checkup.providers:
+        yield from _provider(check)
+    if checkup.quiet:
+        names = ", ".join(f"{label} ({address})" for label, address in checkup.quiet)
+        yield f"   No answer for: {names}"
+
+
+def _provider(check: ProviderCheck) -> Iterator[str]:
+    who = check.engine or check.label
+    version = f" {check.version}" if check.version else ""
+    key = ", with a key" if check.has_key else ""
+    shown = f"{who}{version}" if who != check.shown_name or version else ""
+    head = f"{shown}{_place(check)}{key}".lstrip(" ,")
+    if check.state in {"ok", "empty"}:
+        head += f", {count_of(check.chat_models)} to chat with"
+    yield f"{_WORDS[check.state]} {check.shown_name}: {head}"
+    if check.problem:
+        yield f"   {check.problem}"
+    if check.answering:
+        yield f"   answer from {', '.join(check.answering)}"
+    if check.silent and not check.problem:
+        yield f"   no answer from {', '.join(check.silent)}"
+    if check.abilities:
+        yield f"   of these {_abilities_line(check)}"
+    if check.offers and check.state in {"ok", "empty"}:
+        yield f"   can {', '.join(check.offers)}"
+    if check.advice:
+        yield f"   -> {check.advice}"
+
+
+def _place(check: ProviderCheck) -> str:
+    """Return where it answers, or how many servers of a pool do."""
+    size = len(check.answering) + len(check.silent)
+    if size:
+        return f", {len(check.answering)} of {size} servers answer"
+    place = f" at {check.address}" if check.address else ""
+    return f"{place}, {check.latency_ms} ms" if check.latency_ms is not None else place
+
+
+def _abilities_line(check: ProviderCheck) -> str:
+    parts = []
+    for name, (known, assumed) in check.abilities.items():
+        numbers = [str(known)] if known else []
+        numbers += [f"{assumed} assumed to"] if assumed else []
+        parts.append(f"{' and '.join(numbers)} {_ABILITIES[name]}")
+    return ", ".join(parts)
+
+
+def engine_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield whether models run without a server."""
+    if checkup.engine_installed:
+        yield "ok engine: installed"
+    else:
+        yield "-- engine: not installed"
+        yield "   -> `pip install xllamacpp` adds one that needs no server."
+    if checkup.starter_fetched:
+        yield "ok starter model: downloaded"
+    else:
+        yield "-- starter model: not downloaded"
+        yield "   -> `ollm models starter` downloads a small one."
+    for folder in checkup.others.folders:
+        listed = ", which are listed" if folder.is_listed and folder.models else ""
+        sign = "ok" if listed or not folder.models else "--"
+        yield f"{sign} {folder.title}: {folder.path} holds {count_of(folder.models)}{listed}"
+    if checkup.others.setting:
+        yield f"   -> `{checkup.others.setting}` below [embedded] has them listed."
+
+
+def result_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield whether one can chat."""
+    if checkup.model is None:
+        yield f"!! You cannot chat yet: {checkup.reason.rstrip('.')}."
+    else:
+        yield f"ok New chats use {checkup.shown_model}, {checkup.reason}."
+    if checkup.advice:
+        yield f"   -> {checkup.advice}"

@@ -75,7 +75,7 @@ async def _follow(
         with anyio.CancelScope(shield=True):
             try:
                 await queue.pause(job_id)
-            except AIError:  # another program has it, and goes on
+            except AIError:  # another program downloads it, and continues
                 group.cancel_scope.cancel()
 
     try:

@@ -6,8 +6,8 @@ from typing import Protocol, assert_never
 from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
+from ollm_tui.protocol.codec import event_to_json
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.figures import seconds
@@ -96,7 +96,7 @@ class TextWriter:
                 self._media_told.add(modality)
                 self._output.note(f"The model sends {modality}, which cannot be shown here.")
             case chat.NoAnswer():
-                self._no_answer = event  # the ending says it, unless there is more to say
+                self._no_answer = event  # the ending has the sentence, unless there is more
             case _:
                 pass  # a further piece of what was spoken of
 

@@ -1,4 +1,4 @@
-"""What is known of a model, as cells of a table and as JSON, where what is unknown is null."""
+"""Models as cells of a table and as JSON, where unknown values are null."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
@@ -22,10 +22,10 @@ _KINDS = ("audio", "image", "video")
 
 def abilities_text(info: ModelInfo) -> str:
     """Return each ability that something is known of, and how where it is not the engine's word."""
-    held = capabilities_of(info)
+    abilities = capabilities_of(info)
     parts = []
     for name in ABILITIES:
-        fact = held.ability(name)
+        fact = abilities.ability(name)
         if fact.value is not None:
             source = "" if fact.source == "known" else f" ({fact.source})"
             parts.append(f"{name} {YES_NO[fact.value]}{source}")
@@ -36,10 +36,10 @@ def can_text(info: ModelInfo) -> str:
     """Return what a model can do in a few words: `?` is assumed, `!` is set by a person."""
     if info.details.get("problem"):
         return "unusable"
-    held, can = capabilities_of(info), info.capability
+    abilities, can = capabilities_of(info), info.capability
     words = ["chat"] if can is not None and "text" in can.output else []
     for name in ABILITIES:
-        fact = held.ability(name)
+        fact = abilities.ability(name)
         if fact.value:
             words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
     if can is not None:
@@ -165,6 +165,6 @@ def _fit_json(details: ModelDetails) -> JsonObject | None:
 
 def _abilities_json(info: ModelInfo) -> JsonObject:
     """Return each ability and its source: set, known or assumed; null if unknown."""
-    held = capabilities_of(info)
-    facts = {name: held.ability(name) for name in ABILITIES}
+    abilities = capabilities_of(info)
+    facts = {name: abilities.ability(name) for name in ABILITIES}
     return {name: {"value": fact.value, "source": fact.source} for name, fact in facts.items()}

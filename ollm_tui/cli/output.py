@@ -31,7 +31,7 @@ NEEDS_APPROVAL = 3
 STOPPED = 130
 _COLUMNS = 80
 _STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))
-"""What is opened in their place; standard output so that a write to it fails."""
+"""Modes to open the null device with; a write to standard output fails."""
 _DIM, _PLAIN = "\x1b[2m", "\x1b[0m"
 
 
@@ -45,7 +45,7 @@ class UsageError(Exception):
 
 
 class NeedsApproval(Exception):
-    """Something needs a person's approval, and there is no terminal to ask in."""
+    """A confirmation is needed, and there is no terminal for it."""
 
     def __init__(
         self, message: str, hint: str = "Use the full-screen app for that: `ollm`."
@@ -134,7 +134,7 @@ class Output:
         self.note(f"{ended} {hint}" if hint else message)
 
     def question(self, text: str) -> None:
-        """Ask the person something; the answer is typed behind it."""
+        """Write a question; the answer is typed on the same line."""
         self._say(f"ollm: {clean_line(self.redacted(text))} ")
 
     def end_line(self) -> None:
@@ -154,7 +154,7 @@ class Output:
 
     @property
     def columns(self) -> int:
-        """How wide the person's terminal is, in cells."""
+        """The width of the terminal in cells."""
         try:
             return os.get_terminal_size(self._stderr.fileno()).columns or _COLUMNS
         except (OSError, ValueError):
@@ -254,7 +254,7 @@ def open_missing_streams() -> None:
 
     Else the next file that it opens, its database or a connection, gets their number, and what is
     meant for a person is written into that. Nothing can be written to an output that was closed,
-    and the command says so; messages that nobody can see go nowhere.
+    and the command reports that; messages for a closed output are dropped.
     """
     for number, (name, flags) in enumerate(_STREAMS):
         if getattr(sys, name) is not None:

@@ -1,4 +1,4 @@
-"""How far a download is, and how it ended: one line that changes, plain lines, or JSON lines."""
+"""Progress and end of a download: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -114,7 +114,7 @@ class PlainReport:
         _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
     def failed(self) -> None:
-        """Nothing stands in the way of the sentence."""
+        """A no-op: there is no progress line to end."""
 
     def stopped(self, advice: str) -> None:
         """Say how to resume."""
@@ -151,7 +151,7 @@ class JsonReport:
         """Nothing: an error is written for every action alike."""
 
     def stopped(self, advice: str) -> None:
-        """Write the end, and say how it goes on."""
+        """Write the end, and how to resume."""
         self._end("abort")
         self._output.note(advice)
 

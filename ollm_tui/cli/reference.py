@@ -8,11 +8,11 @@ from pathlib import Path
 from ollm_tui.cli.arguments import EXIT_CODES, build_parser
 from ollm_tui.cli.completion import completion_files
 from ollm_tui.cli.man_page import man_page
+from ollm_tui.cli.model_search import count_text
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
-from ollm_tui.cli.registry_rows import count_text
 from ollm_tui.config.reference import config_page, example_text
 from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
-from ollm_tui.library.registry.known import CuratedList, load_curated
+from ollm_tui.library.registry.known import load_curated
 
 _MODELS_HEAD = """\
 # Models of the built-in list
@@ -28,16 +28,16 @@ those of published files, without a vision model's picture encoder.
 """
 
 
-def model_list_page(listed: CuratedList | None = None) -> str:
+def model_list_page() -> str:
     """Return the page, one table for each purpose."""
-    known = listed or load_curated()
+    known = load_curated()
     lines = [_MODELS_HEAD.format(count=len(known.entries), date=known.date)]
     for purpose, meaning in PURPOSES.items():
-        held = [entry for entry in known.entries if purpose in entry.purposes]
-        held.sort(key=lambda entry: (-entry.skills[purpose], entry.parameters or 0, entry.id))
+        entries = [entry for entry in known.entries if purpose in entry.purposes]
+        entries.sort(key=lambda entry: (-entry.skills[purpose], entry.parameters or 0, entry.id))
         lines += [f"## {purpose.capitalize()}\n", f"{meaning.capitalize()}.\n"]
         lines += ["| Model | Skill | Parameters | Window | Licence |", "|---|---|---|---|---|"]
-        lines += [_short_row(entry, purpose) for entry in held]
+        lines += [_short_row(entry, purpose) for entry in entries]
         lines.append("")
     lines += ["## All, with their sizes and sources\n", "| Model | | Sizes | Pages |"]
     lines += ["|---|---|---|---|", *(_long_row(entry) for entry in known.entries)]

@@ -7,9 +7,8 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.attachments.attachment import AttachedImage, attach_image
+from ollm_tui.attachments.attachment import MOST_TOGETHER_BYTES, AttachedImage, attach_image
 from ollm_tui.attachments.paths import as_path
-from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
@@ -34,7 +33,7 @@ MOST_IMAGES: Final = 20
 
 
 async def with_images(prompt: str, images: Sequence[str], output: Output) -> Content:
-    """Put pictures below a prompt, and say on standard error what they are.
+    """Put pictures below a prompt, and describe them on standard error.
 
     Raises:
         UsageError: one of them cannot be sent; nothing is sent then.
@@ -126,10 +125,10 @@ async def _ask(
 
 
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
-    """Begin a chat that is not saved, or go on with the last one.
+    """Start a chat that is not saved, or continue the last one.
 
     Raises:
-        AIError: there is no model, or no chat to go on with.
+        AIError: there is no model, or no chat to continue.
     """
     if flags.goes_on:
         client = await runtime.last_chat()

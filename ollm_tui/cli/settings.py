@@ -19,7 +19,7 @@ def load_for(
     *,
     chooses_model: bool = False,
 ) -> LoadedConfig:
-    """Load settings and say their problems; the command goes on with the rest.
+    """Load settings and write their problems; the command uses the rest.
 
     With `chooses_model`, the problem that keeps a model from being chosen is left out here: it ends
     the command, which says it then.

@@ -11,8 +11,13 @@ from typing import Any, Final, TypeAlias
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.protocol.request import GenerationOptions, OptionForm
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
+from ollm_tui.protocol.request import (
+    GenerationOptions,
+    OptionForm,
+    ShouldThink,
+    ThinkingConfig,
+    thinking_mode,
+)
 
 OptionValue: TypeAlias = float | int | str | tuple[str, ...] | None
 CLEARED: Final = frozenset({"none", "default", "reset"})

@@ -44,7 +44,7 @@ BackendName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What tells one backend apart from all others."""
+    """The features by which a backend is recognized."""
 
     order: int
     """Signatures are tried in this order: engines that others imitate come last."""
@@ -69,7 +69,7 @@ class Backend:
     preset: str | None = None
     """The `[providers.NAME]` that exists before anybody configures one, if there is one."""
     alias: str | None = None
-    """What people call the preset; shown in addresses."""
+    """The usual name of the preset; shown in addresses."""
     adapters: Mapping[str, str] = field(default_factory=dict)
     """Import paths of adapters made for it, by kind; else the one of the kind is used.
 

@@ -57,7 +57,7 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
         for setting in layers.all_of(path):
             texts = _urls(setting)
             if len(texts) != (len(setting.value) if isinstance(setting.value, list) else 1):
-                continue  # the schema says it better
+                continue  # the schema has a better sentence
             layers.drop(setting)
             try:
                 urls = [_read_address(text, name, kind, setting.origin) for text in texts]
@@ -170,7 +170,7 @@ def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
     """Return the addresses that were configured when a key was given."""
     kind = layers.top(("providers", name, "kind"))
     service = SERVICES.get(str(kind.value)) if kind is not None else None
-    # The variable of a service holds the service's key, whatever the file calls by that name.
+    # A service's variable holds its key, even if the file gives its name to another server.
     lowest = secret.rank if service and secret.origin.kind == "environment" else 1
     addresses = _top_addresses(layers, name, range(lowest, secret.rank + 1))
     if not addresses and service:

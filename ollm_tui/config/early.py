@@ -1,4 +1,4 @@
-"""What the first frame needs: theme, keys and screen; read with the standard library alone."""
+"""Settings for the first frame: theme, keys and screen; read with the standard library alone."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

@@ -22,7 +22,8 @@ def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
             INTERNAL_ERROR if it cannot be written.
     """
     try:
-        _write(path, _changed(_text(path), dotted_key, value))
+        text = _changed(_text(path), dotted_key, value)
+        write_private(real_path(path), text.encode())  # a link into a dotfiles folder stays one
     except (TOMLKitError, ValueError, RecursionError) as error:
         raise AIError(
             ErrorCode.CONFLICT,
@@ -71,8 +72,3 @@ def _parts(dotted_key: str) -> list[str]:
         key, node = next(iter(node.items()))
         parts.append(key)
     return parts
-
-
-def _write(path: Path, text: str) -> None:
-    # A link into a dotfiles folder stays a link.
-    write_private(real_path(path), text.encode())

@@ -1,7 +1,7 @@
 """Guards calls of foreign code: what plugins and adapters raise becomes an `AIError`.
 
 Nothing that they raise ends the program or one of its tasks, and their messages are not shown,
-because an exception may contain a key. An `AIError` is meant for users; known secrets are removed
+because an exception may contain a key. An `AIError` is written for users; known secrets are removed
 from it.
 """
 
@@ -27,7 +27,7 @@ class Misuse(TypeError):
 def foreign_code(
     log: str, failed: Callable[[BaseException], AIError], redact: Redact = str
 ) -> Iterator[None]:
-    """Turn whatever the block raises into an `AIError` made by `failed`; `log` is the log message.
+    """Translate every exception of the block to an `AIError` by `failed`; `log` is logged.
 
     Only Ctrl-C and the cancellation of the task pass through.
     """
@@ -64,7 +64,7 @@ async def off_the_loop(work: Callable[[], T]) -> T:
     def run() -> None:
         try:
             outcome.set_result(work())
-        except BaseException as error:  # noqa: BLE001 -- whoever waits raises it
+        except BaseException as error:  # noqa: BLE001 -- raised by the waiting caller
             outcome.set_exception(error)
         with suppress(RuntimeError):  # the loop has ended meanwhile
             loop.call_soon_threadsafe(ended.set)

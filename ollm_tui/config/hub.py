@@ -53,7 +53,7 @@ def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
 
 
 def blocking_problem(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
-    """Return the problem that leaves open which hub is meant, so that no other one is used."""
+    """Return the problem that makes the hub uncertain, so that no other one is used."""
     about = (p for p in problems if p.severity == "error" and p.path in (ENDPOINT, ENDPOINT[:1]))
     return next(about, None)
 
@@ -61,7 +61,7 @@ def blocking_problem(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
 def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
     for setting in layers.all_of(ENDPOINT):
         if not isinstance(setting.value, str):
-            continue  # the schema says it better
+            continue  # the schema has a better sentence
         layers.drop(setting)
         try:
             url = server_url(setting.value)

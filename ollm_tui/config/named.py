@@ -26,7 +26,7 @@ class Named:
     hosts: tuple[str, ...] = ()
     """Providers with an address from the command line or the environment."""
     origins: tuple[tuple[str, Origin], ...] = ()
-    """Where each of the providers was named."""
+    """The origin of each named provider."""
     by_flag: bool = False
     """Whether the command line names the model or provider, which wins over a saved chat's."""
     moved: frozenset[str] = frozenset()
@@ -105,7 +105,7 @@ def _problems(
     )
     for problem in loaded.problems:
         if of_flag and problem.path == ("provider",) and problem.origin.kind != "flag":
-            continue  # who is asked is named by what counts more
+            continue  # a source of higher rank names the provider
         of_all = not problem.path and (problem.origin.kind == "flag" or is_hidden)
         if problem.severity == "error" and (problem.path in _CHOICES or of_all):
             yield problem

@@ -88,7 +88,7 @@ class ConfigProblem:
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Return the known word that was probably meant."""
+    """Return the most similar known word."""
     # Costs some milliseconds at the start and is only needed after a typing mistake.
     from difflib import get_close_matches
 

@@ -50,14 +50,14 @@ class Plugin:
         """Import the object that the entry point names.
 
         Raises:
-            AIError: ENGINE_ERROR if that fails, for whatever reason.
+            AIError: ENGINE_ERROR if that fails for any reason.
         """
         with self.translated("could not be loaded"):
             return self.entry.load()
 
     @contextmanager
     def translated(self, failed: str, redact: Redact = str) -> Iterator[None]:
-        """Turn whatever the plugin raises into an `AIError`, so that the program goes on.
+        """Translate every exception of a plugin to an `AIError`, so that the program continues.
 
         What it prints goes to standard error, because standard output belongs to the answer.
         """

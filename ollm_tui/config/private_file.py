@@ -65,7 +65,7 @@ def try_lock(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError:  # a file system without locks: then nobody can be told apart from the dead
+    except OSError:  # without locks in the file system, running and ended programs look the same
         return True
     return True
 
@@ -76,3 +76,12 @@ def is_named(descriptor: int, path: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
         return False
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync a folder, so that new names in it survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -115,12 +115,12 @@ class ProviderSettings(SettingsSection):
 
     @property
     def problem(self) -> ConfigProblem | None:
-        """Why this provider cannot be used; to be said where somebody uses it."""
+        """Why this provider cannot be used; reported when it is used."""
         return self._problem
 
     @property
     def preset(self) -> bool:
-        """Whether nobody configured it, so that it is offered only when it answers."""
+        """Whether it is not configured, so that it is offered only if it answers."""
         return self._preset
 
     def marked(self, *, problem: ConfigProblem | None, preset: bool) -> "ProviderSettings":
@@ -161,7 +161,7 @@ class ModelSettings(SettingsSection):
 
 
 class HubSettings(SettingsSection):
-    """A hub of model files, and who asks it."""
+    """A hub of model files, and the token for it."""
 
     endpoint: str = Field(
         HUGGING_FACE,
@@ -182,7 +182,7 @@ class HubSettings(SettingsSection):
 
     @property
     def problem(self) -> ConfigProblem | None:
-        """Why the hub cannot be asked; to be said where somebody wants to."""
+        """Why the hub cannot be used; reported when it is used."""
         return self._problem
 
     def marked(self, problem: ConfigProblem | None) -> "HubSettings":

@@ -232,7 +232,7 @@ def _shown(path: KeyPath, value: object) -> str:
         case SecretStr():
             return SECRET
         case _ if "extra_body" in path and any(map(_SECRET_NAME.search, path)):
-            return SECRET  # the schema knows nothing of these keys
+            return SECRET  # the schema does not have these keys
         case str():
             return shown_url(value) if path[-1] in _ADDRESSES else value
         case _:

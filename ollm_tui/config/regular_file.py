@@ -37,7 +37,7 @@ _REASONS: Final[Mapping[int, str]] = MappingProxyType(
 
 
 class NotRegularError(OSError):
-    """There is something other than a regular file at the path; `strerror` says what."""
+    """The path is not a regular file; `strerror` names its kind."""
 
 
 class TooLongError(ValueError):

@@ -196,7 +196,7 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
     model, provider = flags.model or None, flags.provider
     if model and provider and "://" not in model:
         model = f"{provider}://{model}"
-    if flags.host:  # whoever names an address wants that server to be asked
+    if flags.host:  # an address that is named must be the one that is used
         provider = provider or chosen_provider(flags, layers)
     choices = (
         ("model", model, "--model"),

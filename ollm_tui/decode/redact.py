@@ -47,7 +47,7 @@ _BETWEEN: Final = (
     r"|[+/=]++(?![A-Za-z0-9])|[0-9]{1,6}(?![A-Za-z0-9+/=])|[A-Za-z]{1,2}(?=[\"'`])"
     r"|[^A-Za-z0-9+/=])"
 )
-"""What may be between the lines of a key: escapes, comment and quote marks, line numbers."""
+"""Text that may be between the lines of a key: escapes, comment and quote marks, line numbers."""
 _PRIVATE_KEY: Final = re.compile(
     rf"-{{4,5}}{_SPACE}?BEGIN{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}{_BETWEEN}*+"
     # Possessive: else values and separators could be divided in any number of ways.
@@ -73,12 +73,12 @@ _JWK: Final = re.compile(r'\bd\\*"\s*:\s*\\*"[0-9A-Za-z_-]{42}')
 _END_OF_KEY: Final = re.compile(rf"-{{4,5}}{_SPACE}?END{_SPACE}{_LABEL}{_SPACE}?-{{4,5}}")
 _CODED: Final = re.compile(r"[0-9A-Za-z+/=_-]*")
 _NUMBERS: Final = ("0x{:02x}", "{:d}", "{:03o}", "{:08b}", "u{:x}", "u{:08x}")
-"""How the codes of letters are written, without separators."""
+"""Spellings of the codes of letters, without separators."""
 _PLACEHOLDERS: Final = frozenset(
     {"lmstudio", "notneeded", "notrequired", "nokeyrequired", "nokeyneeded", "sknokeyrequired"}
     | {"yourapikey", "placeholder", "sk1234", "sk12345678", "12345678", "123456789", "1234567890"}
 )
-"""What is written if a server requires a key and ignores it."""
+"""Placeholders for servers that require a key and ignore it."""
 
 Span: TypeAlias = tuple[int, int]
 
@@ -324,8 +324,8 @@ def _letter(letter: str) -> str:
     once = quote(letter, safe="", errors="replace")
     if once == letter:
         return re.escape(letter)
-    ways = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
-    return f"(?:{'|'.join([*ways, '[+]'] if letter == ' ' else ways)})"
+    spellings = [re.escape(letter), f"(?i:{once})", f"(?i:{quote(once, safe='')})"]
+    return f"(?:{'|'.join([*spellings, '[+]'] if letter == ' ' else spellings)})"
 
 
 def _base32_forms(data: bytes) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""When a server allows a retry, in every form that servers write it."""
+"""Parses when a server allows a retry, in every form that servers use."""
 
 import re
 from collections.abc import Mapping

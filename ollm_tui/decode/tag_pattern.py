@@ -22,7 +22,7 @@ def spell_out(pattern: str) -> tuple[str, ...]:
     """Return every text that the pattern matches.
 
     Raises:
-        BadPattern: with a sentence that says what is not understood.
+        BadPattern: with a sentence about the part that is not supported.
     """
     reader = _Reader(pattern)
     if len(pattern) > LONGEST_PATTERN:

@@ -44,7 +44,7 @@ ThinkPiece: TypeAlias = TextPiece | ThinkingPiece
 
 
 class ThinkOutput:
-    """What a splitter writes to; ``closed_blocks_only`` holds each block back until its end."""
+    """The output of a splitter; ``closed_blocks_only`` holds each block back until its end."""
 
     def __init__(self, *, thinking_joint: str, text_joint: str, closed_blocks_only: bool) -> None:
         self._thinking_joint = thinking_joint
@@ -159,7 +159,7 @@ class TagPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkTags:
-    """How one model marks its thinking.
+    """The tags with which a model marks its thinking.
 
     ``start_open``: the prompt ended inside a block. ``where``: whether only a block before all
     text counts. ``unclosed``: what a block is whose end tag never came; with ``text`` no block can

@@ -1,4 +1,4 @@
-"""What a person may write to name a model to download.
+"""Parses the names and addresses of models to download.
 
 owner/name   owner/name:Q4_K_M   hf.co/owner/name:Q4_K_M   hf://owner/name@revision/file
 https://huggingface.co/owner/name/…   https://example.com/x.gguf   ./x.gguf   ~/models   qwen3:8b
@@ -15,7 +15,7 @@ from ollm_tui.config.paths import expanded
 from ollm_tui.config.urls import shown_url
 from ollm_tui.library.downloads.job import LocalFiles, UrlFile
 from ollm_tui.library.file_names import SUFFIX
-from ollm_tui.library.hub.replies import is_repo
+from ollm_tui.library.hub.repo import is_repo
 from ollm_tui.library.quantization import quantization_of
 from ollm_tui.library.urls import split_web
 

@@ -1,4 +1,4 @@
-"""What the names of model files say: their kind, their parts, and what lies beside them."""
+"""Names of model files: kind, parts of a split model, and sidecars."""
 
 import re
 from collections.abc import Collection, Iterator

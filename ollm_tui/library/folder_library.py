@@ -78,7 +78,7 @@ class FolderLibrary:
         return self._names.get(path)
 
     def facts(self, name: str) -> JsonObject:
-        """Return everything the file says of its model, and its provenance; reads the header.
+        """Return all details in a model's header, and its provenance; reads the file.
 
         Raises:
             AIError: MODEL_NOT_FOUND.

@@ -1,4 +1,4 @@
-"""What a GGUF file says about itself, read without trusting a byte of it.
+"""Reads the header of a GGUF file, without trusting a byte of it.
 
 Format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Only the header is read, and of
 that at most HEADER_LIMIT bytes; counts and lengths are checked before memory is allocated for

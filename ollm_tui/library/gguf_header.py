@@ -1,4 +1,4 @@
-"""The tables of the GGUF format, and `GGUFHeader`: what a file says about its model."""
+"""The tables of the GGUF format, and `GGUFHeader`, the facts in a file about its model."""
 
 import struct
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ class BadGGUF(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GGUFHeader:
-    """What is known of a model without loading it; None where the file does not say."""
+    """The facts about a model that its file has; None for those it lacks."""
 
     name: str | None
     architecture: str
@@ -96,7 +96,7 @@ class GGUFHeader:
     """Bytes that the file must have to contain its tensors."""
     shards: int
     kind: str | None = None
-    """What the file is: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
+    """The kind of the file: `model`, `adapter`, `mmproj`, `imatrix`, ..."""
     tokenizer_kind: str | None = None
     """How text is split before the vocabulary is applied: `llama-bpe`, `qwen2`, ..."""
     licence: str | None = None
@@ -110,7 +110,7 @@ class GGUFHeader:
     head_count: int | None = None
     """Of the first layer, where layers differ."""
     head_count_kv: tuple[int, ...] = ()
-    """Key/value heads: one number, or one per layer; empty where the file does not say."""
+    """Key/value heads: one number, or one per layer; empty if the file lacks them."""
     key_length: int | None = None
     value_length: int | None = None
     key_length_mla: int | None = None

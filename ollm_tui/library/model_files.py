@@ -237,7 +237,7 @@ def _candidates(file: ModelFile) -> Iterator[str]:
 
 
 def _shown(subfolders: tuple[str, ...]) -> list[str]:
-    """Return folder names as a person knows them, without those of a hub's cache."""
+    """Return folder names for display, without those of a hub's cache."""
     parts = [_readable(part) for part in subfolders]
     if _SNAPSHOTS in parts:
         at = parts.index(_SNAPSHOTS)

@@ -20,7 +20,7 @@ TITLES: Mapping[Program, str] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPrograms:
-    """What determines where other programs keep their files."""
+    """The system and variables that determine the folders of other programs."""
 
     home: Path = field(default_factory=lambda: _home())
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)

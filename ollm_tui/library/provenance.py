@@ -1,4 +1,4 @@
-"""Where a model came from: a small JSON file beside its first file."""
+"""The origin of a model: a small JSON file beside its first file."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ _FACTS: Final = {"place": "fetched_from", "revision": "revision", "licence": "li
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Where the files of one model came from."""
+    """The origin of the files of one model."""
 
     place: str
     """`owner/name` on a hub, an address without secrets, or a path."""

@@ -1,80 +1,26 @@
-"""Quantizations: finding one in a name, bits per weight, and the order of quality.
-
-Bits per weight are those that llama.cpp's `quantize` reports for whole 8B models, or those of the
-blocks for types that it does not list; a file's own size is more exact.
-"""
+"""Quantizations: finding one in a name, its class of bits, and the order of quality."""
 
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-_BITS: Mapping[str, float] = MappingProxyType(
-    {
-        "F32": 32.0,
-        "BF16": 16.0,
-        "F16": 16.0,
-        "Q8_K_XL": 10.2,
-        "Q8_1": 9.0,
-        "Q8_0": 8.5,
-        "FP8": 8.0,
-        "Q6_K_XL": 7.2,
-        "Q6_K_L": 6.7,
-        "Q6_K": 6.56,
-        "Q5_K_XL": 5.8,
-        "Q5_K_L": 5.8,
-        "Q5_K_M": 5.7,
-        "Q5_K": 5.7,
-        "Q5_1": 6.0,
-        "Q5_K_S": 5.57,
-        "Q5_0": 5.5,
-        "Q4_K_XL": 5.0,
-        "Q4_K_L": 5.0,
-        "Q4_K_M": 4.89,
-        "Q4_K": 4.89,
-        "Q4_1": 5.1,
-        "Q4_K_S": 4.67,
-        "IQ4_NL": 4.68,
-        "Q4_0": 4.64,
-        "Q4_0_4_4": 4.64,
-        "Q4_0_4_8": 4.64,
-        "Q4_0_8_8": 4.64,
-        "NVFP4": 4.5,
-        "MXFP4_MOE": 4.25,
-        "MXFP4": 4.25,
-        "IQ4_XS": 4.46,
-        "Q3_K_XL": 4.4,
-        "Q3_K_L": 4.3,
-        "Q3_K_M": 4.0,
-        "Q3_K": 4.0,
-        "IQ3_M": 3.76,
-        "IQ3_S": 3.66,
-        "Q3_K_S": 3.64,
-        "IQ3_XS": 3.5,
-        "IQ3_XXS": 3.25,
-        "Q2_K_XL": 3.3,
-        "Q2_K_L": 3.3,
-        "Q2_K": 3.16,
-        "IQ2_M": 2.93,
-        "Q2_K_S": 2.97,
-        "IQ2_S": 2.74,
-        "IQ2_XS": 2.59,
-        "IQ2_XXS": 2.38,
-        "IQ1_M": 2.15,
-        "TQ2_0": 2.06,
-        "IQ1_S": 2.0,
-        "TQ1_0": 1.69,
-        "Q1_0": 1.13,
-    }
-)
-"""The best quality first."""
-_RANKS: Mapping[str, int] = MappingProxyType({name: rank for rank, name in enumerate(_BITS)})
+_BEST_FIRST = (
+    "F32", "BF16", "F16", "Q8_K_XL", "Q8_1", "Q8_0", "FP8", "Q6_K_XL", "Q6_K_L", "Q6_K",
+    "Q5_K_XL", "Q5_K_L", "Q5_K_M", "Q5_K", "Q5_1", "Q5_K_S", "Q5_0", "Q4_K_XL", "Q4_K_L",
+    "Q4_K_M", "Q4_K", "Q4_1", "Q4_K_S", "IQ4_NL", "Q4_0", "Q4_0_4_4", "Q4_0_4_8", "Q4_0_8_8",
+    "NVFP4", "MXFP4_MOE", "MXFP4", "IQ4_XS", "Q3_K_XL", "Q3_K_L", "Q3_K_M", "Q3_K", "IQ3_M",
+    "IQ3_S", "Q3_K_S", "IQ3_XS", "IQ3_XXS", "Q2_K_XL", "Q2_K_L", "Q2_K", "IQ2_M", "Q2_K_S",
+    "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ1_M", "TQ2_0", "IQ1_S", "TQ1_0", "Q1_0"
+)  # fmt: skip
+"""The names, the best quality first: by the mean of bits that `quantize` reports for 8B models."""
+_RANKS: Mapping[str, int] = MappingProxyType({name: rank for rank, name in enumerate(_BEST_FIRST)})
 _OTHER_NAMES: Mapping[str, str] = MappingProxyType(
     {"FP32": "F32", "FP16": "F16", "FLOAT16": "F16", "FLOAT32": "F32"}
 )
 _CLASS = re.compile(r"(?:IQ|TQ|Q|MXFP|NVFP|FP|BF|F)([0-9]{1,2})(?:_.*)?", re.DOTALL)
 DYNAMIC = "UD-"
 """The prefix of dynamic quantizations, in which layers have different types."""
-_LONGEST_FIRST = sorted((*_BITS, *_OTHER_NAMES), key=len, reverse=True)
+_LONGEST_FIRST = sorted((*_BEST_FIRST, *_OTHER_NAMES), key=len, reverse=True)
 _NAME = re.compile(
     rf"(?<![A-Za-z0-9])(UD[-_])?({'|'.join(_LONGEST_FIRST)})(?![A-Za-z0-9])", re.IGNORECASE
 )
@@ -90,11 +36,6 @@ def quantization_of(text: str) -> str | None:
         return None
     dynamic, name = names[-1]
     return (DYNAMIC if dynamic else "") + _plain(name)
-
-
-def bits_per_weight(quantization: str) -> float | None:
-    """Return the approximate bits per weight; None for an unknown name."""
-    return _BITS.get(_plain(quantization))
 
 
 def bit_class(quantization: str | None) -> int | None:

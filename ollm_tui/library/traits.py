@@ -1,4 +1,4 @@
-"""What a header says of the model behind it: capabilities, and facts for a person."""
+"""Capabilities of a model, and details for display, from its header."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -94,7 +94,7 @@ def facts_of(header: GGUFHeader) -> JsonObject:
 
 
 def all_facts_of(header: GGUFHeader) -> JsonObject:
-    """Return everything that a header says."""
+    """Return all details in a header."""
     return facts_of(header) | _known(
         {
             "licence": header.licence,

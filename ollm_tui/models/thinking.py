@@ -1,4 +1,4 @@
-"""Decide how a model is asked to think and how its answer is divided; pure.
+"""How a request turns thinking on, and how the answer is divided; pure.
 
 The mode is the request's to choose among those that the model declares; tags are the model's, and
 a request's count only where the model has none.
@@ -23,7 +23,7 @@ from typing import Final, TypeAlias, assert_never
 from ollm_tui.decode.tag_pattern import spell_out
 from ollm_tui.decode.thinking import TagPair, ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.thinking import (
+from ollm_tui.protocol.request import (
     ShouldThink,
     TagPattern,
     TagSpec,
@@ -33,14 +33,13 @@ from ollm_tui.protocol.thinking import (
     thinking_mode,
 )
 
-ALL_MODES: Final[frozenset[ThinkingMode]] = frozenset(("off", "last", "first", "deep"))
 _BY_CHOICE: Final[tuple[ThinkingMode, ...]] = ("last", "first", "deep")
 Spellings: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingSupport:
-    """What a model declares about its thinking; empty `modes` declare nothing.
+    """The thinking that a model declares; empty `modes` declare nothing.
 
     Raises:
         AIError: BAD_REQUEST for tags that cannot be searched for.
@@ -79,7 +78,7 @@ class ThinkingPlan:
     tags: ThinkTags
     """How to divide the answer; `tags.start_open` is its initial state."""
     wire: bool | ThinkingEffort | None
-    """What to send to a server with a single switch; None sends nothing."""
+    """The value for a server with a single switch; None sends nothing."""
 
 
 def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingPlan:

@@ -1,4 +1,4 @@
-"""What one prompt yields to a front end, in order, with one `Finish` or `ErrorEvent` at the end.
+"""The events of one prompt for a front end, in order; the last is one `Finish` or `ErrorEvent`.
 
 Deltas are for drawing and may be joined; a consumer that ignores them all and reads the
 history afterwards misses nothing. `turn` counts from 1; `block` names the part of the answer
@@ -75,7 +75,7 @@ class PicturesLeftOut:
 class Retrying:
     """The request is sent again after a failure before its first byte, unchanged or changed.
 
-    `instead` is a sentence that says what is changed, or None if nothing is.
+    `instead` is a sentence about the change, or None if nothing changes.
     """
 
     attempt: int
@@ -105,7 +105,7 @@ class MediaDelta:
 
 
 NoAnswerCause: TypeAlias = Literal["empty", "thinking", "calls"]
-"""What came instead of an answer: nothing, only thinking, or only calls that were not run."""
+"""Why there is no answer: nothing, only thinking, or only calls that were not run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Blocks, messages and calls as JSON-safe data and back.
+"""Blocks, messages and calls as JSON-safe data and back; chat events as JSON-safe data.
 
 One shape serves `--json`, the store and exports. Everything carries `type`; what is None or
 empty is left out. Raw bytes travel as base64 under `data` with `encoding: base64`.
@@ -10,6 +10,7 @@ from dataclasses import fields
 from functools import partial
 from typing import assert_never
 
+from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
@@ -92,20 +93,11 @@ def _object(data: JsonMapping, key: str) -> JsonObject:
 def _media(data: JsonMapping) -> MediaData | None:
     value = _string(data, "data")
     if value is not None and data.get("encoding") == "base64":
-        return bytes_from_base64(value, str(data.get("type")))
+        try:
+            return base64.b64decode(value, validate=True)
+        except ValueError as error:
+            raise _malformed(str(data.get("type")), "data") from error
     return value
-
-
-def bytes_from_base64(text: str, what: str) -> bytes:
-    """Read base64.
-
-    Raises:
-        AIError: BAD_REQUEST if it is invalid; `what` names the value that contains it.
-    """
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError as error:
-        raise _malformed(what, "data") from error
 
 
 def _text_block(data: JsonMapping) -> Block:
@@ -261,25 +253,10 @@ def usage_to_json(usage: Usage) -> JsonObject:
     return counts | ({"extra": dict(usage.extra)} if usage.extra else {})
 
 
-def usage_from_json(data: JsonMapping) -> Usage:
-    """Read token counts."""
-    return Usage(
-        prompt_tokens=_integer(data, "prompt_tokens"),
-        completion_tokens=_integer(data, "completion_tokens"),
-        total_tokens=_integer(data, "total_tokens"),
-        extra=_object(data, "extra"),
-    )
-
-
 def timings_to_json(timings: Timings) -> JsonObject:
     """Return timings as data, in seconds."""
     numbers: dict[str, float | None] = {f.name: getattr(timings, f.name) for f in fields(timings)}
     return _present(**numbers)
-
-
-def timings_from_json(data: JsonMapping) -> Timings:
-    """Read timings."""
-    return Timings(**{f.name: _number(data, f.name) for f in fields(Timings)})
 
 
 def error_to_json(error: AIError) -> JsonObject:
@@ -294,15 +271,83 @@ def error_to_json(error: AIError) -> JsonObject:
     return body | ({"details": dict(error.details)} if error.details else {})
 
 
-def error_from_json(data: JsonMapping) -> AIError:
-    """Read an error."""
-    message = _string(data, "message")
-    return AIError(
-        _integer(data, "code") or ErrorCode.INTERNAL_ERROR,
-        "Unknown error." if message is None else message,
-        hint=_string(data, "hint"),
-        status=_integer(data, "status"),
-        provider=_string(data, "provider"),
-        details=_object(data, "details"),
-        retryable=data.get("retryable") is True,
-    )
+def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, PLR0912 -- one case per event
+    """Return a chat event as data that carries `type`."""
+    match event:
+        case chat.TextDelta(delta=delta, turn=turn, block=block):
+            return {"type": "text", "delta": delta, "turn": turn, "block": block}
+        case chat.ThinkingDelta(delta=delta, turn=turn, block=block):
+            return {"type": "thinking", "delta": delta, "turn": turn, "block": block}
+        case chat.ToolCallStart():
+            return {
+                "type": "tool_call_start",
+                "call": call_to_json(event.call),
+                "turn": event.turn,
+                "block": event.block,
+            }
+        case chat.ToolCallResult():
+            return {
+                "type": "tool_call_result",
+                "call": call_to_json(event.call),
+                "result": event.result.content,
+                "is_error": event.result.is_error,
+                "outcome": event.result.outcome,
+                "turn": event.turn,
+                "block": event.block,
+            }
+        case chat.ContextWarning():
+            return {
+                "type": "context_warning",
+                "used": event.used,
+                "limit": event.limit,
+                "estimated": event.estimated,
+                "turn": event.turn,
+            }
+        case chat.PicturesLeftOut(count=count, model=model, turn=turn):
+            return {"type": "pictures_left_out", "count": count, "model": model, "turn": turn}
+        case chat.Retrying():
+            return _retrying_to_json(event)
+        case chat.MediaDelta():
+            return _media_event_to_json(event)
+        case chat.NoAnswer(cause=cause, turn=turn):
+            return {"type": "no_answer", "cause": cause, "turn": turn}
+        case chat.TurnComplete():
+            return {"type": "turn_complete", "turn_number": event.turn_number}
+        case chat.Finish():
+            return _finish_to_json(event)
+        case chat.ErrorEvent():
+            return {"type": "error", "error": error_to_json(event.error), "turn": event.turn}
+        case _:
+            assert_never(event)
+
+
+def _retrying_to_json(event: chat.Retrying) -> JsonObject:
+    body: JsonObject = {
+        "type": "retrying",
+        "attempt": event.attempt,
+        "wait_s": event.wait_s,
+        "error": error_to_json(event.error),
+        "turn": event.turn,
+    }
+    return body if event.instead is None else body | {"instead": event.instead}
+
+
+def _media_event_to_json(event: chat.MediaDelta) -> JsonObject:
+    return {
+        "type": "media",
+        "modality": event.modality,
+        "data": base64.b64encode(event.data).decode("ascii"),
+        "step": event.step,
+        "total_steps": event.total_steps,
+        "turn": event.turn,
+        "block": event.block,
+    }
+
+
+def _finish_to_json(event: chat.Finish) -> JsonObject:
+    body: JsonObject = {"type": "finish", "reason": event.reason, "turn": event.turn}
+    if event.usage is not None:
+        body["usage"] = usage_to_json(event.usage)
+    if event.timings is not None:
+        body["timings"] = timings_to_json(event.timings)
+    return body

@@ -1,4 +1,4 @@
-"""What models are and can do: modalities, features, capabilities, aliases and listings."""
+"""Models and their abilities: modalities, features, capabilities, aliases and listings."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -10,12 +10,8 @@ from ollm_tui.protocol.json_types import JsonValue
 Modality: TypeAlias = str
 """`text`, `image`, `audio`, `video`, `embedding`, or any other."""
 Feature: TypeAlias = str
-"""An ability beyond modalities: see FEATURES; providers may add their own."""
-
-MODALITIES = frozenset({"text", "image", "audio", "video", "embedding"})
-FEATURES = frozenset(
-    {"stream", "multi_turn", "tool_use", "infill", "system_prompt", "thinking", "json_mode"}
-)
+"""An ability beyond modalities: `stream`, `multi_turn`, `tool_use`, `infill`, `system_prompt`,
+`thinking`, `json_mode`, or one that a provider adds."""
 
 
 @dataclass(frozen=True, slots=True)

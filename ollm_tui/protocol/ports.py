@@ -173,7 +173,7 @@ class SupportsLoadFor(Protocol):
         """Load a model and keep it for this long without a request.
 
         `keep_alive` is text like `1h30m`, or seconds; below zero is forever. For a model that is
-        loaded already the time starts anew.
+        already loaded, the time starts over.
         """
         ...
 
@@ -287,7 +287,7 @@ class Tool(Protocol):
         ...
 
     async def run(self, args: JsonObject) -> ToolOutput:
-        """Run a call; whatever is raised becomes an error result."""
+        """Run a call; an exception becomes an error result."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What one provider call yields, in order, with exactly one `Finish` or `ErrorEvent` at the end.
+"""The events of one provider call, in order; the last is exactly one `Finish` or `ErrorEvent`.
 
 `index` tells parallel answers apart; only `invoke` gives other values than 0.
 """
@@ -85,7 +85,7 @@ class Finish:
     raw_reason: str | None = None
     """The reason as the server sent it, or None if it sent none."""
     lost_pieces: int = 0
-    """How many pieces of the answer were unreadable and skipped."""
+    """Number of unreadable pieces of the answer, which were skipped."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,70 @@
-"""The request to a provider, and the whole answer if it is not streamed."""
+"""The request to a provider with its options, and the whole answer if it is not streamed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import FinishReason, Message, Usage
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.thinking import ShouldThink
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolSchema
 
+ThinkingMode: TypeAlias = Literal["off", "last", "first", "deep"]
+"""`last`: answer, then reasons; `first`: reasons, then answer; `deep`: long thinking first."""
+ThinkingEffort: TypeAlias = Literal["low", "medium", "high"]
 RESERVED_BODY_KEYS = frozenset({"model", "messages", "stream"})
+
+
+@dataclass(frozen=True, slots=True)
+class TagPattern:
+    """A tag given as a pattern: where it starts and where it ends, as two expressions."""
+
+    start: str
+    end: str
+
+
+TagSpec: TypeAlias = str | tuple[str, str] | TagPattern
+"""A single delimiter, a pair of tags, or a pattern."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingConfig:
+    """Thinking, as set for a model or a request.
+
+    A request chooses the mode; tags and prompts belong to the model.
+    """
+
+    mode: ThinkingMode
+    effort: ThinkingEffort | None = None
+    visible: bool | None = None
+    depth: int | None = None
+    steps: int | None = None
+    think_tag: TagSpec | None = None
+    answer_tag: TagSpec | None = None
+    starts_open: bool = False
+    """Whether the prompt opened the block already, so that the stream starts inside it."""
+    skip_default_prompt: bool = False
+    prompts: dict[str, str] | None = None
+
+
+ShouldThink: TypeAlias = bool | ThinkingMode | ThinkingConfig
+
+
+def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:
+    """Return the mode of any value; None stays None, `True` is `last`."""
+    match value:
+        case None:
+            return None
+        case True:
+            return "last"
+        case False:
+            return "off"
+        case ThinkingConfig():
+            return value.mode
+        case _:
+            return value
 
 
 @dataclass(frozen=True, slots=True)

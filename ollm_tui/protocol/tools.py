@@ -28,7 +28,7 @@ class ToolCall:
     args: JsonObject | None
     """None if the model did not write a JSON object: such a call is never run."""
     raw_args: str = ""
-    """What the model wrote, before parsing."""
+    """The arguments as the model wrote them, before parsing."""
     extra: Mapping[str, JsonValue] = field(default_factory=dict)
     """A provider's own keys (signatures); they are sent back unchanged."""
 

@@ -26,7 +26,7 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
 _REASONS: Mapping[str, str] = MappingProxyType(

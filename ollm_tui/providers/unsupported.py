@@ -15,8 +15,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.protocol.message import ACCEPTED, Message
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import (
+from ollm_tui.protocol.request import (
+    GenerationOptions,
+    Request,
     ShouldThink,
     ThinkingConfig,
     ThinkingEffort,

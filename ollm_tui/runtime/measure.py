@@ -14,16 +14,16 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
-from ollm_tui.tokens.budget import (
+from ollm_tui.tokens.count import Sizes, TokenCounter
+from ollm_tui.tokens.limits import (
     ContextRemedy,
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
+    WindowSource,
     remedies_for,
 )
-from ollm_tui.tokens.count import Sizes, TokenCounter
-from ollm_tui.tokens.limits import WindowSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

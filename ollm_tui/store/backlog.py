@@ -79,7 +79,7 @@ class Backlog:
         return self._tried_at + (PACE_S if self.problem is None else RETRY_S) - now
 
     def run(self, transact: Transact) -> None:
-        """Write what waits; a failure is kept in `problem`, and the messages go on waiting."""
+        """Write the waiting messages; on failure they keep waiting and `problem` is set."""
         try:
             self.save(transact)
         except AIError as error:
@@ -89,7 +89,7 @@ class Backlog:
         """Write all that waits in one transaction.
 
         Raises:
-            AIError: nothing was written; the messages go on waiting.
+            AIError: nothing was written; the messages keep waiting.
         """
         while rows := self._take():
             try:

@@ -26,9 +26,9 @@ class Branch:
 
     leaf_id: str
     length: int
-    """How many messages it has."""
+    """Number of its messages."""
     apart: int
-    """How many of them are not on the path that it is compared with."""
+    """Number of those that are not on the path that it is compared with."""
     is_continuation: bool
     """Whether it contains that whole path and continues it."""
 
@@ -47,10 +47,10 @@ class ChatState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatNews:
-    """What other programs did to an open chat."""
+    """Changes of an open chat by other programs."""
 
     messages: int = 0
-    """How many messages were added."""
+    """Number of messages that were added."""
     branch: Branch | None = None
     """The branch with the newest of them, or None if there are none."""
     title: str | None = None
@@ -62,7 +62,7 @@ class ChatNews:
 
 @dataclass(slots=True)
 class ChatWatch:
-    """What this program knows of a chat that it has open."""
+    """The state of an open chat, as this program last read or wrote it."""
 
     known: set[str] = field(default_factory=set)
     """Ids of the messages that it has written, read, or reported."""

@@ -1,4 +1,4 @@
-"""Open the database, whatever its state: new, ours, older, newer, damaged, or inaccessible.
+"""Open the database in any state: new, ours, older, newer, damaged, or inaccessible.
 
     no file           -> made, private to its owner
     ours              -> used; an older one is copied and brought up to date
@@ -22,6 +22,7 @@ from typing import Final
 from ollm_tui.config.regular_file import NotRegularError, why_unreadable
 from ollm_tui.store.faults import is_damage, kind_of, translated
 from ollm_tui.store.files import (
+    Instances,
     has_content,
     identity,
     make_file,
@@ -31,7 +32,6 @@ from ollm_tui.store.files import (
     require_files,
     tighten,
 )
-from ollm_tui.store.instances import Instances
 from ollm_tui.store.migrate import (
     APPLICATION_ID,
     Migration,

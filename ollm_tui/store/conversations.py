@@ -21,7 +21,7 @@ from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Branch, ChatNews, ChatWatch, branches
 from ollm_tui.store.database import Database
-from ollm_tui.store.instances import Instances
+from ollm_tui.store.files import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
 from ollm_tui.store.rows import (

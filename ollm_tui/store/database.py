@@ -21,8 +21,7 @@ import anyio.to_thread
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.connect import Opened, open_connection
 from ollm_tui.store.faults import mapped_faults
-from ollm_tui.store.files import identity
-from ollm_tui.store.instances import Instances
+from ollm_tui.store.files import Instances, identity
 from ollm_tui.store.migrate import Migration, schema_version, shipped_migrations
 
 logger = logging.getLogger(__name__)
@@ -30,7 +29,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 Work = Callable[[sqlite3.Connection], T]
 WAITING: Final = 16
-"""How many callers may wait at once."""
+"""Number of callers that may wait at once."""
 
 
 class Background(Protocol):

@@ -20,7 +20,7 @@ from ollm_tui.store.rows import (
 
 
 class JournalWriter(Protocol):
-    """What a journal writes to; the store implements it, and journals need not know the store."""
+    """The target of a journal, so that journals need not know the store that implements it."""
 
     def put(self, row: MessageRow) -> None:
         """Add a row that is written soon."""
@@ -58,7 +58,7 @@ class ConversationJournal:
     ) -> None:
         self.conversation_id = conversation_id
         self.watch = ChatWatch()
-        """What this program knows of the conversation, to detect what others add."""
+        """The conversation as last read or written here, to detect additions by others."""
         self._writer = writer
         self._settings = settings
         self._path: list[MessageRow] = []

@@ -8,7 +8,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from ollm_tui.store.files import make_file, sync_folder
+from ollm_tui.config.private_file import sync_folder
+from ollm_tui.store.files import make_file
 
 APPLICATION_ID: Final = 0x6F6C6C6D  # "ollm"
 

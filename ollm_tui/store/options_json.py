@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeVar
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import (
+from ollm_tui.protocol.request import (
+    GenerationOptions,
     ShouldThink,
     ThinkingConfig,
     ThinkingEffort,

@@ -1,4 +1,4 @@
-"""What a chat is in the database: the vocabulary as columns and back; pure."""
+"""Chats as rows of the database: the vocabulary as columns and back; pure."""
 
 import json
 import secrets
@@ -14,8 +14,7 @@ from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.store.branches import Branch, ChatState, branches
 
 _RANDOM_BITS = 74

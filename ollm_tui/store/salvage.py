@@ -33,7 +33,7 @@ LOST_TITLE: Final = "Chat from a damaged file"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Salvaged:
-    """What was salvaged from a damaged file."""
+    """The result of salvaging a damaged file."""
 
     chats: int
     messages: int
@@ -42,7 +42,7 @@ class Salvaged:
 
     @property
     def counts(self) -> str:
-        """What was saved: `3 chats with 12 messages`."""
+        """A summary: `3 chats with 12 messages`."""
         chats = counted(self.chats, "chat")
         messages = counted(self.messages, "message")
         return f"{chats} with {messages}"

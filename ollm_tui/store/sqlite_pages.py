@@ -25,7 +25,7 @@ _PAGE_HEADER: Final = 8
 _LONGEST_HEADER: Final = 4096
 _MOST_RESERVED: Final = 32
 _APPLE: Final = 12
-"""What the SQLite of macOS reserves."""
+"""Bytes that the SQLite of macOS reserves."""
 _INTEGERS: Final[Mapping[int, int]] = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _MOST_OF_A_LOG: Final = 1 << 30

@@ -61,7 +61,7 @@ class ConversationGone(Exception):
 
 
 class ConversationChanged(Exception):
-    """The conversation is not as it was listed; the text says why."""
+    """The conversation is not as it was listed; the text has the reason."""
 
 
 def write_rows(

@@ -28,7 +28,7 @@ CountSource: TypeAlias = Literal["engine", "tokenizer", "estimate"]
 """The engine that will answer; only the model's tokenizer, here or on the server; or an estimate of
 a quarter of the characters."""
 FRAME_TOKENS = 4
-"""What the chat format of OpenAI's models adds to each message, and `REPLY_TOKENS` at the end."""
+"""Tokens that the chat format of OpenAI adds to each message, and `REPLY_TOKENS` at the end."""
 REPLY_TOKENS = 3
 MIN_RATIO = 0.25
 MAX_RATIO = 8.0
@@ -214,7 +214,7 @@ class TokenCounter:
 
 @contextmanager
 def _counting(request: Request) -> Iterator[None]:
-    """Turn whatever the engine's adapter raises into an `AIError`."""
+    """Translate every exception of the engine's adapter to an `AIError`."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)

@@ -37,20 +37,12 @@ CountText: TypeAlias = Callable[[str], int]
 Piece: TypeAlias = str | Block | ToolCall | ToolSchema
 """A part of a request that stays the same object while the conversation grows."""
 Attachment: TypeAlias = ImageContent | AudioContent | VideoContent
-"""What was attached rather than written."""
+"""The blocks that are attached rather than written."""
 
 
 def fallback_estimate(text: str) -> int:
     """Return a quarter of the text's length, rounded up."""
     return -(-len(text) // CHARACTERS_PER_TOKEN)
-
-
-def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
-    """Estimate the tokens of a request, at least one."""
-    pieces = list(fixed_pieces(request))
-    for message in request.conversation:
-        pieces += message_pieces(message, with_thinking=with_thinking)
-    return max(1, sum(piece_tokens(piece, fallback_estimate) for piece in pieces))
 
 
 def fixed_pieces(request: Request) -> Iterator[Piece]:

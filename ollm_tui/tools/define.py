@@ -18,7 +18,7 @@ from ollm_tui.tools.json_type import JsonType, json_type_of, to_json
 
 
 class ToolFailure(Exception):
-    """A call that failed in a way the tool expects; the model reads the message."""
+    """An expected failure of a tool; the model reads the message."""
 
 
 _SECTION = re.compile(r"(Args|Arguments|Returns|Raises|Yields|Examples?|Notes?):")

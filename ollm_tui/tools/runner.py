@@ -1,8 +1,8 @@
 """The tools there are, which of them a prompt offers, and one call from request to result.
 
-States of a call: offered -> checked -> allowed -> running -> ended. Whatever goes wrong on the way
-ends the call with a result that says so; only a cancellation of the caller goes through, and it
-leaves the call ended as stopped. No id is ever run a second time.
+States of a call: offered -> checked -> allowed -> running -> ended. Every failure on the way ends
+the call with an error result; only a cancellation of the caller goes through, and it leaves the
+call ended as stopped. No id is ever run a second time.
 """
 
 import copy
@@ -145,12 +145,10 @@ class ToolRunner:
         approver: Approver,
         *,
         without_keys: Callable[[str], str] = without_private_keys,
-        most_result_bytes: int = MOST_BYTES,
     ) -> None:
         self._registry = registry
         self._approver = approver
         self._without_keys = without_keys
-        self._most_result_bytes = most_result_bytes
         self._entries: dict[str, _Entry] = {}
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
@@ -206,7 +204,7 @@ class ToolRunner:
 
     def _fit(self, text: str) -> str:
         # Keys are redacted before the cut, which could leave an unrecognisable part of one.
-        return keep_ends(self._without_keys(repair(text)), self._most_result_bytes)
+        return keep_ends(self._without_keys(repair(text)), MOST_BYTES)
 
 
 class ToolOffer:
@@ -245,7 +243,7 @@ def _faults_told(entry: _Entry) -> Iterator[None]:
     except ToolFailure as failure:
         entry.output = ToolOutput(str(failure), is_error=True)
     except (Exception, SystemExit) as error:
-        # A tool may be foreign code: whatever it raises becomes a result and ends nothing else.
+        # A tool may be foreign code: its exceptions become results and end nothing else.
         logger.exception("call %s of the tool %s failed", entry.call.id, entry.call.name)
         entry.output = ToolOutput(f"The tool failed: {_named(error)}", is_error=True)
 

@@ -13,13 +13,13 @@ from ollm_tui.attachments.attachment import (
     MOST_TEXT_BYTES,
     AttachedImage,
     AttachedText,
+    FileBytes,
     attach,
     attach_image,
     existing_paths,
     image_of,
     named_paths,
 )
-from ollm_tui.attachments.reading import FileBytes
 from ollm_tui.protocol.errors import AIError
 from tests.support.picture_bytes import bmp, gif, heic, jpeg, png, webp
 

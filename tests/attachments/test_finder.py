@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.attachments import finder
-from ollm_tui.attachments.finder import FileFinder
+from ollm_tui.attachments import paths
+from ollm_tui.attachments.paths import FileFinder
 
 
 @pytest.fixture
@@ -52,6 +52,6 @@ def test_a_walk_ends_by_the_clock_and_by_the_number_of_files(
 ) -> None:
     ticks = iter([0.0, 0.0, *[99.0] * 50])
     assert FileFinder(root, lambda: next(ticks)).candidates("") == ()
-    monkeypatch.setattr(finder, "MOST_FILES", 1)
+    monkeypatch.setattr(paths, "MOST_FILES", 1)
     assert len(FileFinder(root).candidates("")) <= 1
     assert len(FileFinder(root).candidates("./")) == 1

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.terminal.answer import pieces
-from benchmarks.terminal.documents import DOCUMENTS, document_pieces
+from benchmarks.terminal.answer import DOCUMENTS, document_pieces, pieces
 
 
 @given(st.integers(9, 3000), st.integers(1, 9999))

@@ -11,9 +11,8 @@ import openai
 import pytest
 
 from benchmarks.terminal.answer import pieces
-from benchmarks.terminal.backend.facts import WINDOW
 from benchmarks.terminal.backend.job import Job, job_of
-from benchmarks.terminal.backend.server import BenchServer
+from benchmarks.terminal.backend.server import WINDOW, BenchServer
 from tests.support.pty_session import wait_until
 
 

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.terminal.backend.process import Backend
-from benchmarks.terminal.program import Program
-from benchmarks.terminal.programs import BARE, CAT, MAKERS, OLLM, ollm_last_chat
+from benchmarks.terminal.programs import BARE, CAT, MAKERS, OLLM, Program, ollm_last_chat
 from benchmarks.terminal.rows import Row
 from benchmarks.terminal.run import Failed, Run
 from benchmarks.terminal.scenarios.abort import Abort
 from benchmarks.terminal.scenarios.document import Document
 from benchmarks.terminal.scenarios.echo import Echo, HungEcho
-from benchmarks.terminal.scenarios.opening import Opening
+from benchmarks.terminal.scenarios.startup import Opening
 from benchmarks.terminal.scenarios.stream import Stream
 from benchmarks.terminal.seeds import Seeds
 from benchmarks.wire.blast import blasting

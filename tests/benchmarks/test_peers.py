@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.terminal.peers.chats import PEERS, installed_peers
 from benchmarks.terminal.peers.install import commands, install, main, reason
-from benchmarks.terminal.peers.installed import PEERS, installed_peers
 from benchmarks.terminal.peers.place import PACKAGES, Package, peers_folder
 from benchmarks.terminal.programs import base_environment
 

@@ -12,11 +12,11 @@ from ollm_tui.chat.react import (
     observation,
     react_instructions,
 )
-from ollm_tui.decode.react.call import ReActCall, ReActProblem
+from ollm_tui.decode.react_call import ReActCall, ReActProblem
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import ToolCall, ToolSchema
 from tests.decode.react import read
 from tests.support.strategies import JSON, JSON_OBJECTS
 
@@ -74,8 +74,7 @@ def test_the_model_is_stopped_before_an_observation_at_a_line_start() -> None:
     ],
 )
 def test_a_result_is_observed_as_one_line(content: str, is_error: bool, line: str) -> None:
-    found = ToolResult(call_id="c", name="f", content=content, is_error=is_error)
-    assert observation(found) == line
+    assert observation(content, is_error=is_error) == line
 
 
 def test_a_history_with_calls_is_rendered_as_steps() -> None:
@@ -168,7 +167,7 @@ def test_instructions_hold_every_name_description_and_schema(tools: list[ToolSch
 # Feature: stage-02-core-provider, Property 20: ReAct Observation Formatting
 @given(content=st.text() | JSON.filter(is_json).map(json.dumps), is_error=st.booleans())
 def test_any_result_is_one_line_of_json_after_the_label(content: str, is_error: bool) -> None:
-    line = observation(ToolResult(call_id="c", name="f", content=content, is_error=is_error))
+    line = observation(content, is_error=is_error)
     assert line.startswith("Observation: ")
     assert "\n" not in line
     value = json.loads(line.removeprefix("Observation: "))

@@ -9,7 +9,7 @@ from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import Finish, TextDelta, ThinkingDelta
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.registry_rows import count_text, fit_column, table_of
+from ollm_tui.cli.model_search import count_text, fit_column, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.repo import Hub, HubModel
 from ollm_tui.library.machine import Gpu, Machine

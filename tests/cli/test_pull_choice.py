@@ -8,12 +8,12 @@ import pytest
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import Output
-from ollm_tui.cli.pull_choice import choose
+from ollm_tui.cli.pull import choose
 from ollm_tui.config.flags import Flags
 from ollm_tui.library.address import HubAddress
 from ollm_tui.library.downloads.job import HubFiles
-from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fit import fit_words
+from ollm_tui.library.fitting import EntryFit
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
 from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Machine

@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
 from ollm_tui.commands.tools import missing_tools
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from tests.commands.recording_host import RecordingHost, SomeTool
 
 

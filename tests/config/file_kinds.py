@@ -216,7 +216,7 @@ def _wheel(path: Path) -> None:
 
 
 def _attachment(path: Path) -> None:
-    from ollm_tui.attachments.reading import read_file
+    from ollm_tui.attachments.attachment import read_file
     from ollm_tui.protocol.errors import AIError
 
     told = _refusal(lambda: read_file(path, 10_000_000), AIError)
@@ -241,7 +241,7 @@ def _journal(path: Path) -> None:
 
 
 def _living(path: Path) -> None:
-    from ollm_tui.store.instances import Instances
+    from ollm_tui.store.files import Instances
 
     database = path.parent / "chats.db"
     folder = path.parent / "chats.live"

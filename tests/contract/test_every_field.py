@@ -30,8 +30,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.protocol.provider_events import ErrorEvent, LeftOut, TextDelta, ThinkingDelta
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider

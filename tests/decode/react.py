@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ollm_tui.decode.react.call import ReActCall, ReActProblem
-from ollm_tui.decode.react.parser import ReActParser, ReActPiece
+from ollm_tui.decode.react import ReActParser, ReActPiece
+from ollm_tui.decode.react_call import ReActCall, ReActProblem
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ollm_tui.decode.react.call import first_loose_object, loose_object
+from ollm_tui.decode.react_call import first_loose_object, loose_object
 from tests.decode.react import read
 from tests.support.corpus import Case, case_id, load_cases, load_file, needs_corpus
 from tests.support.cuts import ways_to_cut

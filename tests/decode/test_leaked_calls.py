@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.leaked.detector import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.thinking import TextPiece
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema

@@ -3,7 +3,7 @@ import json
 import pytest
 from hypothesis import given
 
-from ollm_tui.decode.react.call import first_loose_object, loose_object
+from ollm_tui.decode.react_call import first_loose_object, loose_object
 from tests.support.strategies import JSON_OBJECTS
 
 

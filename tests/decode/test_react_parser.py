@@ -4,8 +4,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.react.call import ReActCall
-from ollm_tui.decode.react.parser import UNDECIDED_LIMIT, ReActParser
+from ollm_tui.decode.react import UNDECIDED_LIMIT, ReActParser
+from ollm_tui.decode.react_call import ReActCall
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from tests.decode.react import Turn, read

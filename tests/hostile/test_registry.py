@@ -26,7 +26,7 @@ FUNCTIONS = {"read_bounded", "open_binary", "toml_values", "write_private"}
 NOT_FROM_OUTSIDE = {
     # `read` is a method of their own there.
     "commands/options.py",
-    "decode/react/parser.py",
+    "decode/react.py",
     "providers/ollama/pull.py",
     "providers/stream.py",
     "tui/chat/screen.py",
@@ -43,7 +43,7 @@ NOT_FROM_OUTSIDE = {
 }
 NOT_TO_THE_OUTSIDE = {
     # `write` is a method of their own there.
-    "decode/react/parser.py",
+    "decode/react.py",
     # For others, which are named by it.
     "config/private_file.py",
     # Into a text in memory.

@@ -19,7 +19,7 @@ from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.private import file_guard
-from ollm_tui.tools.builtin import builtin_tools, reading
+from ollm_tui.tools.builtin import builtin_tools, read_file
 from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
 from tests.hostile.secret_files import ORDINARY, PLACES, copies
 from tests.support.tools import AllowAll, tool_call
@@ -380,8 +380,8 @@ async def test_a_key_at_the_end_of_what_is_read_is_not_given_in_part(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     most = 2 * 1024 * 1024
-    monkeypatch.setattr(reading, "MOST_SCANNED_BYTES", most)
-    monkeypatch.setattr(reading, "MOST_SCANNED_BYTES", most)
+    monkeypatch.setattr(read_file, "MOST_SCANNED_BYTES", most)
+    monkeypatch.setattr(read_file, "MOST_SCANNED_BYTES", most)
     for kept in (1, 10, len(KEY) - 1):
         before = most - len("key ") - kept
         home.put("large.txt", "x\n" * (before // 2) + "\n" * (before % 2) + f"key {KEY}\nend\n")

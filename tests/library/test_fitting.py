@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.library.entry_fit import EntryFit
 from ollm_tui.library.fit import Fit, ModelShape, fit_short, fit_words
-from ollm_tui.library.fitting import cache_of, fit_of, recommend
+from ollm_tui.library.fitting import EntryFit, cache_of, fit_of, recommend
 from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.known import load_curated

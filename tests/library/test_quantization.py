@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.library.gguf_header import FILE_TYPES
-from ollm_tui.library.quantization import bit_class, bits_per_weight, quality_rank, quantization_of
+from ollm_tui.library.quantization import bit_class, quality_rank, quantization_of
 
 LLAMA_CPP = [
     kind.name.removeprefix("MOSTLY_").removeprefix("ALL_")
@@ -23,12 +23,11 @@ BEST_FIRST = [
 def test_every_type_of_llama_cpp_is_known(name: str) -> None:
     for text in (f"Model-8B-{name}", f"model.{name.lower()}", f"m_{name}", name):
         assert quantization_of(text) == name
-    assert 1 <= (bits_per_weight(name) or 0) <= 32
     assert quality_rank(name) < quality_rank(None)
 
 
 def test_every_type_that_a_header_may_name_is_known() -> None:
-    assert [n for n in FILE_TYPES.values() if bits_per_weight(n) is None] == []
+    assert [n for n in FILE_TYPES.values() if quality_rank(n) == quality_rank(None)] == []
 
 
 @pytest.mark.parametrize(
@@ -63,13 +62,6 @@ def test_better_ones_come_first() -> None:
     assert quality_rank("nonsense") == quality_rank(None)
 
 
-def test_bits_fall_with_quality() -> None:
-    bits = [bits_per_weight(name) or 0 for name in BEST_FIRST]
-    assert bits == sorted(bits, reverse=True)
-    assert bits_per_weight("ud-q4_k_xl") == bits_per_weight("Q4_K_XL")
-    assert bits_per_weight("nonsense") is None
-
-
 @pytest.mark.parametrize(
     ("name", "bits"),
     [
@@ -95,12 +87,7 @@ def test_the_class_is_the_number_in_the_name(name: str | None, bits: int | None)
     assert bit_class(name) == bits
 
 
-@pytest.mark.parametrize("name", LLAMA_CPP)
-def test_the_mean_is_near_the_class(name: str) -> None:
-    assert -0.1 <= (bits_per_weight(name) or 0) - (bit_class(name) or 0) < 1.5
-
-
 @given(st.text(max_size=60))
 def test_any_name_has_a_known_quantization_or_none(text: str) -> None:
     found = quantization_of(text)
-    assert found is None or bits_per_weight(found) is not None
+    assert found is None or quality_rank(found) < quality_rank(None)

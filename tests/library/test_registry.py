@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.cli.registry_rows import entry_json, table_of
+from ollm_tui.cli.model_search import entry_json, table_of
 from ollm_tui.library.hub.repo import Hub, HubModel, HubRepo
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.known import HubFacts

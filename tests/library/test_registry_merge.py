@@ -16,8 +16,13 @@ from ollm_tui.library.registry.known import (
     Use,
     load_curated,
 )
-from ollm_tui.library.registry.merge import merge, rating_names
-from ollm_tui.library.registry.model_keys import hub_repo_in, model_key, parameters_in
+from ollm_tui.library.registry.merge import (
+    hub_repo_in,
+    merge,
+    model_key,
+    parameters_in,
+    rating_names,
+)
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from tests.library.registry_strategies import CURATED, known
 

@@ -2,13 +2,12 @@
 
 import pytest
 
-from ollm_tui.library.entry_fit import MAX_ACTIVE_ON_CPU, EntryFit, SizeFit, is_slow, suggestion_key
+from ollm_tui.library.fitting import MAX_ACTIVE_ON_CPU, EntryFit, SizeFit, is_slow, suggestion_key
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import HubFacts, load_curated
-from ollm_tui.library.registry.merge import hub_entry
-from ollm_tui.library.registry.model_keys import active_parameters_in
+from ollm_tui.library.registry.merge import active_parameters_in, hub_entry
 
 GB = 10**9
 BUILT_IN = load_curated().entries

@@ -1,11 +1,13 @@
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.thinking import TagPair, ThinkTags
-from ollm_tui.models.thinking import ALL_MODES, ThinkingSupport, find_tags, resolve_thinking
+from ollm_tui.models.thinking import ThinkingSupport, find_tags, resolve_thinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.thinking import (
+from ollm_tui.protocol.request import (
     ShouldThink,
     TagPattern,
     TagSpec,
@@ -21,6 +23,7 @@ DEFAULT_ONLY = ThinkingSupport(default="first")
 S1 = ThinkingSupport(
     modes=frozenset(("deep",)), default="deep", think_tag="think\n", answer_tag="\nanswer\n"
 )
+ALL_MODES = frozenset(get_args(ThinkingMode))
 MIDDLE = ThinkingSupport(modes=ALL_MODES, default="off", answer_tag="\nanswer\n")
 USUAL = (TagPair("<think>", "</think>"),)
 SQUARE = TagPair("[T]", "[/T]")

@@ -22,9 +22,14 @@ from ollm_tui.protocol.model import (
     from_alias,
     matches_alias,
 )
-from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.protocol.request import (
+    GenerationOptions,
+    Request,
+    Response,
+    ThinkingConfig,
+    thinking_mode,
+)
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.thinking import ThinkingConfig, thinking_mode
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 from tests.support.strategies import capabilities, messages
 

@@ -15,8 +15,7 @@ from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, ProviderEvent
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, to_wire
 from ollm_tui.providers.anthropic.models import Limits, ModelLimits

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.codec import event_to_json
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.event_codec import event_to_json
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,

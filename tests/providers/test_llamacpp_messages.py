@@ -18,9 +18,8 @@ from ollm_tui.protocol.provider_events import (
     ProviderEvent,
     ToolCallEvent,
 )
-from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.protocol.request import GenerationOptions, Request, Response, ThinkingConfig
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider
 from ollm_tui.providers.spec import ProviderSpec

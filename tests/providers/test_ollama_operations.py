@@ -14,8 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose, SupportsVersion
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
-from ollm_tui.protocol.request import Request
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.request import Request, ShouldThink, ThinkingConfig
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.spec import ProviderSpec

@@ -5,8 +5,7 @@ import pytest
 from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import Request
-from ollm_tui.protocol.thinking import ShouldThink, TagPattern, ThinkingConfig
+from ollm_tui.protocol.request import Request, ShouldThink, TagPattern, ThinkingConfig
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body as openai_body

@@ -15,8 +15,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai

@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tokens.budget import (
+from ollm_tui.tokens.limits import (
     ContextRemedy,
     DropAttachments,
     LeaveOutTurns,

@@ -23,8 +23,8 @@ from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import ResolvedModel, Router
 from ollm_tui.runtime.measure import ContextRoom, apply_remedy, measure, room_of
-from ollm_tui.tokens.budget import LeaveOutTurns, RaiseWindow
 from ollm_tui.tokens.count import TokenCounter
+from ollm_tui.tokens.limits import LeaveOutTurns, RaiseWindow
 from tests.support.providers import ScriptedProvider
 from tests.support.tools import Offered
 

@@ -18,7 +18,7 @@ import pytest
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store import connect
 from ollm_tui.store.conversations import open_store
-from ollm_tui.store.instances import Instances
+from ollm_tui.store.files import Instances
 from ollm_tui.store.migrate import APPLICATION_ID, shipped_migrations
 from tests.store.rig import SETTINGS, asked, on_connection, open_parts, rows, save_chat
 

@@ -13,8 +13,7 @@ import pytest
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions
-from ollm_tui.protocol.thinking import ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store import statements
 from ollm_tui.store.branches import ChatNews

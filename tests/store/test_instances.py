@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from ollm_tui.store.conversations import open_store
-from ollm_tui.store.instances import Instances
+from ollm_tui.store.files import Instances
 from tests.store.rig import SETTINGS, answered, asked, rows, save_chat
 
 ROOT = Path(__file__).parents[2]

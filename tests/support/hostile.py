@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from ollm_tui.decode.leaked.detector import LeakedCallDetector
-from ollm_tui.decode.react.parser import ReActParser
+from ollm_tui.decode.leaked_calls import LeakedCallDetector
+from ollm_tui.decode.react import ReActParser
 from ollm_tui.decode.thinking import ThinkTags, ThinkTagSplitter
 from ollm_tui.protocol.tools import ToolSchema
 

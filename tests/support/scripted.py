@@ -26,7 +26,7 @@ from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.store.branches import Branch, ChatNews
-from ollm_tui.tokens.budget import ContextRemedy
+from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats, SomeTool
 from tests.support.scripted_fetching import (
     LIBRARY,

@@ -7,7 +7,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.store.rows import ConversationSummary
-from ollm_tui.tokens.budget import LeaveOutTurns, Plan, RaiseWindow
+from ollm_tui.tokens.limits import LeaveOutTurns, Plan, RaiseWindow
 
 NOW_MS = 1_795_000_000_000
 

@@ -14,7 +14,7 @@ from ollm_tui.protocol.blocks import (
 )
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message, Timings, Usage
-from ollm_tui.protocol.model import FEATURES, MODALITIES, ModelCapability
+from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.tools import ToolCall, ToolResult
 
 NAMES = st.text(min_size=1, max_size=20)
@@ -28,6 +28,8 @@ JSON: st.SearchStrategy[JsonValue] = st.recursive(
 JSON_OBJECTS: st.SearchStrategy[JsonObject] = st.dictionaries(st.text(), JSON, max_size=4)
 MEDIA = st.none() | st.binary(max_size=40) | st.text(max_size=20)
 
+MODALITIES = ("text", "image", "audio", "video", "embedding")
+FEATURES = ("stream", "multi_turn", "tool_use", "infill", "system_prompt", "thinking", "json_mode")
 KNOWN_TYPES = {"text", "thinking", "image", "audio", "video", "embedding"}
 
 
@@ -110,7 +112,7 @@ def timings() -> st.SearchStrategy[Timings]:
 
 
 def capabilities() -> st.SearchStrategy[ModelCapability]:
-    def some(values: frozenset[str]) -> st.SearchStrategy[frozenset[str]]:
-        return st.frozensets(st.sampled_from(sorted(values)))
+    def some(values: tuple[str, ...]) -> st.SearchStrategy[frozenset[str]]:
+        return st.frozensets(st.sampled_from(values))
 
     return st.builds(ModelCapability, some(MODALITIES), some(MODALITIES), some(FEATURES))

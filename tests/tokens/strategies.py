@@ -5,6 +5,12 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolSchema
+from ollm_tui.tokens.estimate import (
+    fallback_estimate,
+    fixed_pieces,
+    message_pieces,
+    piece_tokens,
+)
 from tests.support.strategies import JSON_OBJECTS, NAMES, messages
 
 
@@ -31,3 +37,10 @@ def conversations() -> st.SearchStrategy[list[Message]]:
     """Messages of the usual roles in any order."""
     roles = st.sampled_from(["system", "user", "assistant", "tool"])
     return st.lists(st.builds(Message, roles, st.text(min_size=1, max_size=9)), max_size=12)
+
+
+def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
+    pieces = list(fixed_pieces(request))
+    for message in request.conversation:
+        pieces += message_pieces(message, with_thinking=with_thinking)
+    return max(1, sum(piece_tokens(piece, fallback_estimate) for piece in pieces))

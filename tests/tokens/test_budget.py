@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.blocks import AudioContent, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tokens.budget import (
+from ollm_tui.tokens.count import Sizes
+from ollm_tui.tokens.limits import (
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
@@ -15,7 +16,6 @@ from ollm_tui.tokens.budget import (
     remedies_for,
     turns_of,
 )
-from ollm_tui.tokens.count import Sizes
 from tests.tokens.strategies import conversations
 
 CALL = ToolCall(id="1", name="t", args={})

@@ -17,9 +17,8 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens import estimate
 from ollm_tui.tokens.count import FRAME_TOKENS, REPLY_TOKENS, TokenCount, TokenCounter
 from ollm_tui.tokens.encodings import Encoding, Encodings
-from ollm_tui.tokens.estimate import estimate_request
 from tests.support.providers import ScriptedProvider
-from tests.tokens.strategies import requests
+from tests.tokens.strategies import estimate_request, requests
 
 HI = Request(model="m", messages=[Message("user", "12345678")])
 

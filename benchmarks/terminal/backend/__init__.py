@@ -1,1 +1,1 @@
-"""A model server on loopback whose prompts say what it streams, and that notes who hangs up."""
+"""A model server on loopback: prompts choose what it streams, and it records disconnects."""

@@ -10,8 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.terminal.answer import pieces
-from benchmarks.terminal.documents import document_pieces
+from benchmarks.terminal.answer import document_pieces, pieces
 
 MARK = "BENCH"
 _NUMBER = re.compile(r"\b(n|r|id|whole)=([\d.]+)")
@@ -35,14 +34,14 @@ class Job:
     whole: bool = False
 
     def pieces(self) -> list[str]:
-        """Give the texts to send, one a chunk."""
+        """Return the texts to send, one a chunk."""
         if self.document:
             return document_pieces(self.document, self.ident, whole=self.whole)
         return pieces(self.tokens, self.ident)
 
 
 def text_of(content: object) -> str:
-    """Give the text of a message's content: a string, or parts that hold one."""
+    """Return the text of a message's content: a string, or parts that hold one."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else []
@@ -50,22 +49,22 @@ def text_of(content: object) -> str:
 
 
 def job_of(messages: Sequence[Mapping[str, object]], *, has_tools: bool = False) -> Job | None:
-    """Give what the newest prompt asks for; None for work that a program does on the side."""
-    asked, answered = [], False
+    """Return what the newest prompt asks for; None for work that a program does on the side."""
+    written, answered = [], False
     for message in messages:
         text = text_of(message.get("content"))
         if message.get("role") == "user":
-            asked.append(text)
+            written.append(text)
             answered = answered and MARK not in text
         elif message.get("role") == "assistant" and text and not message.get("tool_calls"):
             answered = True  # what follows an answer is a side job: suggestions, checks
     # some programs add reminders as a further message of the user's
-    prompts = [text for text in asked if MARK in text]
+    prompts = [text for text in written if MARK in text]
     rules = " ".join(
         text_of(m.get("content")) for m in messages if m.get("role") in {"system", "developer"}
     )
     aside = not has_tools and _SIDE_JOB.search(
-        f"{rules[:2000]} {asked[-1][:2000] if asked else ''}"
+        f"{rules[:2000]} {written[-1][:2000] if written else ''}"
     )
     return None if not prompts or answered or aside else parse_job(prompts[-1])
 

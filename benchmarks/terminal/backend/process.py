@@ -8,11 +8,9 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
-from benchmarks.terminal.backend.record import Record
-from benchmarks.terminal.backend.server import LOG_PATH
+from benchmarks.terminal.backend.server import LOG_PATH, Record
 
 ROOT = Path(__file__).resolve().parents[3]
 _LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -34,12 +32,7 @@ class Backend:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.communicate()
 
@@ -48,16 +41,16 @@ class Backend:
         self._process.send_signal(signal.SIGSTOP)
 
     def records(self) -> list[Record]:
-        """Give what the server noted, the oldest first."""
+        """Return what the server noted, the oldest first."""
         with _LOCAL.open(self.url + LOG_PATH, timeout=10) as reply:
             return [Record(**row) for row in json.load(reply)]
 
     def record(self, ident: int, timeout_s: float = 10.0) -> Record | None:
-        """Give what was noted about one answer, as soon as it was asked for."""
+        """Return what was noted about one answer, as soon as it was asked for."""
         end = time.perf_counter() + timeout_s
         while time.perf_counter() < end:
-            found = [record for record in self.records() if record.ident == ident]
-            if found:
-                return found[-1]
+            matching = [record for record in self.records() if record.ident == ident]
+            if matching:
+                return matching[-1]
             time.sleep(0.02)
         return None

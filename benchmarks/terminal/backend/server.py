@@ -5,14 +5,14 @@ import select
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlsplit
 
-from benchmarks.terminal.backend.facts import fact
 from benchmarks.terminal.backend.job import Job, job_of, parse_job
-from benchmarks.terminal.backend.record import Record
 from benchmarks.terminal.backend.wire import (
+    MODEL,
+    STAMP,
     OllamaWire,
     OpenAIWire,
     RawWire,
@@ -21,8 +21,79 @@ from benchmarks.terminal.backend.wire import (
     dumps,
 )
 
+SIZE = 4_700_000_000
+WINDOW = 10_000_000
+"""More than any document here takes: no program may refuse one."""
+_DETAILS = {
+    "parent_model": "",
+    "format": "gguf",
+    "family": "llama",
+    "families": ["llama"],
+    "parameter_size": "8.0B",
+    "quantization_level": "Q4_K_M",
+}
+_LISTED = {
+    "name": MODEL,
+    "model": MODEL,
+    "modified_at": STAMP,
+    "size": SIZE,
+    "digest": "0" * 64,
+    "details": _DETAILS,
+}
+_RUNNING = {**_LISTED, "expires_at": STAMP, "size_vram": SIZE, "context_length": WINDOW}
+_SHOWN = {
+    "license": "",
+    "modelfile": f"FROM {MODEL}",
+    "parameters": "",
+    "template": "{{ .Prompt }}",
+    "details": _DETAILS,
+    "modified_at": STAMP,
+    "capabilities": ["completion", "tools"],
+    "model_info": {
+        "general.architecture": "llama",
+        "general.parameter_count": 8_000_000_000,
+        "llama.context_length": WINDOW,
+        "llama.embedding_length": 4096,
+    },
+}
+_OPENAI = {
+    "id": MODEL,
+    "object": "model",
+    "created": 1767225600,
+    "owned_by": "fake",
+    "max_model_len": WINDOW,
+}
 ASIDE = ["Benchmark", " chat", " title"]
 LOG_PATH = "/bench/log"
+
+
+def fact(path: str) -> object | None:
+    """Return the answer to a question that is not for text; None when there is none."""
+    answers: dict[str, object] = {
+        "/": "Ollama is running",
+        "/api/version": {"version": "0.12.0"},
+        "/api/tags": {"models": [_LISTED]},
+        "/api/ps": {"models": [_RUNNING]},
+        "/api/show": _SHOWN,
+        "/v1/models": {"object": "list", "data": [_OPENAI]},
+    }
+    return answers.get(path)
+
+
+@dataclass(slots=True)
+class Record:
+    """One answer; times are seconds of `time.perf_counter`, one for all processes."""
+
+    ident: int
+    path: str
+    asked: float
+    first: float | None = None
+    last: float | None = None
+    """When the newest piece was sent."""
+    gone: float | None = None
+    """When the client was seen to have hung up before the end."""
+    sent: int = 0
+    complete: bool = False
 
 
 class BenchServer(ThreadingHTTPServer):
@@ -41,7 +112,7 @@ class BenchServer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that leave: that is what is measured."""
+        """Ignore disconnects: they are measured."""
 
 
 class Connection(BaseHTTPRequestHandler):
@@ -93,11 +164,11 @@ class Connection(BaseHTTPRequestHandler):
         return b"".join(parts)
 
     def _fact(self, path: str) -> None:
-        found = fact(path.rstrip("/") or "/")
-        if isinstance(found, str):
-            self._whole(200, found.encode(), "text/plain")
-        elif found is not None:
-            self._json(found)
+        reply = fact(path.rstrip("/") or "/")
+        if isinstance(reply, str):
+            self._whole(200, reply.encode(), "text/plain")
+        elif reply is not None:
+            self._json(reply)
         else:
             self._json({"error": {"message": f"no such path: {path}"}}, 404)
 
@@ -180,7 +251,7 @@ def _until(due: float) -> float:
 
 
 def wire_for(path: str, request: Mapping[str, object]) -> Wire | None:
-    """Give the words of the API that a path belongs to."""
+    """Return the words of the API that a path belongs to."""
     match path:
         case "/api/chat" | "/api/generate":
             return OllamaWire(request, generates=path.endswith("generate"))
@@ -193,9 +264,9 @@ def wire_for(path: str, request: Mapping[str, object]) -> Wire | None:
 
 
 def messages_of(path: str, request: Mapping[str, object]) -> list[Mapping[str, object]]:
-    """Give a request's conversation, whatever the API calls it."""
-    said = request.get("input" if path == "/v1/responses" else "messages")
-    if isinstance(said, list):
+    """Return a request's conversation, whatever the API calls it."""
+    messages = request.get("input" if path == "/v1/responses" else "messages")
+    if isinstance(messages, list):
         rules = {"role": "system", "content": request.get("instructions") or ""}
-        return [rules, *(message for message in said if isinstance(message, dict))]
-    return [{"role": "user", "content": said or request.get("prompt") or ""}]
+        return [rules, *(message for message in messages if isinstance(message, dict))]
+    return [{"role": "user", "content": messages or request.get("prompt") or ""}]

@@ -15,24 +15,24 @@ class Wire(Protocol):
     content_type: str
 
     def begin(self) -> Iterator[bytes]:
-        """Give what comes before the first text."""
+        """Return what comes before the first text."""
         ...
 
     def token(self, text: str) -> bytes:
-        """Give one piece of text."""
+        """Return one piece of text."""
         ...
 
     def end(self, count: int) -> Iterator[bytes]:
-        """Give what comes after the last of `count` pieces."""
+        """Return what comes after the last of `count` pieces."""
         ...
 
     def whole(self, text: str) -> object:
-        """Give the answer that is not streamed, to be sent as JSON."""
+        """Return the answer that is not streamed, to be sent as JSON."""
         ...
 
 
 def dumps(value: object) -> bytes:
-    """Give JSON without blanks, as servers send it."""
+    """Return JSON without blanks, as servers send it."""
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
 
 
@@ -58,10 +58,10 @@ class OllamaWire:
         return self._last(text, 9)
 
     def _line(self, text: str) -> dict[str, object]:
-        said: dict[str, object] = {"response": text}
+        reply: dict[str, object] = {"response": text}
         if not self._generates:
-            said = {"message": {"role": "assistant", "content": text}}
-        return {"model": self._model, "created_at": STAMP, **said, "done": False}
+            reply = {"message": {"role": "assistant", "content": text}}
+        return {"model": self._model, "created_at": STAMP, **reply, "done": False}
 
     def _last(self, text: str, count: int) -> dict[str, object]:
         counts = {"prompt_eval_count": 10, "prompt_eval_duration": 10**6, "eval_count": count}

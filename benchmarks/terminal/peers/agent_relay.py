@@ -29,16 +29,20 @@ class Relay:
 
     def take(self, message: Mapping[str, Any]) -> None:
         """Do what a message asks for."""
-        asked = message.get("params") or {}
+        params = message.get("params") or {}
         match message.get("method"):
             case "initialize":
-                said = {"protocolVersion": 1, "authMethods": [], "agentCapabilities": ABILITIES}
-                self._send(id=message["id"], result=said)
+                capabilities = {
+                    "protocolVersion": 1,
+                    "authMethods": [],
+                    "agentCapabilities": ABILITIES,
+                }
+                self._send(id=message["id"], result=capabilities)
             case "session/new":
                 self._send(id=message["id"], result={"sessionId": "s1"})
             case "session/prompt":
-                text = " ".join(block.get("text", "") for block in asked["prompt"])
-                work = (message["id"], asked["sessionId"], text)
+                text = " ".join(block.get("text", "") for block in params["prompt"])
+                work = (message["id"], params["sessionId"], text)
                 threading.Thread(target=self._answer, args=work, daemon=True).start()
             case "session/cancel":
                 if self._connection is not None and self._connection.sock is not None:

@@ -16,7 +16,7 @@ REASON = 160
 
 
 def install(package: Package) -> str:
-    """Install one peer; gives why it could not be, or nothing."""
+    """Install one peer; return why it could not be, or nothing."""
     client = sys.executable if package.client == "pip" else shutil.which("npm")
     if client is None:
         return "npm was not found"
@@ -41,7 +41,7 @@ def install(package: Package) -> str:
 
 
 def commands(package: Package, client: str) -> list[list[str]]:
-    """Give what is run to install a package with its client."""
+    """Return what is run to install a package with its client."""
     if package.client == "npm":
         quiet = ["--no-audit", "--no-fund", "--loglevel", "error"]
         return [[client, "install", *quiet, "--prefix", ".", *package.requirements]]
@@ -54,7 +54,7 @@ def commands(package: Package, client: str) -> list[list[str]]:
 
 
 def reason(output: str) -> str:
-    """Give the line that says what went wrong, shortened."""
+    """Return the line that says what went wrong, shortened."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     wrong = [line for line in lines if "error" in line.lower()] or lines or ["no reason given"]
     return wrong[-1][:REASON]

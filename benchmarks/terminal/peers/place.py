@@ -1,4 +1,4 @@
-"""Where the peers are, and how each gets there."""
+"""Where the peers are, how each gets there, and their settings."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from typing import Literal
 
 
 def peers_folder() -> Path:
-    """Give the folder of all peers: below the person's cache, or `OLLM_BENCH_PEERS`."""
+    """Return the folder of all peers: below the person's cache, or `OLLM_BENCH_PEERS`."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return Path(os.environ.get("OLLM_BENCH_PEERS") or cache / "ollm-bench")
 
@@ -49,3 +49,18 @@ PACKAGES = (
     Package("opencode", "npm", ("opencode-ai",), "opencode"),
     Package("codex", "npm", ("@openai/codex",), "codex"),
 )
+
+
+def own_command(name: str) -> str:
+    """Return the installed command of a peer."""
+    return str(next(package.program for package in PACKAGES if package.name == name))
+
+
+def openai_environment(url: str) -> dict[str, str]:
+    """Return what sends an OpenAI client to the server on loopback."""
+    return {
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "OPENAI_API_KEY": "sk-fake",
+        "OPENAI_BASE_URL": f"{url}/v1",
+        "OPENAI_API_BASE": f"{url}/v1",
+    }

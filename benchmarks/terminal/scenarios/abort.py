@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from benchmarks.terminal.run import Failed, Run
-from benchmarks.terminal.scenarios.values import Values
+from benchmarks.terminal.scenarios.measures import Values
 from benchmarks.terminal.session import now
 
 LOST_S = 15.0
@@ -37,7 +37,7 @@ class Abort:
 
 
 def time_to_disconnect(run: Run, ident: int) -> float:
-    """Press the key that stops an answer; gives what passed until the server saw it, in ms."""
+    """Press the key that stops an answer; return what passed until the server saw it, in ms."""
     pressed = run.stop()
     while now() < pressed + LOST_S:
         record = run.record(ident)

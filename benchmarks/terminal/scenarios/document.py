@@ -3,12 +3,11 @@
 import time
 from dataclasses import dataclass
 
-from benchmarks.terminal.documents import document_pieces
+from benchmarks.terminal.answer import document_pieces
 from benchmarks.terminal.run import Run
 from benchmarks.terminal.scenarios.abort import time_to_disconnect
 from benchmarks.terminal.scenarios.echo import echo_times
-from benchmarks.terminal.scenarios.stalls import stalls
-from benchmarks.terminal.scenarios.values import Values
+from benchmarks.terminal.scenarios.measures import Values, stalls
 from benchmarks.terminal.session import now
 
 KEYS = 15

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.terminal.emulator import Emulator
 from benchmarks.terminal.run import Failed, Run
-from benchmarks.terminal.scenarios.stalls import stalls
-from benchmarks.terminal.scenarios.under_load import under_load
-from benchmarks.terminal.scenarios.values import Values
+from benchmarks.terminal.scenarios.measures import Values, stalls, under_load
 from benchmarks.terminal.session import Seen, now
 
 LOST_S = 5.0
@@ -35,7 +33,7 @@ class Echo:
         lasts = self.keys * SECONDS_PER_KEY + MARGIN_S
         under_load(run, self.rate, lasts)
         began = now()
-        # Whoever is slow gets fewer keys: after the answer's end they would be others.
+        # A slow program gets fewer keys: after the end of the answer their times would differ.
         echoes = echo_times(run, self.keys, began + lasts - MARGIN_S / 2)
         return {"echo_ms": echoes, **stalls(run.beats, began, now())}
 
@@ -58,7 +56,7 @@ class HungEcho:
 
 
 def echo_times(run: Run, keys: int, until: float = math.inf) -> list[float]:
-    """Type keys one by one and give each one's time in ms; one that is lost counts as 5 s.
+    """Type keys one by one and return each one's time in ms; one that is lost counts as 5 s.
 
     No further key is typed when it is `until`.
     """

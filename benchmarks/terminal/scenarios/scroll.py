@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.terminal.emulator import Emulator
 from benchmarks.terminal.run import Failed, Run
-from benchmarks.terminal.scenarios.under_load import under_load
-from benchmarks.terminal.scenarios.values import Values
+from benchmarks.terminal.scenarios.measures import Values, under_load
 from benchmarks.terminal.session import Seen, now
 
 TAG = re.compile(r"\bs(\d{4})\b")
@@ -49,7 +48,7 @@ class Scroll:
 
 
 def newest_tag(emulator: Emulator) -> int:
-    """Give the last part of the answer that is on the screen; 0 when there is none."""
+    """Return the last part of the answer that is on the screen; 0 when there is none."""
     return max((int(tag) for tag in TAG.findall(emulator.text)), default=0)
 
 

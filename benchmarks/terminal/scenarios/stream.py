@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from benchmarks.terminal.emulator import Emulator
 from benchmarks.terminal.run import Run
-from benchmarks.terminal.scenarios.values import Values, memory
+from benchmarks.terminal.scenarios.measures import Values, memory
 from benchmarks.terminal.session import now
 
 REST_S = 0.5

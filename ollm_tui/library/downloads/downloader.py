@@ -1,4 +1,4 @@
-"""What the queue expects of the code that downloads one origin, and how progress is measured."""
+"""The interface of the code that downloads one origin, its progress, and the speed."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -17,14 +17,14 @@ AddressOf: TypeAlias = Callable[[Path], Awaitable[str | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a whole download is."""
+    """The progress of a whole download."""
 
     completed: int
     """Bytes present."""
     total: int | None = None
     """Bytes in all; None while unknown."""
     note: str = ""
-    """What happens now, in a few words."""
+    """The current activity, in a few words."""
     is_jump: bool = False
     """Whether part of `completed` was present before, so that it says nothing about the speed."""
 

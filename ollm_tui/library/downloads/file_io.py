@@ -80,7 +80,7 @@ def size_text(size: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """What a transfer uses of the machine; tests replace it."""
+    """The parts of the machine that a transfer uses; tests replace them."""
 
     free_bytes: FreeBytes = free_bytes
     write: Write = os.pwrite

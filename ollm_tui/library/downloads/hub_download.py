@@ -15,9 +15,9 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.job import HubFiles
-from ollm_tui.library.downloads.part_file import remove_record
+from ollm_tui.library.downloads.part_file import remove_record, resumable_bytes
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_collisions
-from ollm_tui.library.downloads.transfer import partial_size, remove_files, transfer
+from ollm_tui.library.downloads.transfer import remove_files, transfer
 from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
 from ollm_tui.library.file_names import is_gguf
 from ollm_tui.library.hub.faults import file_refused
@@ -92,7 +92,7 @@ class HubDownload:
             AIError: there is not enough; files of unknown size are checked when their turn comes.
         """
         sizes = [file.size or 0 for file in self._origin.files]
-        missing = sum(max(0, size - there) for size, there in zip(sizes, present, strict=True))
+        missing = sum(max(0, size - done) for size, done in zip(sizes, present, strict=True))
         disk = FileIO(first, self._environment)
         await disk.run(private_folder, first.parent)
         await disk.require_space(missing)
@@ -176,5 +176,5 @@ def _present(files: Sequence[HubFile], targets: Sequence[Path]) -> list[int]:
     sizes = []
     for file, target in zip(files, targets, strict=True):
         is_whole = target.is_file() and target.stat().st_size == file.size
-        sizes.append(file.size or 0 if is_whole else partial_size(target))
+        sizes.append(file.size or 0 if is_whole else resumable_bytes(target))
     return sizes

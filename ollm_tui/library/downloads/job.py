@@ -106,10 +106,10 @@ class Job:
     id: str
     origin: Origin
     title: str
-    """What is downloaded, as a person calls it; not cleaned."""
+    """The name for display; not cleaned."""
     state: JobState = "queued"
     note: str = ""
-    """What happens now: `verifying the checksum`, `resumed at 41 %`, ..."""
+    """The current activity: `verifying the checksum`, `resumed at 41 %`, ..."""
     completed: int = 0
     """Bytes present."""
     total: int | None = None

@@ -167,7 +167,7 @@ class JobIndex:
                 logger.exception("A finished download could not be made known")
 
     async def store(self, job: Job) -> None:
-        """Write a job to its file; a failure is logged, as the download itself can go on."""
+        """Write a job to its file; a failure is logged, as the download itself can continue."""
         try:
             await anyio.to_thread.run_sync(self._folder.save, job)
         except OSError as error:

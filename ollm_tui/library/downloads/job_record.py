@@ -138,7 +138,7 @@ def absolute_origin(origin: Origin) -> Origin:
 
 
 def same_origin(one: Origin, other: Origin) -> bool:
-    """Whether two origins mean the same files, at whatever commit."""
+    """Whether two origins are the same files, at any commit."""
     return _key(one) == _key(other)
 
 

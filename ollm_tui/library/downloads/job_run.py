@@ -37,7 +37,7 @@ class Clocks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How a run ended."""
+    """The end of a run."""
 
     event: Literal["finish", "fail", "interrupt"] = "interrupt"
     """`interrupt`: it was stopped."""

@@ -119,7 +119,7 @@ class FileCopy:
 
     @property
     def part(self) -> Path:
-        """Where the copy is until it is complete."""
+        """The path of the copy until it is complete."""
         return self.target.with_name(f"{self._parts}{self.size:x}-{self.modified_ns:x}.part")
 
     @property
@@ -161,10 +161,10 @@ class FileCopy:
         Raises:
             OSError: it cannot be read or written, or the source became shorter.
         """
-        with ExitStack() as held:
-            source = held.enter_context(open_binary(self.source))
+        with ExitStack() as files:
+            source = files.enter_context(open_binary(self.source))
             part = open_regular(self.part, os.O_RDWR, follows_links=False)
-            held.callback(os.close, part)
+            files.callback(os.close, part)
             piece = os.pread(source.fileno(), min(SLICE_BYTES, self.size - done), done)
             if not piece:
                 raise OSError(f"{clean_name(self.source.name)} became shorter while it was copied")
@@ -235,14 +235,14 @@ class LocalCopy:
         disk = FileIO(copy.target, self._environment)
         if await disk.run(copy.is_there):
             return
-        held = ExitStack()
+        resources = ExitStack()
         try:
-            await disk.run(held.enter_context, exclusive_part(copy.target))
+            await disk.run(resources.enter_context, exclusive_part(copy.target))
             if not await disk.run(copy.is_there):  # no other program was faster
                 await self._write(copy, disk, report, before, total)
         finally:
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(held.close)
+                await anyio.to_thread.run_sync(resources.close)
 
     async def _write(
         self, copy: FileCopy, disk: FileIO, report: Report, before: int, total: int
@@ -264,7 +264,7 @@ class LocalCopy:
         try:
             copies = list(self._copies())
         except (AIError, OSError):
-            return  # the sources are gone: their copies cannot be told from other files
+            return  # without the sources, their copies cannot be distinguished from other files
         for copy in copies:
             copy.part.unlink(missing_ok=True)
         made = [copy.target for copy in copies if _is_copy(copy)]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import write_private
+from ollm_tui.config.private_file import sync_folder, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
 from ollm_tui.library.downloads.locks import exclusive_writer
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
@@ -36,7 +36,7 @@ _PRIVATE: Final = 0o600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartState:
-    """What is recorded about a partly downloaded file: enough to resume it, and no secret."""
+    """The record of a partly downloaded file: enough to resume it, and no secret."""
 
     url: str
     """Without name, password and query."""
@@ -45,7 +45,7 @@ class PartState:
     size: int | None = None
     sha256: str | None = None
     done: int = 0
-    """Bytes that are synced to the disk; whatever follows them is discarded."""
+    """Bytes that are synced to the disk; the rest is discarded."""
 
 
 def load_state(path: Path) -> PartState | None:
@@ -155,7 +155,7 @@ class PartFile:
             self.written = self._synced = self.state.done
 
     def begin(self, state: PartState, start: int) -> None:
-        """Continue with a body that begins at `start`; whatever lies behind it is discarded."""
+        """Continue with a body that begins at `start`; what follows it in the file is discarded."""
         os.ftruncate(self._descriptor, start)
         self.hash.truncate(start)
         self.written, self._synced = start, min(self._synced, start)
@@ -308,15 +308,6 @@ def matches_record(target: Path) -> bool:
 def remove_record(target: Path) -> None:
     """Delete the record of a complete file."""
     state_path(target).unlink(missing_ok=True)
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder, so that names in it survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def resumable_bytes(target: Path) -> int:

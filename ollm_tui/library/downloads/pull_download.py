@@ -80,7 +80,7 @@ class PullSum:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.status = ""
-        """What the server is doing, in its own words."""
+        """The server's activity, in its own words."""
         self.fraction: float | None = None
         """From 0 to 1; None while no size is known."""
         self.is_jump = False

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 import anyio
@@ -78,12 +77,7 @@ class DownloadQueue:
         self._keep_refreshed()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Interrupt what runs, so that the next program can continue it."""
         self._is_over = True
         await self._dispatcher.stop_all()
@@ -183,7 +177,7 @@ class DownloadQueue:
         self._dispatcher.start_ready()
 
     async def cancel(self, job_id: str) -> None:
-        """Stop a job for good and delete what arrived; returns once that is done.
+        """Cancel a job and delete what arrived; returns once that is done.
 
         Raises:
             AIError: CONFLICT, as above, or what arrived cannot be deleted.

@@ -1,4 +1,4 @@
-"""What the response to a range request means: continue, start over, or give up; pure.
+"""Interprets the response to a range request: continue, start over, or give up; pure.
 
 A server may lie, or have another file by now. Bytes are appended to those of an earlier response
 only under the same strong ETag, at exactly the offset that was requested.
@@ -44,7 +44,7 @@ _HINTS: Final[Mapping[int, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RangeRequest:
-    """What was requested, and what is known of the file so far."""
+    """The request, and the facts about the file so far."""
 
     name: str
     size: int | None = None

@@ -1,6 +1,6 @@
-"""Which names from the network may become file names: an allow-list, as a deny-list never ends.
+"""Checks names from the network that become file names, by an allow-list.
 
-A name has to mean the same file under the rules of POSIX and of Windows, whatever this machine is:
+A name must mean the same file under the rules of POSIX and of Windows, on every machine:
 libraries lie on shared disks, and a name that is harmless here may not be there.
 """
 
@@ -16,7 +16,7 @@ from ollm_tui.library.file_names import SIDECAR_ENDINGS as SIDECAR_ENDINGS
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OWN_ENDINGS: Final = (".part", ".part.json", ".part.json.new", ".part.lock", *SIDECAR_ENDINGS)
-"""What lies beside a file while it is downloaded, and afterwards."""
+"""Endings of the files beside a download."""
 MAX_NAME_BYTES: Final = 255 - max(map(len, OWN_ENDINGS))
 MAX_PATH_BYTES: Final = 1024
 MAX_FOLDERS: Final = 8
@@ -25,18 +25,6 @@ _DEVICE: Final = re.compile(
     r"(con|prn|aux|nul|conin\$|conout\$|clock\$|(com|lpt)[0-9¹²³])\s*(\..*)?", re.IGNORECASE
 )
 _SHOWN: Final = 120
-
-
-def checked_name(name: str) -> str:
-    """Return a file name if it is allowed.
-
-    Raises:
-        AIError: BAD_REQUEST with the reason; invisible characters of the name are spelled out.
-    """
-    problem = _problem(name)
-    if problem is not None:
-        raise _refused(name, problem)
-    return name
 
 
 def checked_path(root: Path, path: str) -> Path:

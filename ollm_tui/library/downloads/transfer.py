@@ -23,7 +23,6 @@ from ollm_tui.library.downloads.part_file import (
     remove_leftovers,
     remove_part,
     remove_record,
-    resumable_bytes,
     state_path,
 )
 from ollm_tui.library.downloads.transfer_run import (
@@ -49,7 +48,7 @@ async def transfer(
 ) -> Path:
     """Download a file to `target`, resuming what an earlier run left, and verify it.
 
-    A failure or a cancellation keeps what arrived beside the target: see `partial_size` and
+    A failure or a cancellation keeps what arrived beside the target: see `resumable_bytes` and
     `discard`. `target` must have been checked by `safe_paths`. With `keeps_record` the state of the
     file stays until `remove_record`: a later run recognizes the file without its checksum, and
     `matches_record` tells it from a file of another origin.
@@ -62,9 +61,9 @@ async def transfer(
 
     async def child() -> None:
         disk = FileIO(target, environment)
-        held = ExitStack()
+        resources = ExitStack()
         try:
-            part = await disk.run(_open, held, target, environment.write)
+            part = await disk.run(_open, resources, target, environment.write)
             if not await _is_there(source, target, disk, report):
                 await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
@@ -72,7 +71,7 @@ async def transfer(
                 await disk.run(remove_record, target)
         finally:
             with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(held.close)
+                await to_thread.run_sync(resources.close)
 
     try:
         # A task that cannot be cancelled twice from outside: what it holds is released in any case.
@@ -94,15 +93,10 @@ async def discard(target: Path) -> None:
     await FileIO(target, Environment()).run(_discard, target)
 
 
-def partial_size(target: Path) -> int:
-    """Return how many bytes a later transfer can resume after; 0 for none. Blocks."""
-    return resumable_bytes(target)
-
-
-def _open(held: ExitStack, target: Path, write: Write) -> PartFile:
-    held.enter_context(exclusive_part(target))
+def _open(resources: ExitStack, target: Path, write: Write) -> PartFile:
+    resources.enter_context(exclusive_part(target))
     part = open_part(target, write)
-    held.callback(part.close)
+    resources.callback(part.close)
     return part
 
 

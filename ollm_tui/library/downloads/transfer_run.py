@@ -48,7 +48,7 @@ WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSource:
-    """Where a file comes from, and its expected size and checksum if known."""
+    """The source of a file, and its expected size and checksum if known."""
 
     url: str = field(repr=False)
     """May contain a name, a password and a query; none of them is stored or shown."""
@@ -62,13 +62,13 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferProgress:
-    """How far a transfer is."""
+    """The progress of a transfer."""
 
     completed: int
     """Bytes present; fewer than before after starting over."""
     total: int | None
     note: str = ""
-    """What happens, or the last thing that a person may want to know."""
+    """The current activity, or the last event of interest."""
     is_waiting: bool = False
     """Whether it waits for the next attempt: no speed can be measured."""
 

@@ -14,9 +14,23 @@ import anyio.to_thread
 from ollm_tui.config.urls import shown_url
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.decode.json_guard import BadJson, parse_json
-from ollm_tui.library.hub import faults, replies
+from ollm_tui.library.hub import faults
 from ollm_tui.library.hub.faults import HubRequest
-from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
+from ollm_tui.library.hub.repo import (
+    HubFile,
+    HubModel,
+    HubRepo,
+    Variant,
+    commit_of,
+    details_of,
+    is_about_speech,
+    is_commit,
+    is_repo,
+    model_of,
+    models_of,
+    siblings_of,
+    tree_of,
+)
 from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.urls import next_page, origin_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -106,14 +120,14 @@ class HubClient:
         Raises:
             AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
         """
-        if not replies.is_repo(repo):
+        if not is_repo(repo):
             raise faults.invalid_repo_name(repo)
         revision = revision[:MAX_REVISION_CHARS]
         context = self._context(repo, revision)
         quoted = quote(revision, safe="", errors="replace")
         url = f"{self._endpoint}/api/models/{repo}/revision/{quoted}?blobs=true"
         details = (await request_json(self._fetcher, self._request(url), context, _details)).content
-        commit = details.commit or (revision if replies.is_commit(revision) else None)
+        commit = details.commit or (revision if is_commit(revision) else None)
         if details.model is None or commit is None:
             raise faults.not_a_hub(self._address, "something else than a repository")
         variants = await _sorted(details.files, details.model)
@@ -165,25 +179,25 @@ class HubClient:
 
 
 def _models(value: JsonValue) -> list[HubModel] | None:
-    return replies.models_of(value) if isinstance(value, list) else None
+    return models_of(value) if isinstance(value, list) else None
 
 
 def _files(value: JsonValue) -> list[HubFile] | None:
-    return replies.tree_of(value) if isinstance(value, list) else None
+    return tree_of(value) if isinstance(value, list) else None
 
 
 def _details(value: JsonValue) -> _Details:
     fields = as_object(value)
     return _Details(
-        replies.model_of(fields),
-        replies.commit_of(fields),
-        replies.siblings_of(fields),
-        replies.details_of(fields),
+        model_of(fields),
+        commit_of(fields),
+        siblings_of(fields),
+        details_of(fields),
     )
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
-    speech = replies.is_about_speech(model)
+    speech = is_about_speech(model)
     if len(files) <= MAX_FILES_INLINE:
         return variants_of(files, speech=speech)
     return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
@@ -195,7 +209,7 @@ class Page(Generic[T]):
 
     content: T
     next_url: str | None
-    """The address of the next page, on whatever server."""
+    """The address of the next page, on any server."""
 
 
 async def request_json(

@@ -18,7 +18,7 @@ _RESET = re.compile(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubRequest:
-    """What was requested, for error messages."""
+    """A request, as described in error messages."""
 
     hub: str
     """The hub's address, as shown in messages."""

@@ -12,8 +12,7 @@ import anyio.to_thread
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, load_curated
-from ollm_tui.library.registry.merge import merge, rating_names
-from ollm_tui.library.registry.model_keys import model_key
+from ollm_tui.library.registry.merge import merge, model_key, rating_names
 from ollm_tui.library.registry.scoring import SearchEntry, search
 from ollm_tui.library.registry.storage import (
     bounded,
@@ -96,7 +95,7 @@ class ModelRegistry:
         return [one.entry for one in known.values() if one.is_called(word)]
 
     async def search_hub(self, text: str, *, limit: int = 30) -> Sequence[RegistryEntry]:
-        """Search the hub too, remember what it says, and return all matches.
+        """Search the hub too, save its results, and return all matches.
 
         Models that the hub found by words missing from its facts come last.
 

@@ -1,4 +1,4 @@
-"""What the registry knows before merging: the built-in list, the hub, the engines, the person.
+"""The sources of the registry: the built-in list, the hub, the engines, the user.
 
 The built-in list, `models.json`, is written by hand from the publishers' pages and names the page
 of each fact. Sizes are approximate and leave out a vision model's encoder; skills are coarse and
@@ -22,7 +22,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class HubFacts:
-    """What a hub said of a repository, and when, in seconds since 1970."""
+    """A hub's facts about a repository, and their time in seconds since 1970."""
 
     model: HubModel
     at: float

@@ -10,7 +10,7 @@ The score of an entry is the sum of
     downloads          0 to 1.2  0.2 for each power of ten, of the last month
     date               0 to 0.3  fades over a year
 
-so that what the person says of a model and does with it outweighs what others do.
+so that the user's own rating and use of a model outweigh those of others.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What the registry keeps between runs: ratings and uses, and what the hub said.
+"""The files of the registry: ratings and uses, and facts of the hub.
 
 Each is a small JSON file shared by several programs: written whole or not at all, by one writer at
 a time. Everything here blocks: call it in a thread.
@@ -104,7 +104,7 @@ def _wait_for(descriptor: int) -> None:
 
 
 def load_opinions(path: Path) -> Opinions:
-    """Read ratings and uses; whatever cannot be read is left out."""
+    """Read ratings and uses; unreadable entries are left out."""
     return _opinions(read_object(path))
 
 
@@ -186,12 +186,12 @@ def _time(value: JsonValue) -> float:
 
 
 def load_facts(path: Path) -> dict[str, HubFacts]:
-    """Read the stored facts, by repository in lower case; whatever cannot be read is left out."""
+    """Read the stored facts, by repository in lower case; unreadable entries are left out."""
     return newest(_facts(read_object(path)))
 
 
 def save_facts(path: Path, facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Add what the hub has just said, and return everything stored now.
+    """Add new facts of the hub, and return everything stored now.
 
     Raises:
         OSError: it cannot be written.

@@ -7,8 +7,13 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ShouldThink, ThinkingConfig, thinking_mode
+from ollm_tui.protocol.request import (
+    GenerationOptions,
+    Request,
+    ShouldThink,
+    ThinkingConfig,
+    thinking_mode,
+)
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
 from ollm_tui.providers.unsupported import (

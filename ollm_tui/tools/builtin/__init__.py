@@ -9,9 +9,9 @@ from ollm_tui.config.regular_file import real_path
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.builtin.listing import listing_tool
-from ollm_tui.tools.builtin.reading import reading_tool
-from ollm_tui.tools.builtin.searching import searching_tool
+from ollm_tui.tools.builtin.list_directory import listing_tool
+from ollm_tui.tools.builtin.read_file import reading_tool
+from ollm_tui.tools.builtin.search_files import searching_tool
 from ollm_tui.tools.define import FunctionTool
 
 

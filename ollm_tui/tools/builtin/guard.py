@@ -1,4 +1,4 @@
-"""What no tool may open and no result may contain: the program's folders, places of secrets, keys.
+"""Keeps tools from the program's folders, places of secrets and keys, also in results.
 
 Every tool that takes a path checks each step of it with the guard, by name and by what was opened.
 The program's own folders are identified by device and inode, so that no other spelling, link or

@@ -1,4 +1,4 @@
-"""Which names are hidden, and which hold keys that no model needs to see.
+"""Names of hidden files, and of files with keys that no model needs to see.
 
 A path is judged by its names alone: by place (`.ssh`, `.config/gh`), by the name of the file
 (`credentials.json`, `id_ed25519_sk`), and with both for what editors, package managers and people

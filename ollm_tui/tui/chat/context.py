@@ -16,14 +16,14 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.measure import ContextFigures
-from ollm_tui.tokens.budget import (
+from ollm_tui.tokens.limits import (
     ContextRemedy,
     DropAttachments,
     LeaveOutTurns,
     RaiseWindow,
     SendEverything,
+    WindowSource,
 )
-from ollm_tui.tokens.limits import WindowSource
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Dialogs, Passage, Reading

@@ -15,15 +15,17 @@ from typing import Final
 import anyio
 
 from ollm_tui.attachments.attachment import (
+    MOST_TOGETHER_BYTES,
     AttachedImage,
     AttachedText,
     attach,
     attach_image,
     existing_paths,
     named_paths,
+    refusal,
+    shown_path,
 )
-from ollm_tui.attachments.finder import FileFinder
-from ollm_tui.attachments.reading import MOST_TOGETHER_BYTES, refusal, shown_path
+from ollm_tui.attachments.paths import FileFinder
 from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions
 from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.matching import best_rank

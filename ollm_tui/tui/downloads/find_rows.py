@@ -10,8 +10,8 @@ from textual.content import Content
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.address import HubAddress, format_address
 from ollm_tui.library.downloads.job import Origin
-from ollm_tui.library.entry_fit import SizeFit, suggestion_key
 from ollm_tui.library.fit import Verdict, fit_short, fit_words
+from ollm_tui.library.fitting import SizeFit, suggestion_key
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window

@@ -8,8 +8,8 @@ from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
-from ollm_tui.library.entry_fit import USUAL_QUANTIZATION, EntryFit, window_of
 from ollm_tui.library.fit import Fit, fit_short, fit_words
+from ollm_tui.library.fitting import USUAL_QUANTIZATION, EntryFit, window_of
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget

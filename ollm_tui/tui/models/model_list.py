@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 
-from ollm_tui.library.entry_fit import USUAL_CONTEXT
 from ollm_tui.library.fit import Fit
-from ollm_tui.library.fitting import fit_of
+from ollm_tui.library.fitting import USUAL_CONTEXT, fit_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.models.capabilities import is_described
 from ollm_tui.protocol.model import ModelInfo, ModelRef

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.protocol.thinking import ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 
 MODEL = "m"

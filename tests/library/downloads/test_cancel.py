@@ -6,8 +6,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.part_file import load_state
-from ollm_tui.library.downloads.transfer import discard, partial_size
+from ollm_tui.library.downloads.part_file import load_state, resumable_bytes
+from ollm_tui.library.downloads.transfer import discard
 from tests.contract.observe import no_task_left, tasks
 from tests.library.downloads.rig import bench
 from tests.support.file_host import FileHost, content
@@ -38,11 +38,11 @@ async def test_cancelled_anywhere_it_goes_on_where_it_was(tmp_path: Path, times:
         for moment in range(1, MOMENTS):
             wanted, reached = moment * (SIZE // MOMENTS), anyio.Event()
             before, files = tasks(), open_files()
-            kept = partial_size(b.target)
+            kept = resumable_bytes(b.target)
             task = asyncio.get_running_loop().create_task(b.fetch())
             with anyio.fail_after(10):
                 await reached.wait()
-                while moment % 2 and partial_size(b.target) < wanted - SIZE // 10:
+                while moment % 2 and resumable_bytes(b.target) < wanted - SIZE // 10:
                     await anyio.sleep(0.001)  # every other time what was sent has come
             for _ in range(times):
                 task.cancel()
@@ -54,11 +54,11 @@ async def test_cancelled_anywhere_it_goes_on_where_it_was(tmp_path: Path, times:
             with anyio.fail_after(5):
                 while b.server.connections:
                     await anyio.sleep(0.001)
-            assert kept <= partial_size(b.target) <= sent
+            assert kept <= resumable_bytes(b.target) <= sent
             assert b.left() <= {"m.gguf.part", "m.gguf.part.json"}
             assert open_files() <= files + 1, "the pool may hold one idle connection"
         b.host.between = None
-        assert partial_size(b.target) > SIZE // 2
+        assert resumable_bytes(b.target) > SIZE // 2
         b.steps.clear()
         await b.fetch()
         assert b.target.read_bytes() == DATA
@@ -80,7 +80,7 @@ async def test_cancelled_before_anything_was_sent_it_leaves_nothing(tmp_path: Pa
                 assert not b.target.exists()
             state = load_state(b.target.with_name("m.gguf.part.json"))
             assert b.left() <= {"m.gguf", "m.gguf.part", "m.gguf.part.json"}
-            assert state is None or state.done == partial_size(b.target)
+            assert state is None or state.done == resumable_bytes(b.target)
             await discard(b.target)
             b.target.unlink(missing_ok=True)
         await b.server.settled()
@@ -104,4 +104,4 @@ async def test_cancelled_in_the_wait_for_another_try_it_leaves_the_part(tmp_path
             group.start_soon(fetch)
             await waiting.wait()
             group.cancel_scope.cancel()
-        assert partial_size(b.target) == SIZE // 2
+        assert resumable_bytes(b.target) == SIZE // 2

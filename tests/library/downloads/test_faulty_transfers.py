@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.transfer import partial_size
+from ollm_tui.library.downloads.part_file import resumable_bytes
 from ollm_tui.protocol.errors import AIError
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
 from tests.support.file_host import ALL, PASSING, FileHost, content
@@ -72,7 +72,7 @@ def judge(b: Bench, wanted: str, tally: Tally) -> None:
     else:
         tally.refused += 1
         assert b.left() <= {"m.gguf.part", "m.gguf.part.json"}
-        assert partial_size(b.target) >= 0
+        assert resumable_bytes(b.target) >= 0
 
 
 async def play(folder: Path, seeds: range) -> Tally:

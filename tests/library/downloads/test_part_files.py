@@ -10,8 +10,8 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.library.downloads.part_file import PartState, load_state, save_state
-from ollm_tui.library.downloads.transfer import discard, partial_size
+from ollm_tui.library.downloads.part_file import PartState, load_state, resumable_bytes, save_state
+from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.protocol.errors import ErrorCode
 from tests.library.downloads.rig import Bench, bench
 from tests.support.file_host import FileHost, Sending, content
@@ -94,12 +94,12 @@ async def test_only_what_is_missing_has_to_fit(tmp_path: Path) -> None:
             group.start_soon(b.fetch)
             await running(b, 200_000)
             group.cancel_scope.cancel()
-        kept = partial_size(b.target)
+        kept = resumable_bytes(b.target)
         assert 160_000 <= kept <= 200_000
         needed = (SIZE - kept) * 105 // 100
         error = await b.trouble(free_bytes=lambda _folder: needed - 1)
         assert error.details["needed"] == needed
-        assert partial_size(b.target) == kept
+        assert resumable_bytes(b.target) == kept
         await b.fetch(free_bytes=lambda _folder: needed)
         assert b.target.read_bytes() == DATA
 
@@ -119,7 +119,7 @@ async def test_a_disk_that_fills_up_keeps_what_has_come(tmp_path: Path, number: 
         assert "There is no space left" in error.message
         assert "0 bytes are free" in error.message
         assert b.left() == {"m.gguf.part", "m.gguf.part.json"}
-        kept = partial_size(b.target)
+        kept = resumable_bytes(b.target)
         assert room - 64 * 1024 <= kept <= room
         b.host.sent = 0
         await b.fetch()
@@ -167,7 +167,7 @@ async def test_a_real_limit_of_the_system_is_met_in_the_same_way(tmp_path: Path)
         command = [sys.executable, "-c", FULL, b.source().url, str(b.target)]
         done = await anyio.run_process(command, cwd=ROOT)
         assert done.stdout == b"disk_full\n"
-        assert 130_000 <= partial_size(b.target) <= 200_000
+        assert 130_000 <= resumable_bytes(b.target) <= 200_000
         await b.fetch()
         assert b.target.read_bytes() == DATA
 

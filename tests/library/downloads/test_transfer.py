@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.transfer import discard, partial_size
+from ollm_tui.library.downloads.part_file import resumable_bytes
+from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.library.downloads.transfer_run import MAX_VAIN_TRIES, TransferProgress
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
@@ -39,7 +40,7 @@ async def interrupted(b: Bench, count: int = 123_000) -> None:
     b.host.lies[:0] = [cut_after(count), file_host.forbidden]
     error = await b.trouble()
     assert error.code == ErrorCode.PERMISSION_DENIED
-    assert partial_size(b.target) == count
+    assert resumable_bytes(b.target) == count
     b.host.asked.clear()
     b.steps.clear()
     b.host.sent = 0
@@ -105,7 +106,7 @@ async def test_a_state_that_cannot_be_read_counts_for_nothing(tmp_path: Path, st
     async with bench(tmp_path, FileHost(DATA)) as b:
         await interrupted(b)
         b.target.with_name("m.gguf.part.json").write_text(state)
-        assert partial_size(b.target) == 0
+        assert resumable_bytes(b.target) == 0
         await b.fetch()
         assert b.target.read_bytes() == DATA
     assert b.host.ranges == [None]
@@ -116,7 +117,7 @@ async def test_a_state_that_claims_more_than_there_is_counts_for_nothing(tmp_pat
         await interrupted(b)
         with b.target.with_name("m.gguf.part").open("r+b") as file:
             file.truncate(122_999)
-        assert partial_size(b.target) == 0
+        assert resumable_bytes(b.target) == 0
         await b.fetch()
         assert b.target.read_bytes() == DATA
     assert b.host.ranges == [None]
@@ -297,7 +298,7 @@ async def test_a_server_that_brings_nothing_more_is_given_up(tmp_path: Path) -> 
     async with bench(tmp_path, FileHost(DATA, lies=lies)) as b:
         error = await b.trouble()
         assert error.retryable
-        assert partial_size(b.target) == 123_000
+        assert resumable_bytes(b.target) == 123_000
     assert len(b.host.asked) == MAX_VAIN_TRIES
     assert b.waits == [1, 2, 4, 8]
 
@@ -305,7 +306,7 @@ async def test_a_server_that_brings_nothing_more_is_given_up(tmp_path: Path) -> 
 async def test_a_server_that_drips_is_progress_only_by_the_percent(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA, lies=[cut_after(10)] * 100)) as b:
         await b.trouble()
-        assert partial_size(b.target) == 10 * MAX_VAIN_TRIES
+        assert resumable_bytes(b.target) == 10 * MAX_VAIN_TRIES
         b.host.lies = [cut_after(SIZE // 50)] * 49
         await b.fetch()
         assert b.target.read_bytes() == DATA
@@ -372,7 +373,7 @@ async def test_of_a_file_that_is_all_there_at_most_the_end_is_asked_for(
         part, state = (b.target.with_name(f"m.gguf{end}") for end in (".part", ".part.json"))
         part.write_bytes(DATA)
         state.write_text(state.read_text().replace(f'"done": {SIZE - 1}', f'"done": {SIZE}'))
-        assert partial_size(b.target) == SIZE
+        assert resumable_bytes(b.target) == SIZE
         b.host.asked.clear()
         await b.fetch(source)
         assert b.host.ranges == ([] if is_sum_known else [f"bytes={SIZE - 1}-"])
@@ -385,7 +386,7 @@ async def test_discarding_leaves_nothing(tmp_path: Path) -> None:
         await interrupted(b)
         await discard(b.target)
         assert b.left() == set()
-        assert partial_size(b.target) == 0
+        assert resumable_bytes(b.target) == 0
 
 
 async def test_a_sum_may_be_written_in_several_ways_and_nothing_else_is_one(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.library.hub import replies
+from ollm_tui.library.hub import repo as parsing
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubModel, HubRepo
 from ollm_tui.library.urls import next_page
@@ -156,20 +156,20 @@ def check(found: list[HubModel] | AIError, repo: HubRepo | AIError) -> None:
         check_model(model)
     if isinstance(repo, HubRepo):
         check_model(repo.model)
-        assert replies.is_commit(repo.revision)
+        assert parsing.is_commit(repo.revision)
         for file in (file for variant in repo.variants for file in variant.files):
             assert file.path
             assert file.size is None or file.size >= 0
             assert file.sha256 is None or len(file.sha256) == 64
-        assert all(len(words) <= replies.MAX_CHARS for words in repo.details.values())
+        assert all(len(words) <= parsing.MAX_CHARS for words in repo.details.values())
 
 
 def check_model(model: HubModel) -> None:
-    assert replies.is_repo(model.repo)
+    assert parsing.is_repo(model.repo)
     for count in (model.downloads, model.likes, model.parameters, model.context):
         assert count is None or 0 <= count <= 2**53
     for text in (model.licence, model.modified_at, model.architecture, *model.tags):
-        assert text is None or len(text) <= replies.MAX_CHARS
+        assert text is None or len(text) <= parsing.MAX_CHARS
     assert isinstance(model.gated, bool)
 
 
@@ -245,7 +245,7 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         "gguf": {"total": 8_030_261_248, "architecture": "llama", "context_length": 131_072},
         "pipeline_tag": "text-generation",
     }
-    model = replies.model_of(told)
+    model = parsing.model_of(told)
     assert model == HubModel(
         repo="o/r",
         gated=True,
@@ -255,13 +255,13 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         parameters=8_030_261_248,
         context=131_072,
     )
-    assert replies.details_of(told) == {
+    assert parsing.details_of(told) == {
         "pipeline": "text-generation",
         "base_model": "a/b, c/d",
         "licence_link": "https://x",
         "language": "en",
     }
-    card = replies.model_of({**told, "cardData": {"license": "other"}})
+    card = parsing.model_of({**told, "cardData": {"license": "other"}})
     assert card is not None
     assert card.licence == "other"
 
@@ -272,7 +272,7 @@ def test_sums_are_read_in_every_form() -> None:
         "size": 134,
         "lfs": {"oid": f"sha256:{'A' * 64}", "size": 9},
     }
-    (file,) = replies.tree_of([entry, {**entry, "type": "directory"}, 5])
+    (file,) = parsing.tree_of([entry, {**entry, "type": "directory"}, 5])
     assert (file.size, file.sha256) == (9, "a" * 64)
-    (plain,) = replies.tree_of([{"path": "n", "size": 3, "oid": "b" * 40}])
+    (plain,) = parsing.tree_of([{"path": "n", "size": 3, "oid": "b" * 40}])
     assert (plain.size, plain.sha256) == (3, None)

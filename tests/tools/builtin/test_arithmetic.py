@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.tools.builtin.calculator import calculate, evaluate, spell
-from ollm_tui.tools.builtin.numbers import ArithmeticFault
+from ollm_tui.tools.builtin.calculator import ArithmeticFault, calculate, evaluate, spell
 from tests.support.tools import runner_for, tool_call
 
 

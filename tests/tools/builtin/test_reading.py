@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tools.builtin import reading
-from ollm_tui.tools.builtin.reading import read_window
+from ollm_tui.tools.builtin import read_file
+from ollm_tui.tools.builtin.read_file import read_window
 from tests.tools.builtin.files import fail, use
 
 
@@ -53,7 +53,7 @@ async def test_a_long_file_comes_in_parts_that_join_to_the_whole(tmp_path: Path)
     joined, start = "", 1
     while True:
         told = await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=5000)
-        assert len(told) < reading.MOST_BYTES + 200
+        assert len(told) < read_file.MOST_BYTES + 200
         text, _, note = told.rpartition("\n[")
         joined += text
         _, found, more = note.partition("start_line=")
@@ -67,7 +67,7 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
     (tmp_path / "a.txt").write_text("x" * 100_000 + "\nlast\n")
     told = await use(tmp_path, "read_file", path="a.txt")
     text, _, note = told.partition("\n")
-    assert text == "x" * reading.MOST_BYTES
+    assert text == "x" * read_file.MOST_BYTES
     assert (
         note
         == "[lines 1 to 1, the last one in part of 2 lines, 100,006 bytes; go on with start_line=2]"
@@ -162,7 +162,7 @@ def test_a_window_is_the_same_however_the_file_is_read(
     all_lines = data.splitlines(keepends=True) if b"\r" not in data else None
     fd = os.open(path, os.O_RDONLY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "CHUNK_BYTES", chunk)
+        patch.setattr(read_file, "CHUNK_BYTES", chunk)
         window = read_window(fd, len(data), first, count, 10_000)
     os.close(fd)
     parts = data.split(b"\n")

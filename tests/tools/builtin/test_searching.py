@@ -6,9 +6,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.tools.builtin import searching
+from ollm_tui.tools.builtin import search_files
 from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.builtin.searching import searching_tool
+from ollm_tui.tools.builtin.search_files import searching_tool
 from tests.support.tools import runner_for, tool_call
 from tests.tools.builtin.files import fail, use
 
@@ -92,7 +92,7 @@ async def test_a_pattern_that_explodes_costs_its_own_call_only(
 ) -> None:
     (tmp_path / "a.txt").write_text("a" * 3000 + "!")
     await use(tmp_path, "search_files", pattern="a", mode="regex")  # loads what is loaded on use
-    monkeypatch.setattr(searching, "_PATTERN_SECONDS", 1.2)
+    monkeypatch.setattr(search_files, "_PATTERN_SECONDS", 1.2)
     longest_stop = 0.0
 
     async def tick() -> None:
@@ -120,7 +120,7 @@ async def test_secrets_are_not_searched_by_name_either(root: Path) -> None:
 
 async def test_matches_are_limited(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a.py").write_text("needle\n" * 1000)
-    monkeypatch.setattr(searching, "MOST_MATCHES", 10)
+    monkeypatch.setattr(search_files, "MOST_MATCHES", 10)
     told = await use(root, "search_files", pattern="needle")
     assert "; stopped at 10 matches]" in told
     assert len(told.splitlines()) <= 210
@@ -143,7 +143,7 @@ async def test_a_long_line_is_cut(tmp_path: Path) -> None:
 async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("needle\n")
     with (tmp_path / "a.txt").open("ab") as file:
-        file.write(b"x\n" * searching.MOST_FILE_BYTES + b"needle\n")
+        file.write(b"x\n" * search_files.MOST_FILE_BYTES + b"needle\n")
     told = await use(tmp_path, "search_files", pattern="needle")
     assert told.splitlines()[1] == "[1 matching line in 1 file of .]"
 
@@ -151,7 +151,7 @@ async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> 
 async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "DEEPEST", 1)
+    monkeypatch.setattr(search_files, "DEEPEST", 1)
     told = await use(root, "search_files", pattern="needle", glob="*.py")
     assert "sub/c.py" in told
     assert "sub/deep" not in told

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tokens.budget import DropAttachments, RaiseWindow, SendEverything
+from ollm_tui.tokens.limits import DropAttachments, RaiseWindow, SendEverything
 from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
 from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged

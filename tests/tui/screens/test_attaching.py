@@ -7,8 +7,7 @@ import anyio
 import pytest
 from textual import events
 
-from ollm_tui.attachments.attachment import AttachedImage, image_of
-from ollm_tui.attachments.reading import FileBytes
+from ollm_tui.attachments.attachment import AttachedImage, FileBytes, image_of
 from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message

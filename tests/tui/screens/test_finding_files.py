@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.attachments.finder import FileFinder
+from ollm_tui.attachments.paths import FileFinder
 from ollm_tui.commands.parse import Suggestions
 from ollm_tui.tui.composer import attaching
 from ollm_tui.tui.composer.attaching import FileSuggestions

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ollm_tui.library.entry_fit import EntryFit
+from ollm_tui.library.fitting import EntryFit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.tui.models.model_list import fit_check_for, is_here

@@ -6,8 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.attachments.attachment import image_of
-from ollm_tui.attachments.reading import FileBytes
+from ollm_tui.attachments.attachment import FileBytes, image_of
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import PicturesLeftOut
 from ollm_tui.protocol.message import Message

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ollm_tui.attachments.attachment import AttachedImage, image_of
-from ollm_tui.attachments.reading import FileBytes
+from ollm_tui.attachments.attachment import AttachedImage, FileBytes, image_of
 from ollm_tui.protocol.blocks import ImageContent, TextContent, normalize_content
 from ollm_tui.tui.chat.restore import drafted, prompt_words
 from ollm_tui.tui.composer.pictures import DraftPictures

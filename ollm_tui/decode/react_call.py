@@ -1,9 +1,9 @@
 """Read the one tool call that ReAct text asks for: a name, and an input.
 
-The input is JSON with the slips that leave no doubt about what was meant. Mended: Python's quotes,
-``True``, ``False`` and ``None``, a comma after the last entry, and line ends and other control
-characters inside a string. Not mended, because it would be a guess: a missing quote, colon, comma
-or bracket, a bare word, a comment, a repeated key.
+The input is JSON, with unambiguous mistakes repaired: Python's quotes, ``True``, ``False`` and
+``None``, a comma after the last entry, and line ends and other control characters inside a string.
+Not repaired, because that would be a guess: a missing quote, colon, comma or bracket, a bare word,
+a comment, a repeated key.
 """
 
 import json
@@ -26,7 +26,7 @@ _BLOB: Final = frozenset({"action", "action_input"})
 ReActProblem: TypeAlias = Literal[
     "empty", "missing_action", "missing_input", "bad_input", "no_answer"
 ]
-"""What the model has to correct: an empty turn, an input without an action, an action without an
+"""The mistake to correct: an empty turn, an input without an action, an action without an
 input, an input that is not a JSON object, or neither an action nor a final answer."""
 
 

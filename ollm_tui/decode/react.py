@@ -8,7 +8,7 @@ Sections and transitions; a label counts at the start of a line only:
 * ``ASIDE``: a second action and its input, and an input without an action. Dropped.
 * ``ANSWER``: after ``Final Answer:``. Given out as the answer; no label but ``Observation:`` ends
   it, and no call comes of a turn that reached it.
-* ``STOPPED``: after ``Observation:``, whatever stood before. The rest is invented and dropped.
+* ``STOPPED``: after ``Observation:``, in any section. The rest is invented and dropped.
 
 Where models leave room, this is the reading:
 
@@ -31,7 +31,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
 
-from ollm_tui.decode.react.call import CallDraft, ReActCall, ReActProblem
+from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
 from ollm_tui.decode.stream_search import PrefixMatcher, Run, Words
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
 
@@ -102,7 +102,7 @@ class ReActOutput:
 
     def __init__(self) -> None:
         self.kind: type[ThinkPiece] | None = None
-        self.came: set[type[ThinkPiece]] = set()
+        self.kinds_written: set[type[ThinkPiece]] = set()
         self._pieces: list[tuple[type[ThinkPiece], list[str]]] = []
         self._undecided: list[str] = []
         self._length = 0
@@ -141,7 +141,7 @@ class ReActOutput:
         gap = "".join(self._blanks)
         if not self._begun:
             words = words.lstrip()
-            gap = _JOINT if self.kind in self.came else ""
+            gap = _JOINT if self.kind in self.kinds_written else ""
         self._blanks.clear()
         self._begun = True
         if self.kind is not None:
@@ -154,7 +154,7 @@ class ReActOutput:
 
     def _put(self, text: str) -> None:
         kind = self.kind or TextPiece
-        self.came.add(kind)
+        self.kinds_written.add(kind)
         if self._pieces and self._pieces[-1][0] is kind:
             self._pieces[-1][1].append(text)
         else:
@@ -218,10 +218,10 @@ class ReActParser:
             return None
         if (outcome := self._draft.read()) is not None:
             return outcome
-        came = self._output.came
-        if TextPiece in came:
+        kinds = self._output.kinds_written
+        if TextPiece in kinds:
             return None
-        return "no_answer" if ThinkingPiece in came else "empty"
+        return "no_answer" if ThinkingPiece in kinds else "empty"
 
     def _run(self, chunk: str, *, final: bool) -> None:
         text, at = self._held + chunk, 0

@@ -25,7 +25,7 @@ from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
 from ollm_tui.decode.json_span import JsonSpan
-from ollm_tui.decode.leaked.forms import (
+from ollm_tui.decode.leaked_forms import (
     FENCE,
     TOOL_TAGS,
     Read,

@@ -21,7 +21,7 @@ from anyio import from_thread
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
-from ollm_tui.tools.builtin.reading import MORE_BYTES, chunks_of, is_binary
+from ollm_tui.tools.builtin.read_file import MORE_BYTES, chunks_of, is_binary
 from ollm_tui.tools.builtin.root import Resolved, open_child, resolve_in_root
 from ollm_tui.tools.builtin.secrets import is_hidden
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool

@@ -1,1 +1,0 @@
-"""Tool calls that a model printed as text in its answer."""

@@ -1,1 +1,0 @@
-"""ReAct: thoughts, one tool call or the answer, written as labelled text."""
