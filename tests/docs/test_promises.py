@@ -31,8 +31,8 @@ FIELDS = "tests/contract/test_every_field.py::test_nothing_that_is_asked_for_is_
 STARTER = "tests/library/test_starter.py"
 NEWCOMER = "tests/e2e/test_newcomer.py"
 PROVIDERS = "tests/config/test_providers.py"
-DEEDS = "tests/tui/screens/test_model_deeds.py"
-APPROVE = "tests/tui/modals/test_approve_tool.py"
+MODEL_ACTIONS = "tests/tui/models/test_actions.py"
+APPROVE = "tests/tui/dialogs/test_approve_tool.py"
 
 HELD: dict[str, tuple[str, ...]] = {
     "Chat with language models on your own": (
@@ -45,9 +45,9 @@ HELD: dict[str, tuple[str, ...]] = {
         f"{NEWCOMER}::test_the_starter_model_answers",
     ),
     "Answers stream as Markdown, Esc stops": (
-        "tests/tui/painters/test_markdown.py::test_any_cutting_paints_the_same_rows",
-        "tests/tui/screens/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/transcript/painters/test_markdown.py::test_any_cutting_paints_the_same_rows",
+        "tests/tui/chat/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
     ),
     "No account, no sign-in, no cloud": (
         f"{HERE}::test_a_first_look_around_speaks_to_this_machine_alone",
@@ -62,7 +62,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "Later runs need no network.": (f"{STARTER}::test_a_second_run_does_nothing",),
     "The starter model is there so that you can chat": (
-        "tests/tui/screens/test_find_models.py::"
+        "tests/tui/downloads/test_find_screen.py::"
         "test_a_machine_without_models_is_offered_the_starter_first",
     ),
     "For a better model, press F3": (
@@ -77,7 +77,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     'With `".[embedded,images]"`, it shows': (
         f"{HERE}::test_the_package_gives_the_commands_and_extras",
-        "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
+        "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
     "| built-in engine (llama.cpp) |": (
         "tests/providers/embedded/test_supervisor.py::"
@@ -108,40 +108,40 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/providers/test_router.py::test_a_bare_name_is_never_looked_for_at_a_service",
     ),
     "F3 lists the models of all engines.": (
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
     ),
     "It shows what each one can do": (
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
         "tests/cli/test_models_shown.py::test_a_fit_is_a_verdict_with_its_numbers",
-        "tests/tui/screens/test_fit_check.py::"
+        "tests/tui/models/test_fit_check.py::"
         "test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use",
     ),
     "You can load, unload, copy and delete": (
-        f"{DEEDS}::test_the_menu_does_what_is_chosen",
-        f"{DEEDS}::test_the_details_show_the_model_and_what_is_chosen_there_is_done",
+        f"{MODEL_ACTIONS}::test_the_menu_does_what_is_chosen",
+        f"{MODEL_ACTIONS}::test_the_details_show_the_model_and_what_is_chosen_there_is_done",
     ),
     "Press Ctrl+F in the list to find new": (
         "tests/cli/test_model_search.py::"
         "test_offline_nobody_is_asked_and_what_was_said_before_is_found",
-        "tests/tui/screens/test_find_models.py::"
+        "tests/tui/downloads/test_find_screen.py::"
         "test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause",
     ),
     "You see which quantizations fit": (
-        "tests/tui/modals/test_pick_variant.py::"
+        "tests/tui/downloads/test_variant_picker.py::"
         "test_each_quantization_has_its_size_and_verdict_and_one_is_recommended",
     ),
     "Downloads run in one queue": (
         "tests/library/downloads/test_queue.py::test_pause_stops_and_resume_goes_on",
     ),
     "It continues while you chat": (
-        "tests/tui/screens/test_fetching.py::test_it_goes_on_beside_an_answer",
+        "tests/tui/downloads/test_in_chat.py::test_it_goes_on_beside_an_answer",
         "tests/library/downloads/test_kill.py::test_a_killed_download_is_gone_on_with",
     ),
     "See the guides on": (LINKS,),
     "| Enter / Ctrl+J |": (KEYS,),
     "| Esc |": (
         KEYS,
-        "tests/tui/screens/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
+        "tests/tui/chat/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
     ),
     "| Ctrl+L |": (KEYS,),
     "| F3 |": (KEYS,),
@@ -156,7 +156,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "Ctrl+C never loses a draft": (
         f"{NEWCOMER}::test_ctrl_c_clears_the_draft_then_twice_leaves",
-        "tests/tui/screens/test_stopping.py::"
+        "tests/tui/chat/test_stopping.py::"
         "test_control_c_stops_then_clears_then_quits_when_pressed_twice",
     ),
     "Only the answer goes to standard": (
@@ -184,7 +184,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "Generating speech, images, video": (FIELDS,),
     "Audio and video attachments": (
         FIELDS,
-        "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
+        "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
     "The thinking modes first, last": (
         FIELDS,
@@ -237,11 +237,11 @@ HELD: dict[str, tuple[str, ...]] = {
     "No wrong or incomplete file": (
         "tests/library/downloads/test_faulty_transfers.py::"
         "test_faulty_transfers_end_in_the_right_file_or_none",
-        f"{DEEDS}::test_deleting_names_what_and_where_and_no_is_the_default",
+        f"{MODEL_ACTIONS}::test_deleting_names_what_and_where_and_no_is_the_default",
         "tests/cli/test_models.py::test_nothing_is_deleted_where_nobody_can_be_asked",
     ),
     "Your terminal is always restored.": (
-        "tests/tui/test_driver_pty.py::"
+        "tests/tui/terminal/test_driver.py::"
         "test_stopping_and_continuing_gives_the_terminal_back_and_takes_it_again",
         "tests/tui/test_crash.py::test_a_crash_shows_one_sentence_and_exits_with_one",
         f"{NEWCOMER}::test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind",
@@ -258,7 +258,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/chat/test_offer.py::test_a_call_outside_the_offer_is_answered_and_never_asked_about",
         "tests/tools/test_runner.py::test_a_tool_cannot_change_the_call_that_was_shown",
         "tests/tools/test_runner.py::test_no_id_runs_twice_not_even_at_once",
-        "tests/tui/test_permissions.py::test_a_new_chat_asks_for_everything",
+        "tests/tui/dialogs/test_permissions.py::test_a_new_chat_asks_for_everything",
     ),
     "A prompt never reaches a model or server": (
         "tests/runtime/test_named.py::test_what_was_named_and_cannot_be_asked_is_not_replaced",

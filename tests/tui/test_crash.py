@@ -11,7 +11,7 @@ from textual.worker import WorkerFailed
 
 from ollm_tui.tui.crash import KEPT_REPORTS, REPORT_LIMIT, CrashReports, describe, write_report
 from tests.support.pty_session import PtySession
-from tests.tui.test_terminal import assert_given_back
+from tests.tui.terminal.test_guard import assert_given_back
 
 APP = [sys.executable, "-m", "tests.support.apps.terminal_app"]
 SECRET = "sk-canary-0123456789"
