@@ -50,8 +50,8 @@ class Table:
             tools=ToolRunner(ToolRegistry([self.clock, self.secret]), self.approver),
             modes=ToolModes(chosen={"scripted://m": mode} if mode else {}),
         )
-        talk = Conversation(model="scripted://m", tools=tuple(tools))
-        self.client = ChatClient(self.parts, talk)
+        conversation = Conversation(model="scripted://m", tools=tuple(tools))
+        self.client = ChatClient(self.parts, conversation)
 
     async def ask(self, options: ChatOptions | None = None) -> list[ChatEvent]:
         async with self.client.chat("hi", options) as events:
@@ -97,8 +97,8 @@ async def test_a_call_outside_the_offer_is_answered_and_never_asked_about(
 ) -> None:
     table = Table(script("secret"), after, mode=mode)
     events = await table.ask()
-    [told] = results(events)
-    assert told == "Not run: the tool 'secret' is not offered. Offered: clock."
+    [reported] = results(events)
+    assert reported == "Not run: the tool 'secret' is not offered. Offered: clock."
     assert table.asked == []
     assert table.secret.calls == []
     assert events[-1] == chat_events.Finish(reason="stop", turn=2)
@@ -138,8 +138,8 @@ async def test_a_change_to_tools_as_text_keeps_the_offer() -> None:
     refusal = AIError(ErrorCode.UNSUPPORTED_FEATURE, "m does not support tools")
     table = Table([ErrorEvent(refusal)], react("secret"), REACT_DONE)
     table.provider.streaming_format = "sse"
-    [told] = results(await table.ask())
-    assert told.endswith("Offered: clock.")
+    [reported] = results(await table.ask())
+    assert reported.endswith("Offered: clock.")
     assert table.secret.calls == []
 
 

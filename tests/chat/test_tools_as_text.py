@@ -101,9 +101,9 @@ async def test_react_requests_hold_instructions_stop_and_observations_and_no_nat
     assert first.options.stop == ("\nObservation:",)
     assert second.messages is not None
     assert not any(m.tool_calls or m.role == "tool" for m in second.messages)
-    told = "\n".join(message.text for message in second.messages)
-    assert "Action: weather" in told
-    assert 'Observation: "sunny"' in told or "Observation: sunny" in told
+    prompt_text = "\n".join(message.text for message in second.messages)
+    assert "Action: weather" in prompt_text
+    assert 'Observation: "sunny"' in prompt_text or "Observation: sunny" in prompt_text
 
 
 async def test_the_history_of_a_react_chat_is_ordinary_so_that_the_model_can_be_switched() -> None:

@@ -56,8 +56,8 @@ def models(hub: ListedHub, machine: None, capsys: pytest.CaptureFixture[str]) ->
 
         def run(*arguments: str) -> tuple[int, str, str]:
             code = main(["models", *arguments, "--host", served.url])
-            said = capsys.readouterr()
-            return code, said.out, said.err
+            captured = capsys.readouterr()
+            return code, captured.out, captured.err
 
         yield run
 
@@ -214,7 +214,7 @@ def test_an_address_in_the_table_is_as_people_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "captured"),
     [
         ({"sizes": {"Q4_K_M": 5 * 10**9, "Q6_K": 7 * 10**9, "F16": 16 * 10**9}}, "Q6_K: GPU"),
         ({"sizes": {"Q4_K_M": 20 * 10**9, "Q2_K": 11 * 10**9}}, "Q4_K_M: 52 % GPU"),
@@ -223,11 +223,11 @@ def test_an_address_in_the_table_is_as_people_write_it() -> None:
         ({}, ""),
     ],
 )
-def test_the_size_to_take_is_judged(facts: Mapping[str, Any], said: str) -> None:
+def test_the_size_to_take_is_judged(facts: Mapping[str, Any], captured: str) -> None:
     card = Gpu(name="card", total=12 * 10**9, free=12 * 10**9)
     judge = fit_column(Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,)))
     assert judge is not None
-    assert judge(RegistryEntry(id="a", name="a", **facts)) == said
+    assert judge(RegistryEntry(id="a", name="a", **facts)) == captured
 
 
 def test_nothing_is_judged_where_the_machine_is_not_known() -> None:

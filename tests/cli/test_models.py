@@ -54,8 +54,8 @@ def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["models", *arguments, "--host", served.url])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return run
 
@@ -202,9 +202,9 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
 )
 def test_a_failure_is_a_line_of_json_too(models: Run, arguments: list[str], code: int) -> None:
     ended, out, err = models(*arguments, "--json")
-    said = json.loads(out)
-    assert (ended, said["type"], said["error"]["code"]) == (1, "error", code)
-    assert said["error"]["message"].rstrip(".") in err
+    captured = json.loads(out)
+    assert (ended, captured["type"], captured["error"]["code"]) == (1, "error", code)
+    assert captured["error"]["message"].rstrip(".") in err
 
 
 def test_a_file_of_the_own_folder_is_deleted_and_any_other_kept_for_a_reason(
@@ -315,11 +315,11 @@ def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_lis
     elsewhere["vllm"]["base_url"] = served.url
     monkeypatch.setattr(backends, "BUILT_IN_PROVIDERS", elsewhere)
     name = f"ollama-{served.url.rpartition(':')[2]}"
-    for deed in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
-        more = ["--yes"] if deed[0] == "rm" else []
-        code = main(["models", deed[0], f"{name}://{deed[1]}", *more])
-        assert (code, said := capsys.readouterr().err) == (0, said)
-    assert f"Deleted tiny:latest from Ollama ({name[7:]}) at {served.url}." in said
+    for action in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
+        more = ["--yes"] if action[0] == "rm" else []
+        code = main(["models", action[0], f"{name}://{action[1]}", *more])
+        assert (code, captured := capsys.readouterr().err) == (0, captured)
+    assert f"Deleted tiny:latest from Ollama ({name[7:]}) at {served.url}." in captured
     assert server.loaded == {"thinker:latest"}
     assert set(server.models) == {"thinker:latest", "new:latest"}
 
@@ -445,10 +445,12 @@ def test_no_word_of_a_server_drives_the_terminal(payload: Payload) -> None:
         report.done()
         output.draw(text)
         output.question(text)
-        said = err.getvalue().replace("\r", "") + out.getvalue()
-        controls = [c for c in said if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
+        captured = err.getvalue().replace("\r", "") + out.getvalue()
+        controls = [
+            c for c in captured if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0
+        ]
         assert controls == []
-        assert "\u202e" not in said
+        assert "\u202e" not in captured
 
 
 async def hostile(request: Received, reply: Reply) -> None:
@@ -474,8 +476,8 @@ def test_hostile_names_are_listed_shown_and_deleted_without_driving_anything(
             ["rm", f"local://0{PAYLOADS[0].text}", "--yes"],
         ):
             assert main(["models", *arguments, "--host", running.url]) == 0
-            said = capsys.readouterr()
-            text = said.out + said.err
+            captured = capsys.readouterr()
+            text = captured.out + captured.err
             assert "0␛[2J" in text
             assert not {c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7F <= ord(c) < 0xA0}
 

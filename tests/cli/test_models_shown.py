@@ -35,8 +35,8 @@ def served(server: OllamaServer) -> Iterator[Server]:
 def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["models", *arguments, "--host", served.url])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return run
 
@@ -121,14 +121,14 @@ def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: P
     assert rows["num_ctx"].endswith("options.num_ctx (instead of 2048, the model file)")
     assert rows["top_p"].split(maxsplit=2)[1:] == ["-", "the default of Ollama"]
     assert rows["WINDOWS"].endswith("trained 8192, configured 3000, loaded 4096")
-    told = json.loads(models("show", "tiny", "--json", "--config", str(file))[1])
-    [temperature] = [one for one in told["settings"] if one["name"] == "temperature"]
+    shown_json = json.loads(models("show", "tiny", "--json", "--config", str(file))[1])
+    [temperature] = [one for one in shown_json["settings"] if one["name"] == "temperature"]
     assert temperature["value"] == "0.25"
-    [window] = [one for one in told["settings"] if one["name"] == "num_ctx"]
+    [window] = [one for one in shown_json["settings"] if one["name"] == "num_ctx"]
     assert window["instead_of"] == [{"value": "2048", "source": "the model file"}]
-    assert (told["windows"]["tokens"], told["windows"]["trained"]) == (3000, 8192)
-    assert told["licence"].startswith("A licence.")
-    assert (told["template"], told["gpu_share"]) == ("{{ .Prompt }}", 0.5)
+    assert (shown_json["windows"]["tokens"], shown_json["windows"]["trained"]) == (3000, 8192)
+    assert shown_json["licence"].startswith("A licence.")
+    assert (shown_json["template"], shown_json["gpu_share"]) == ("{{ .Prompt }}", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -143,9 +143,9 @@ def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: P
 )
 def test_one_text_of_a_model_stands_alone(models: Run, option: str, text: str) -> None:
     assert models("show", "tiny", option)[:2] == (0, text)
-    told = json.loads(models("show", "tiny", option, "--json")[1])
-    assert set(told) == {"model", "system" if option == "--system-prompt" else option[2:]}
-    assert next(iter(told.values())) == "local://tiny:latest"
+    shown_json = json.loads(models("show", "tiny", option, "--json")[1])
+    assert set(shown_json) == {"model", "system" if option == "--system-prompt" else option[2:]}
+    assert next(iter(shown_json.values())) == "local://tiny:latest"
 
 
 def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
@@ -155,10 +155,10 @@ def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
         monkeypatch.setenv("OLLM_PROVIDERS__LAB__BASE_URL", lab.url)
         monkeypatch.setenv("OLLM_PROVIDERS__LAB__BACKEND", "lmstudio")
         code = main(["models", "show", "lab://tiny", "--license"])
-        said = capsys.readouterr()
+        captured = capsys.readouterr()
         both = main(["models", "show", "lab://tiny", "--license", "--template"])
-    assert (code, said.out) == (1, "")
-    assert said.err == "ollm: tiny has no license.\n"
+    assert (code, captured.out) == (1, "")
+    assert captured.err == "ollm: tiny has no license.\n"
     assert both == 2
 
 
@@ -170,9 +170,9 @@ def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: Ol
     assert sent == ["10m", -1]
     row = next(line for line in models("ps")[1].splitlines() if "thinker" in line)
     assert "2 kB    50 %    4096     forever  Ollama at http://127.0.0.1:" in row
-    told = json.loads(models("ps", "--json")[1])
-    assert {entry["gpu_share"] for entry in told} == {0.5}
-    assert all(entry["place"].startswith("Ollama at ") for entry in told)
+    shown_json = json.loads(models("ps", "--json")[1])
+    assert {entry["gpu_share"] for entry in shown_json} == {0.5}
+    assert all(entry["place"].startswith("Ollama at ") for entry in shown_json)
     code, _out, err = models("load", "tiny", "--keep-alive", "soon")
     assert (code, err) == (
         1,

@@ -27,15 +27,15 @@ def test_a_server_without_room_is_told_of_and_another_one_answers(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     with in_thread(busy) as full, in_thread(fake_openai(key="k-1")) as server:
-        told = ""
+        addressed = ""
         asked = ("--config", settings(tmp_path, full.url, server.url), "-p", "hello")
         for _ in range(20):  # which of the two is asked first is left to chance
-            if told:
+            if addressed:
                 break
             done = ollm(*asked, "--model", "vllm://tiny", TEAM_KEY="k-1")
             assert (done.returncode, done.stdout) == (0, "Hello, world!\n")
-            told += done.stderr
-    assert "The queue is full. Trying another server." in told
+            addressed += done.stderr
+    assert "The queue is full. Trying another server." in addressed
 
 
 def test_a_dead_server_keeps_nobody_from_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:

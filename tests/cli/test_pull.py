@@ -39,8 +39,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 def models(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["models", *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return run
 
@@ -298,6 +298,8 @@ def test_no_word_of_a_download_drives_the_terminal(payload: Payload) -> None:
     for report in (LiveJob(output, str), PlainJob(output, str), JsonJob(output)):
         report.progress(job)
         report.ended(job, text)
-    said = err.getvalue().replace("\r", "") + out.getvalue()
-    assert [c for c in said if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0] == []
-    assert "\u202e" not in said
+    captured = err.getvalue().replace("\r", "") + out.getvalue()
+    assert [
+        c for c in captured if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0
+    ] == []
+    assert "\u202e" not in captured

@@ -32,8 +32,8 @@ def run(
 ) -> tuple[int, str, str]:
     with in_thread(replaying(**others)) as server:
         code = main([*arguments, "--host", server.url])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_the_list_tells_abilities_and_the_windows_of_loaded_models(

@@ -21,7 +21,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolResult
 from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.compose import open_runtime
 from tests.cli.conftest import Ollm
-from tests.cli.fake_ollama import DONE, FakeOllama, said
+from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 
 READING = [OfferedTool(name, "read", "Reads.") for name in ("read_file", "calculate")]
 WRITING = OfferedTool("write_note", "write", "Writes.")
@@ -119,7 +119,7 @@ def test_tools_of_a_chat_are_off_until_the_option_names_them(
     asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings), "-c"]
     anyio.run(partial(save_a_chat, fake.url))
     fake.requests.clear()
-    fake.lines = [said("", tool_calls=[READ]), DONE]
+    fake.lines = [text_line("", tool_calls=[READ]), DONE]
 
     done = ollm(*asked, "-p", "plan?")
     assert "tools" not in fake.requests[0]

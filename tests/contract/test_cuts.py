@@ -42,10 +42,10 @@ LONGEST = 9000
 KINDS = [*DECODERS]
 BACKENDS = [name for name in REMOTES if name not in KINDS]
 STOP = b"/api/extra/abort"
-Told = tuple[str, str]
+Outcome = tuple[str, str]
 
 
-def told(events: Sequence[ProviderEvent]) -> Told:
+def outcome_of(events: Sequence[ProviderEvent]) -> Outcome:
     return (
         "".join(event.delta for event in events if isinstance(event, TextDelta)),
         "".join(event.delta for event in events if isinstance(event, ThinkingDelta)),
@@ -59,12 +59,12 @@ def decoded(kind: str, body: bytes, *, to_end: bool = True) -> list[ProviderEven
 
 
 def check(
-    is_whole: bool, events: Sequence[ProviderEvent], at: int, *, least: Told, whole: Told
+    is_whole: bool, events: Sequence[ProviderEvent], at: int, *, least: Outcome, whole: Outcome
 ) -> None:
     """Check what came of the first `at` bytes; `least` is what their whole frames say."""
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
     assert [events[-1]] == ends
-    text, thinking = told(events)
+    text, thinking = outcome_of(events)
     assert whole[0].startswith(text.removesuffix("\ufffd")), at
     assert whole[1].startswith(thinking.removesuffix("\ufffd")), at
     assert text.startswith(least[0]), at
@@ -87,11 +87,11 @@ def is_ended(kind: str, body: bytes, at: int) -> bool:
 def cut_everywhere(kind: str, body: bytes) -> None:
     frames = frames_of(kind, body)
     ends = [len(b"".join(frames[: n + 1])) for n in range(len(frames))]
-    least: Told = ("", "")
-    whole = told(decoded(kind, body))
+    least: Outcome = ("", "")
+    whole = outcome_of(decoded(kind, body))
     for at in range(len(body)):
         if at in ends:
-            least = told(decoded(kind, body[:at], to_end=False))
+            least = outcome_of(decoded(kind, body[:at], to_end=False))
         events = decoded(kind, body[:at])
         check(is_ended(kind, body, at), events, at, least=least, whole=whole)
 
@@ -166,11 +166,11 @@ async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | 
         group.start_soon(listener.serve, server.connection)
         url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
         provider = create_provider(REMOTES[kind].spec(url))
-        whole = told(decoded(kind, body))
+        whole = outcome_of(decoded(kind, body))
         for place in places or range(len(body)):
             at = place % len(body)
             server.answer = body[:at]
-            least = told(decoded(kind, body[:at], to_end=False))
+            least = outcome_of(decoded(kind, body[:at], to_end=False))
             events = await asked(provider)
             check(is_ended(kind, body, at), events, at, least=least, whole=whole)
             with anyio.fail_after(5):

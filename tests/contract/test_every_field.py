@@ -255,7 +255,7 @@ class Asked:
                         found.error = error
                     case TextDelta(delta=text) | ThinkingDelta(delta=text):
                         kind = type(event).__name__
-                        found.said[kind] = found.said.get(kind, "") + text
+                        found.refusals[kind] = found.refusals.get(kind, "") + text
                     case _:
                         pass
         for server, old in zip(self.servers, before, strict=True):
@@ -273,7 +273,7 @@ class Outcome:
 
     def __init__(self) -> None:
         self.bodies: list[str] = []
-        self.said: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
         self.left_out: set[str] = set()
         self.acted: list[object] = []
         self.error: AIError | None = None
@@ -284,7 +284,7 @@ class Outcome:
             return "refused" if self.error.code in REFUSALS else f"error {self.error.code}"
         if self.bodies != other.bodies:
             return "sent"
-        if (self.acted, self.said) != (other.acted, other.said):
+        if (self.acted, self.refusals) != (other.acted, other.refusals):
             return "acted on"
         return "left out" if name in self.left_out else "ignored"
 

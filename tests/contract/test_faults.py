@@ -135,7 +135,7 @@ async def ask(
     return events
 
 
-def said(kind: str, frames: Sequence[bytes]) -> list[ProviderEvent]:
+def events_before(kind: str, frames: Sequence[bytes]) -> list[ProviderEvent]:
     return DECODERS[REMOTES[kind].wire]().feed(b"".join(frames))
 
 
@@ -156,9 +156,9 @@ async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(kind: str, 
     fault, prompt = MET[met]
     frames = frames_of(kind, await recording(kind, prompt))
     before = tasks()
-    unended = [n for n in range(len(frames) + 1) if not ends_of(said(kind, frames[:n]))]
+    unended = [n for n in range(len(frames) + 1) if not ends_of(events_before(kind, frames[:n]))]
     assert len(unended) >= 4
-    mute = [n for n in unended if not has_output(said(kind, frames[:n]))]
+    mute = [n for n in unended if not has_output(events_before(kind, frames[:n]))]
     for counts, first_byte_s in ((mute, FIRST_BYTE_S), (unended[len(mute) :], LONG_S)):
         async with faulty(kind, first_byte_s) as (provider, server):
             server.frames, server.fault = frames, fault
@@ -166,7 +166,7 @@ async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(kind: str, 
             async def meet(count: int, provider: ProviderAdapter = provider) -> None:
                 events = await ask(provider, count)
                 if isinstance(events[-1], ErrorEvent):
-                    check(events, said(kind, frames[:count]), fault)
+                    check(events, events_before(kind, frames[:count]), fault)
                 else:  # the reason had come, and then the end of the body
                     assert fault == "reset"
                     assert count >= len(frames) - 3

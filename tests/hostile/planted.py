@@ -316,9 +316,9 @@ async def _jobs(stage: Stage) -> None:
         }
 
         async def handler(
-            _request: Received, reply: Reply, said: Mapping[str, object] = job
+            _request: Received, reply: Reply, content: Mapping[str, object] = job
         ) -> None:
-            await reply.json(said)
+            await reply.json(content)
 
         stage.handler = handler
         await stage.ask(model=name)
@@ -518,7 +518,7 @@ async def _tunnel(stage: Stage) -> None:
         serve_proxy({"llm.example:443": server.port}) as proxy,
     ):
         await stage.ask(stage.spec("https://llm.example", proxy=proxy.url, ca_file=authority.file))
-        stage.wrong.heard += "".join(proxy.heads).encode()
+        stage.wrong.received += "".join(proxy.heads).encode()
 
 
 @case("a proxy that answers the tunnel with a redirect", kinds=ONE, arrives=False)
@@ -526,7 +526,7 @@ async def _tunnel_redirect(stage: Stage) -> None:
     refusal = f"HTTP/1.1 302 Found\r\nlocation: {stage.wrong.url}\r\ncontent-length: 0\r\n\r\n"
     async with serve_proxy({}, refusal=refusal.encode()) as proxy:
         await stage.ask(stage.spec("https://llm.example", proxy=proxy.url))
-        stage.wrong.heard += "".join(proxy.heads).encode()
+        stage.wrong.received += "".join(proxy.heads).encode()
 
 
 @case("a server that asks for the proxy's password", kinds=ONE, arrives=False)
@@ -541,7 +541,7 @@ async def _pretended_proxy(stage: Stage) -> None:
         spec = stage.spec("https://llm.example", proxy=known, ca_file=authority.file)
         await stage.ask(replace(spec, api_key=None, headers={}))
         for request in server.received:
-            stage.wrong.heard += f"{request.headers}".encode()
+            stage.wrong.received += f"{request.headers}".encode()
     assert server.received
 
 
@@ -560,7 +560,7 @@ async def _probes(stage: Stage) -> None:
     scout = EngineProber(loaded, ProviderRegistry(), Discovery(), lambda _adapter: None)
     assert await scout.is_there("planted")
     await probe(f"http://me:{PASSWORD}@{stage.wrong.place}/v1?code={KEY}")
-    assert stage.wrong.heard
+    assert stage.wrong.received
 
 
 @case("a key in the query of an address")
@@ -575,8 +575,8 @@ async def _query(stage: Stage) -> None:
 @case("everything that a person sees of a key")
 async def _shown(stage: Stage) -> None:
     async def echoes(request: Received, reply: Reply) -> None:
-        said = " ".join(request.headers.values())
-        await reply.json({"error": {"message": said, "type": said, "code": said}}, 401)
+        content = " ".join(request.headers.values())
+        await reply.json({"error": {"message": content, "type": content, "code": content}}, 401)
 
     stage.handler = echoes
     spec = stage.spec(f"http://me:{PASSWORD}@{stage.place}")

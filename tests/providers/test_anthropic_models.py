@@ -107,8 +107,8 @@ async def test_sampling_that_a_model_refuses_is_left_out_for_it_from_then_on(
     async with connected(handler) as (provider, server):
         for _ in range(2):
             assert finish_of(await answer(provider, asked)).reason == "stop"
-    told = [{key: body[key] for key in options if key in body} for body in bodies(server)]
-    assert told == [options, left, left]
+    sent = [{key: body[key] for key in options if key in body} for body in bodies(server)]
+    assert sent == [options, left, left]
 
 
 async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says() -> None:
@@ -213,11 +213,11 @@ async def test_the_key_goes_in_its_own_header_with_the_version() -> None:
 
 async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
     async with connected(fake_anthropic()) as (provider, server):
-        said = message_of(await answer(provider))
-        history = [*ASK.conversation, said, Message("user", "hello")]
+        reply_message = message_of(await answer(provider))
+        history = [*ASK.conversation, reply_message, Message("user", "hello")]
         for model in ("tiny", "small"):
             await answer(provider, replace(ASK, model=model, messages=history))
-    assert said.content[0] == ThinkingContent("Let me see.", SIGNATURE, "p://tiny")
+    assert reply_message.content[0] == ThinkingContent("Let me see.", SIGNATURE, "p://tiny")
     _, same, other = bodies(server)
     thought = {"type": "thinking", "thinking": "Let me see.", "signature": SIGNATURE}
     text = {"type": "text", "text": "Yes."}
@@ -226,7 +226,7 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("wish", "sent"),
     [
         (None, {}),
         (False, {"chat_template_kwargs": {"enable_thinking": False}}),
@@ -241,13 +241,13 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
     ],
 )
 async def test_llamacpp_is_told_about_thinking_by_its_template(
-    wish: object, told: dict[str, object]
+    wish: object, sent: dict[str, object]
 ) -> None:
     asked = replace(ASK, should_think=wish)  # type: ignore[arg-type]
     async with connected(fake_anthropic(), backend="llamacpp") as (provider, server):
         await answer(provider, asked)
     (body,) = bodies(server)
-    assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == told
+    assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == sent
     assert "output_config" not in body
 
 

@@ -100,7 +100,7 @@ class Bad:
     """A certificate that is refused, and the sentence about it."""
 
     make: Callable[[Authority], ssl.SSLContext]
-    said: str
+    reason: str
     next_step: str
     trusted: bool = True
 
@@ -144,7 +144,7 @@ async def test_a_bad_certificate_is_refused_in_one_sentence_and_gets_no_key(
         trusted = authority.file if bad.trusted else None
         error = await error_of(spec_for(server.url, ca_file=trusted, api_key=KEY))
     assert error.message.startswith(f"No secure connection to localhost:{server.port}: ")
-    assert bad.said in error.message
+    assert bad.reason in error.message
     assert error.message.count(".") == 1 or "127.0.0.1" in error.message
     assert not error.message.endswith("..")
     assert bad.next_step in (error.hint or "")

@@ -137,7 +137,7 @@ async def test_a_redirect_from_https_to_http_is_refused(
     ):
         error = await failure(fetcher, safe.url, token=TOKEN)
         assert "without encryption" in error.message
-        assert ear.heard == b""
+        assert ear.received == b""
         assert await body_of(fetcher, f"{safe.url}/now") == b"/now"
         async with serve(sends_to(f"{safe.url}/up")) as plain:
             assert await body_of(fetcher, plain.url, token=TOKEN) == b"/up"
@@ -174,8 +174,8 @@ async def test_a_token_goes_to_the_first_origin_alone(caplog: pytest.LogCaptureF
             url = f"{server.url}/x?sign=planted-query-31415"
             assert await body_of(fetcher, url, token=TOKEN) == b"{}"
         assert [r.headers["authorization"] for r in server.received] == [f"Bearer {TOKEN}"] * 2
-        assert not any(form in ear.heard for form in coded(TOKEN))
-        assert b"planted-query" not in ear.heard
+        assert not any(form in ear.received for form in coded(TOKEN))
+        assert b"planted-query" not in ear.received
     assert "planted" not in caplog.text
 
 
@@ -213,7 +213,7 @@ async def test_name_and_password_of_an_address_stay_there_too() -> None:
         async with fetching(sends_to(f"{ear.url}/x")) as (fetcher, server):
             await body_of(fetcher, f"http://me:planted-word@127.0.0.1:{server.port}/")
             assert server.received[0].headers["authorization"].startswith("Basic ")
-        assert not any(form in ear.heard for form in coded("planted-word"))
+        assert not any(form in ear.received for form in coded("planted-word"))
 
 
 async def test_cookies_are_not_kept() -> None:
@@ -227,15 +227,15 @@ async def test_cookies_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "said"),
+    ("headers", "reason"),
     [({"x-a": "a" * 70_000}, "headers of more than 64 KB"), ({"x-a": "a" * 300_000}, "too large")],
 )
-async def test_headers_have_a_bound(headers: dict[str, str], said: str) -> None:
+async def test_headers_have_a_bound(headers: dict[str, str], reason: str) -> None:
     async def handler(request: Received, reply: Reply) -> None:
         await reply.whole(b"", headers=headers)
 
     async with fetching(handler) as (fetcher, server):
-        assert said in (await failure(fetcher, server.url)).message
+        assert reason in (await failure(fetcher, server.url)).message
 
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://a/b", "http://", "http://h/" + "x" * 9000])
@@ -403,4 +403,4 @@ async def test_a_client_that_follows_by_itself_would_be_noticed() -> None:
             httpx.AsyncClient(follow_redirects=True) as client,
         ):
             await client.get(server.url)
-        assert TOKEN.encode() in ear.heard
+        assert TOKEN.encode() in ear.received

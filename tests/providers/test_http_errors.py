@@ -140,10 +140,10 @@ def test_what_fails_again_in_the_same_way_is_not_tried_again(message: str, code:
     assert (error.code, error.retryable, error.message) == (code, False, message)
 
 
-@pytest.mark.parametrize("said", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
-def test_a_path_that_is_missing_is_not_a_model_that_is(said: str) -> None:
-    error = http_error(Head(404), json.dumps({"detail": said}).encode(), ENDPOINT)
-    assert error.message == f"Server at example.com does not know this path: {said}"
+@pytest.mark.parametrize("reason", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
+def test_a_path_that_is_missing_is_not_a_model_that_is(reason: str) -> None:
+    error = http_error(Head(404), json.dumps({"detail": reason}).encode(), ENDPOINT)
+    assert error.message == f"Server at example.com does not know this path: {reason}"
     assert error.hint == "Check the server's address: it may lack a path, or have one too many."
     model = http_error(Head(404), b'{"error": "model \'m\' not found"}', ENDPOINT)
     assert (model.code, model.hint) == (ErrorCode.MODEL_NOT_FOUND, ENDPOINT.model_hint)
@@ -222,8 +222,8 @@ def test_an_error_inside_a_stream_keeps_the_number_it_carries() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_body_is_read_without_an_exception(body: bytes) -> None:
-    said = read_error_body(body)
-    assert said.message is None or said.message.strip()
+    reason = read_error_body(body)
+    assert reason.message is None or reason.message.strip()
 
 
 @given(

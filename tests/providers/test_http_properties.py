@@ -247,8 +247,8 @@ async def test_a_refused_key_is_said_to_be_one(
     assert isinstance(only, ErrorEvent)
     assert only.error.status == status
     assert only.error.code in (ErrorCode.AUTH_FAILED, ErrorCode.PERMISSION_DENIED)
-    told = "rejected the API key" if key else "requires an API key"
-    assert (f" {told}: " in only.error.message) is (status == 401)
+    sentence = "rejected the API key" if key else "requires an API key"
+    assert (f" {sentence}: " in only.error.message) is (status == 401)
     own = "Check the API key of provider p." if key else "Set api_key_env below [providers.p]."
     assert only.error.hint == (own if status == 401 else "Check the API key of this provider.")
     assert not only.error.retryable

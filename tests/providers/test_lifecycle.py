@@ -240,7 +240,7 @@ async def test_the_cancellation_of_a_caller_is_no_fault_of_the_adapter(is_native
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (None, "list_models returned NoneType."),
         ("models", "list_models returned str."),
@@ -254,7 +254,7 @@ async def test_the_cancellation_of_a_caller_is_no_fault_of_the_adapter(is_native
         (asyncio.CancelledError(), "Scripted could not list its models (CancelledError)."),
     ],
 )
-async def test_what_an_adapter_lists_is_checked(given: object, told: str) -> None:
+async def test_what_an_adapter_lists_is_checked(given: object, reported: str) -> None:
     adapter, other = Living("odd"), Living("good", models=[ModelInfo(name="m")])
 
     async def give(*_: object) -> object:
@@ -269,7 +269,7 @@ async def test_what_an_adapter_lists_is_checked(given: object, told: str) -> Non
     registry.register(other)
     catalog = ModelCatalog(registry)
     listings = {one.provider: one for one in await catalog.refresh()}
-    assert told in str(listings["odd"].problem)
+    assert reported in str(listings["odd"].problem)
     assert listings["odd"].models == ()
     assert [info.name for info in listings["good"].models] == ["m"]
     with pytest.raises(AIError):

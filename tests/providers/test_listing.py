@@ -61,9 +61,9 @@ async def test_a_server_without_ollamas_list_is_told_by_its_address_and_not_by_a
     """An address with `/v1` at its end, or of another server, answers so."""
     httpx_mock.add_response(status_code=404, json={"error": "not found"}, is_reusable=True)
     provider = OllamaProvider(ProviderSpec(name="local", kind="ollama"))
-    with pytest.raises(AIError, match="cannot list models: it does not know the request") as told:
+    with pytest.raises(AIError, match="cannot list models: it does not know the request") as raised:
         await provider.list_models()
-    assert "pull" not in (told.value.hint or "")
+    assert "pull" not in (raised.value.hint or "")
     await provider.dispose()
 
 

@@ -142,8 +142,8 @@ async def test_a_server_that_fails_while_it_loads_is_not_waited_for() -> None:
 
 async def test_a_full_window_is_told_with_its_sizes_in_every_framing() -> None:
     message = "request (6009 tokens) exceeds the available context size (4096 tokens)"
-    told = refusal(400, message, "exceed_context_size_error")
-    error = {**told["error"], "n_prompt_tokens": 6009, "n_ctx": 4096}  # type: ignore[dict-item]
+    full_window = refusal(400, message, "exceed_context_size_error")
+    error = {**full_window["error"], "n_prompt_tokens": 6009, "n_ctx": 4096}  # type: ignore[dict-item]
     framings = {
         "status": (400, {"error": error}, b""),
         "data": (200, {"error": error}, b"data: "),

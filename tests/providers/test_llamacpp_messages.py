@@ -86,12 +86,12 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
 
         thoughts = await events_of(provider, replace(ask("think"), should_think=True))
         assert (thinking_of(thoughts).strip(), text_of(thoughts)) == (THOUGHT, ANSWER)
-        said = message_of(thoughts)
-        thought = said.content[0]
+        answered = message_of(thoughts)
+        thought = answered.content[0]
         assert isinstance(thought, ThinkingContent)
         assert (thought.signature, thought.signer) == ("", f"box://{MODEL}")
         again = Request(
-            model=MODEL, messages=[*ask("think").conversation, said, *ask("hello").conversation]
+            model=MODEL, messages=[*ask("think").conversation, answered, *ask("hello").conversation]
         )
         assert text_of(await events_of(provider, again)) == HELLO
 
@@ -102,8 +102,8 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
         assert end.reason == "tool_calls"
         result = Message("tool", "sunny", name="get_weather", tool_call_id=calls[0].id)
         history = [*ask("weather").conversation, message_of(called), result]
-        told = Request(model=MODEL, messages=history, tools=[WEATHER])
-        assert text_of(await events_of(provider, told)) == AFTER_TOOL
+        with_history = Request(model=MODEL, messages=history, tools=[WEATHER])
+        assert text_of(await events_of(provider, with_history)) == AFTER_TOOL
 
 
 async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(

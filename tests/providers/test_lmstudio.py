@@ -119,9 +119,9 @@ async def test_a_load_may_take_longer_than_a_list() -> None:
 
 async def test_a_download_is_followed_through_its_pauses_to_its_end() -> None:
     async with connected(FakeLMStudio()) as (provider, _):
-        told = [(p.status, p.completed, p.total) async for p in provider.pull_model("new")]
+        reported = [(p.status, p.completed, p.total) async for p in provider.pull_model("new")]
         there = [p.status async for p in provider.pull_model("tiny")]
-    assert told == [
+    assert reported == [
         ("downloading", None, None),
         ("downloading", 500, 1000),
         ("paused", None, None),
@@ -141,12 +141,12 @@ async def test_the_whole_of_a_download_can_be_told_from_its_steps() -> None:
 
 async def test_a_download_that_fails_is_an_error_after_what_came() -> None:
     fake = FakeLMStudio(download=({"status": "failed", "downloaded_bytes": 7},))
-    told = []
+    reported = []
     async with connected(fake) as (provider, _):
         with pytest.raises(AIError, match="LM Studio could not download new") as caught:
             async for progress in provider.pull_model("new"):
-                told.append(progress.status)
-    assert (told, caught.value.code) == (["downloading", "failed"], ErrorCode.ENGINE_ERROR)
+                reported.append(progress.status)
+    assert (reported, caught.value.code) == (["downloading", "failed"], ErrorCode.ENGINE_ERROR)
 
 
 async def test_a_status_is_told_without_the_key_and_not_at_any_length() -> None:
@@ -158,10 +158,10 @@ async def test_a_status_is_told_without_the_key_and_not_at_any_length() -> None:
                 name="l", kind="openai-compatible", base_url=server.url, api_key="sk_a_12345"
             )
         )
-        told = [progress.status async for progress in provider.pull_model("new")]
+        reported = [progress.status async for progress in provider.pull_model("new")]
         await provider.dispose()
-    assert told[-1] == "success"
-    assert not any("sk" in status or len(status) > 200 for status in told)
+    assert reported[-1] == "success"
+    assert not any("sk" in status or len(status) > 200 for status in reported)
 
 
 @pytest.mark.parametrize(

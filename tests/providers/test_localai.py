@@ -56,13 +56,13 @@ async def test_a_model_of_a_gallery_is_installed_by_a_job(name: str) -> None:
     fake = FakeLocalAI()
     async with connected(fake) as (provider, _):
         steps = [step async for step in provider.pull_model(name)]
-    told = [(p.status, p.completed, p.total) for p in steps]
+    reported = [(p.status, p.completed, p.total) for p in steps]
     whole = PullSum(lambda: 0.0)
     for step in steps:
         whole.add(step)
     assert (whole.completed, whole.fraction) == (2048, 1.0)
     assert fake.applied == [{"id": name}]
-    assert told == [
+    assert reported == [
         ("processing", None, None),
         ("downloading", 1024, 2048),
         ("completed", 2048, 2048),
@@ -106,22 +106,22 @@ async def test_a_job_that_fails_says_why(
 
 
 async def test_a_reason_is_told_without_the_key_and_not_at_any_length() -> None:
-    said = "could not log in with sk-12345: " + "x" * 100_000
-    fake = FakeLocalAI(job=({"processed": True, "error": said, "message": said},))
+    failure = "could not log in with sk-12345: " + "x" * 100_000
+    fake = FakeLocalAI(job=({"processed": True, "error": failure, "message": failure},))
     async with serve(fake) as server:
         provider = LocalAIProvider(
             ProviderSpec(
                 name="l", kind="openai-compatible", base_url=server.url, api_key="sk-12345"
             )
         )
-        told = []
+        reported = []
         with pytest.raises(AIError) as caught:
             async for progress in provider.pull_model("new"):
-                told.append(progress.status)
+                reported.append(progress.status)
         await provider.dispose()
     shown = f"could not log in with «key»: {'x' * 100_000}"
     assert caught.value.message == f"l could not download new: {shown[:500]} …."
-    assert told[0] == shown[:200]
+    assert reported[0] == shown[:200]
 
 
 async def test_a_model_is_unloaded_and_deleted_by_name() -> None:

@@ -366,8 +366,8 @@ async def test_a_server_without_pulling_is_told_from_a_model_that_is_missing() -
 
 
 async def test_a_private_model_names_the_page_to_sign_in_at() -> None:
-    said = {"error": "unauthorized", "signin_url": "https://ollama.com/connect/x"}
-    async with ollama(saying(said, status=401)) as (provider, _server):
+    refusal_body = {"error": "unauthorized", "signin_url": "https://ollama.com/connect/x"}
+    async with ollama(saying(refusal_body, status=401)) as (provider, _server):
         _, error = await pulled(provider, "m")
     assert error is not None
     assert error.code == ErrorCode.AUTH_FAILED

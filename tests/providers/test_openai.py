@@ -58,21 +58,21 @@ def ends_of(events: list[ProviderEvent]) -> list[str]:
 @pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
 @pytest.mark.parametrize("field", ["temperature", "top_p"])
 async def test_a_reasoning_model_is_asked_again_without_sampling(code: str, field: str) -> None:
-    said = {"message": f"Unsupported: '{field}'.", "param": field, "code": code}
+    error_body = {"message": f"Unsupported: '{field}'.", "param": field, "code": code}
     asked = replace(ASK, options=GenerationOptions(temperature=0.5, top_p=0.9))
-    async with serve(refusing(said, f'"{field}"')) as server:
+    async with serve(refusing(error_body, f'"{field}"')) as server:
         assert ends_of(await answer(server, asked, asked)) == ["stop", "stop"]
-    told = [field in body for body in bodies(server)]
-    assert told == [True, False, False], "asked once, remembered from then on"
+    sent = [field in body for body in bodies(server)]
+    assert sent == [True, False, False], "asked once, remembered from then on"
 
 
 async def test_a_model_without_the_role_system_gets_the_role_it_knows() -> None:
-    said = {
+    error_body = {
         "message": "'messages[0].role' does not support 'system' with this model.",
         "param": "messages[0].role",
         "code": "unsupported_value",
     }
-    async with serve(refusing(said, '"system"')) as server:
+    async with serve(refusing(error_body, '"system"')) as server:
         assert ends_of(await answer(server, ASK, ASK)) == ["stop", "stop"]
     roles = [[message["role"] for message in body["messages"]] for body in bodies(server)]
     assert roles == [["system", "user"], ["developer", "user"], ["developer", "user"]]
@@ -94,12 +94,12 @@ def test_a_model_that_knows_neither_role_is_told_as_the_user() -> None:
 
 
 async def test_a_level_of_reasoning_that_a_model_lacks_is_said_and_not_dropped() -> None:
-    said = {
+    error_body = {
         "message": "Unsupported value: 'reasoning_effort' does not support 'none' with this model.",
         "param": "reasoning_effort",
         "code": "unsupported_value",
     }
-    async with serve(refusing(said, '"none"')) as server:
+    async with serve(refusing(error_body, '"none"')) as server:
         (end,) = await answer(server, replace(ASK, should_think=False))
     assert isinstance(end, ErrorEvent)
     assert "reasoning_effort" in end.error.message

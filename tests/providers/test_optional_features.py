@@ -178,7 +178,7 @@ async def test_what_a_provider_cannot_do_is_said_with_its_name(
     assert listing.problem.message == f"{label} cannot list its models."
 
 
-DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
+ACTIONS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "show_model": (shower, "describe models"),
     "pull_model": (puller, "pull models"),
     "delete_model": (deleter, "delete models"),
@@ -196,14 +196,14 @@ def test_a_deed_is_given_where_its_method_is_and_refused_elsewhere(
     label: str, methods: frozenset[str]
 ) -> None:
     provider = provider_with(methods, label=label)
-    for method, (find, deed) in DEEDS.items():
+    for method, (find, action) in ACTIONS.items():
         if method in methods:
             assert find(provider) is provider
             continue
         with pytest.raises(AIError) as caught:
             find(provider)
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
-        assert caught.value.message == f"{label} cannot {deed}."
+        assert caught.value.message == f"{label} cannot {action}."
 
 
 def test_a_provider_with_wrong_settings_says_what_is_wrong_with_them() -> None:

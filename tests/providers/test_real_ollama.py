@@ -157,7 +157,7 @@ async def pull(provider: OllamaProvider) -> None:
         pass
 
 
-DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode | None, str]] = {
+ACTIONS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode | None, str]] = {
     "load": (lambda one: one.load_model("m"), None, ""),
     "load-for-ever": (lambda one: one.load_model_for("m", -1), None, ""),
     "unload": (lambda one: one.unload_model("m"), None, ""),
@@ -201,15 +201,15 @@ DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode 
 }
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", ACTIONS)
 async def test_work_on_models_succeeds_or_fails_as_the_server_says(name: str) -> None:
-    deed, code, words = DEEDS[name]
+    action, code, words = ACTIONS[name]
     async with ollama(exchange(name).replay) as provider:
         if code is None:
-            await deed(provider)
+            await action(provider)
             return
         with pytest.raises(AIError) as caught:
-            await deed(provider)
+            await action(provider)
     assert caught.value.code == code
     assert words in caught.value.message
     assert "{" not in caught.value.message

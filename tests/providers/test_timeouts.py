@@ -42,7 +42,7 @@ async def stalls(_request: Received, reply: Reply) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "limit", "fault", "said"),
+    ("handler", "limit", "fault", "reason"),
     [
         (silent, "first_byte_timeout_s", "first_byte", "sent no answer within 0.2 s."),
         (stalls, "idle_timeout_s", "idle", "sent nothing for 0.2 s."),
@@ -52,7 +52,7 @@ async def test_the_clocks_of_an_answer_are_those_of_the_settings(
     handler: Handler,
     limit: str,
     fault: str,
-    said: str,
+    reason: str,
     load: Load,  # noqa: F811 -- the fixture
 ) -> None:
     async with serve(handler) as server:
@@ -62,7 +62,7 @@ async def test_the_clocks_of_an_answer_are_those_of_the_settings(
         await server.settled()
     assert isinstance(end, ErrorEvent)
     assert end.error.details["fault"] == fault
-    assert said in end.error.message
+    assert reason in end.error.message
     assert limit in (end.error.hint or "")
 
 

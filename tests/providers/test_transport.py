@@ -292,8 +292,8 @@ async def test_keys_show_in_no_message_repr_or_log(
     kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def echoes(request: Received, reply: Reply) -> None:
-        said = f"bad key: {key_sent(request)}"
-        await reply.json({"error": {"message": said}}, 401)
+        reason = f"bad key: {key_sent(request)}"
+        await reply.json({"error": {"message": reason}}, 401)
 
     caplog.set_level(logging.DEBUG)
     async with serve(echoes) as server:

@@ -312,8 +312,11 @@ async def test_thinking_is_switched_beside_what_the_template_is_given() -> None:
         await answer(provider, replace(wish, should_think=False))
         own = with_extra(chat_template_kwargs={"enable_thinking": True})
         await answer(provider, replace(own, should_think=False))
-    told = [body["chat_template_kwargs"] for body in bodies(server)]
-    assert told == [{"enable_thinking": False, "style": "short"}, {"enable_thinking": True}]
+    template_options = [body["chat_template_kwargs"] for body in bodies(server)]
+    assert template_options == [
+        {"enable_thinking": False, "style": "short"},
+        {"enable_thinking": True},
+    ]
 
 
 async def test_a_named_tool_is_a_call_although_the_reason_is_stop() -> None:

@@ -42,10 +42,10 @@ def usual_addresses(
     monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str]
 ) -> Iterator[None]:
     """Let presets be looked for at other ports than those this machine may use."""
-    nobody = "http://127.0.0.1:9"
+    dead_address = "http://127.0.0.1:9"
     moved = {
         name: dict(values)
-        | ({"base_url": addresses.get(name, nobody)} if "base_url" in values else {})
+        | ({"base_url": addresses.get(name, dead_address)} if "base_url" in values else {})
         for name, values in backends.BUILT_IN_PROVIDERS.items()
     }
     with monkeypatch.context() as patch:

@@ -222,10 +222,10 @@ async def test_a_server_that_is_down_is_the_reason_for_everything(paths: AppPath
     settings += 'api_key = "${NOT_SET}"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         problem = (await runtime.catalog.listing("gone")).problem
-        deeds = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
+        reasons = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
         wrong = await runtime.manager.unavailable_reasons(ModelRef("wrong", "m"))
     assert problem is not None
-    assert set(deeds.values()) == {problem.message}
+    assert set(reasons.values()) == {problem.message}
     assert all("NOT_SET" in (reason or "") for reason in wrong.values())
 
 
@@ -342,9 +342,9 @@ async def test_what_a_provider_cannot_do_is_its_sentence(paths: AppPaths) -> Non
             await manager.load(ref, keep_alive="10m")
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
         await manager.load(ref)
-        for deed in (manager.delete(ref), manager.copy(ref, "x")):
+        for action in (manager.delete(ref), manager.copy(ref, "x")):
             with pytest.raises(AIError, match=r"cannot (delete|copy) models"):
-                await deed
+                await action
         with pytest.raises(AIError, match="only be copied on its own server"):
             await manager.copy(TINY, "lab://x")
 

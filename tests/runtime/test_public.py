@@ -265,8 +265,8 @@ async def test_a_tool_of_a_plugin_runs_once_it_is_switched_on(plugins: None) -> 
     write_settings('[tools]\nenabled = ["shout"]\n')
     async with open_runtime(approver=Allow()) as runtime:
         runtime.add_provider(provider := Calling())
-        (told,) = await results_of(runtime)
-        assert "text" in told, "the arguments of the test do not fit its schema"
+        (tool_result,) = await results_of(runtime)
+        assert "text" in tool_result, "the arguments of the test do not fit its schema"
     assert provider.offered[0] == ("shout",)
 
 

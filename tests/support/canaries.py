@@ -25,7 +25,7 @@ class Ear:
     """A server that nobody gave a key to; it writes down every byte."""
 
     port: int = 0
-    heard: bytearray = field(default_factory=bytearray)
+    received: bytearray = field(default_factory=bytearray)
 
     @property
     def url(self) -> str:
@@ -45,7 +45,7 @@ async def listening() -> AsyncIterator[Ear]:
         async with stream:
             try:
                 while True:
-                    ear.heard += await stream.receive()
+                    ear.received += await stream.receive()
                     await stream.send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return

@@ -79,8 +79,8 @@ async def ask(job: Mapping[str, Any]) -> dict[str, object]:
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
-    said = [str(end.error) if isinstance(end, ErrorEvent) else end.reason for end in ends]
-    return {"ends": len(ends), "calls": len(events) - len(ends), "message": " ".join(said)}
+    endings = [str(end.error) if isinstance(end, ErrorEvent) else end.reason for end in ends]
+    return {"ends": len(ends), "calls": len(events) - len(ends), "message": " ".join(endings)}
 
 
 async def measured(job: Mapping[str, Any]) -> dict[str, object]:

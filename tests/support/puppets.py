@@ -137,9 +137,9 @@ class PuppetApprover:
         self.pending[call_id].set()
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
-        said = self.pending[call.id] = anyio.Event()
+        answered = self.pending[call.id] = anyio.Event()
         try:
-            await said.wait()
+            await answered.wait()
         finally:
             del self.pending[call.id]
         return Approval(allowed=self.words[call.id], reason=None)

@@ -27,13 +27,13 @@ def within(seconds: float) -> Iterator[None]:
         with anyio.fail_after(seconds):
             yield
     except TimeoutError as error:
-        told = StringIO()
+        stack = StringIO()
         for task in asyncio.all_tasks():
-            task.print_stack(file=told)
+            task.print_stack(file=stack)
         for frame in sys._current_frames().values():
-            told.writelines(traceback.format_stack(frame, 12))
-            told.write("\n")
-        error.add_note(told.getvalue())
+            stack.writelines(traceback.format_stack(frame, 12))
+            stack.write("\n")
+        error.add_note(stack.getvalue())
         raise
 
 

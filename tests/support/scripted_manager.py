@@ -129,10 +129,10 @@ class ScriptedManager:
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
         return [(self.details.ref, self.details.info)]
 
-    def do(self, *deed: str) -> None:
+    def do(self, *action: str) -> None:
         if self.refuses is not None:
             raise self.refuses
-        self.done.append(deed)
+        self.done.append(action)
 
 
 class ManagedRuntime(ScriptedRuntime):

@@ -29,7 +29,7 @@ class ScriptedManager:
 
     async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         refused = self.refused.get(ref.provider, {})
-        return {deed: refused.get(deed) for deed in MODEL_ACTIONS}
+        return {action: refused.get(action) for action in MODEL_ACTIONS}
 
     def place(self, ref: ModelRef) -> str:
         return PLACES.get(ref.provider, "Ollama at http://localhost:11434")

@@ -51,9 +51,9 @@ async def test_a_broken_package_is_a_warning_and_all_else_works(
 
 
 def test_a_theme_is_a_file_of_the_package_which_is_not_imported(good: Path) -> None:
-    shelf = ThemeCatalog()
-    assert "nord" in shelf.names()
-    assert shelf.load("nord").primary == "#88c0d0"
+    catalog = ThemeCatalog()
+    assert "nord" in catalog.names()
+    assert catalog.load("nord").primary == "#88c0d0"
     assert "ollm_good" not in sys.modules
 
 
@@ -76,13 +76,13 @@ def test_plugins_are_looked_for_only_for_a_name_that_no_folder_has(
         return ()
 
     monkeypatch.setattr("ollm_tui.config.plugins.find_plugins", look)
-    shelf = ThemeCatalog((bundled_folder(),))
-    shelf.load("paper")
+    catalog = ThemeCatalog((bundled_folder(),))
+    catalog.load("paper")
     assert looks == []
     with pytest.raises(ThemeProblem):
-        shelf.load("nord")
+        catalog.load("nord")
     with pytest.raises(ThemeProblem):
-        shelf.load("nord")
+        catalog.load("nord")
     assert looks == ["themes"], "once"
 
 

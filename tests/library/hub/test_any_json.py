@@ -237,7 +237,7 @@ def test_any_link_header_leads_somewhere_or_not(header: str) -> None:
 
 
 def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
-    told: dict[str, JsonValue] = {
+    payload: dict[str, JsonValue] = {
         "id": "o/r",
         "gated": "auto",
         "tags": ["gguf", "license:llama3.1", 5],
@@ -245,7 +245,7 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         "gguf": {"total": 8_030_261_248, "architecture": "llama", "context_length": 131_072},
         "pipeline_tag": "text-generation",
     }
-    model = replies.model_of(told)
+    model = replies.model_of(payload)
     assert model == HubModel(
         repo="o/r",
         gated=True,
@@ -255,13 +255,13 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         parameters=8_030_261_248,
         context=131_072,
     )
-    assert replies.details_of(told) == {
+    assert replies.details_of(payload) == {
         "pipeline": "text-generation",
         "base_model": "a/b, c/d",
         "licence_link": "https://x",
         "language": "en",
     }
-    card = replies.model_of({**told, "cardData": {"license": "other"}})
+    card = replies.model_of({**payload, "cardData": {"license": "other"}})
     assert card is not None
     assert card.licence == "other"
 

@@ -64,8 +64,8 @@ async def test_a_repository_is_pinned_to_its_commit(hub: FakeHub, client_of: Mak
 async def test_files_have_sizes_and_sums(hub: FakeHub, client_of: MakeClient) -> None:
     large = hub.repos[3]
     found = await client_of().repo(large.id)
-    told = {file.path: file for variant in found.variants for file in variant.files}
-    assert told == {
+    reply = {file.path: file for variant in found.variants for file in variant.files}
+    assert reply == {
         f.path: HubFile(path=f.path, size=f.size, sha256=f.sha256) for f in large.files if f.lfs
     }
     assert [(v.name, len(v.files), v.problem) for v in found.variants] == [
@@ -78,8 +78,8 @@ def without_sizes(request: Received) -> Answer | None:
     """Be a hub that ignores `blobs`."""
     if "/revision/" not in request.path:
         return None
-    told = {"id": SMALL, "sha": "a" * 40, "siblings": [{"rfilename": "m.gguf"}]}
-    return Answer(200, json.dumps(told).encode())
+    reply = {"id": SMALL, "sha": "a" * 40, "siblings": [{"rfilename": "m.gguf"}]}
+    return Answer(200, json.dumps(reply).encode())
 
 
 async def test_where_the_details_lack_sizes_the_tree_has_them_page_by_page(
@@ -304,9 +304,9 @@ async def test_what_no_hub_would_say(
 
 
 async def test_a_large_reply_is_read_too(hub: FakeHub, client_of: MakeClient) -> None:
-    told = {"id": SMALL, "sha": "b" * 40, "padding": "x" * 2_000_000}
-    told["siblings"] = [{"rfilename": "m.gguf", "size": 5}]  # type: ignore[assignment]
-    hub.instead = lambda _request: Answer(200, json.dumps(told).encode())
+    reply = {"id": SMALL, "sha": "b" * 40, "padding": "x" * 2_000_000}
+    reply["siblings"] = [{"rfilename": "m.gguf", "size": 5}]  # type: ignore[assignment]
+    hub.instead = lambda _request: Answer(200, json.dumps(reply).encode())
     assert [v.name for v in (await client_of().repo(SMALL)).variants] == ["m"]
 
 
@@ -332,8 +332,8 @@ def going_on(link: str) -> Callable[[Received], Answer | None]:
 
     def answer(request: Received) -> Answer | None:
         if "/revision/" in request.path:
-            told = {"id": SMALL, "sha": "a" * 40, "siblings": []}
-            return Answer(200, json.dumps(told).encode())
+            reply = {"id": SMALL, "sha": "a" * 40, "siblings": []}
+            return Answer(200, json.dumps(reply).encode())
         return Answer(200, b"[]", headers={"link": f'<{link}>; rel="next"'})
 
     return answer

@@ -101,7 +101,7 @@ async def test_a_tool_is_called_and_its_result_is_answered(model_folder: Path) -
         end = end_of(events)
         assert isinstance(end, Finish)
         assert end.reason == "tool_calls"
-        told = Request(
+        answer_to = Request(
             model=MODEL,
             messages=[
                 Message("user", "weather in Paris?"),
@@ -110,7 +110,7 @@ async def test_a_tool_is_called_and_its_result_is_answered(model_folder: Path) -
             ],
             tools=[WEATHER],
         )
-        assert text_of(await answer(provider, told)) == AFTER_TOOL
+        assert text_of(await answer(provider, answer_to)) == AFTER_TOOL
 
 
 async def test_a_schema_holds(model_folder: Path) -> None:
@@ -421,7 +421,7 @@ HANGS = replace(SETTINGS, response_timeout_s=0.5)
 HUNG = f"The engine of {MODEL} did not respond and was ended."
 
 
-async def told(provider: EmbeddedProvider, request: Request) -> tuple[list[str], str]:
+async def answer_to(provider: EmbeddedProvider, request: Request) -> tuple[list[str], str]:
     """Give what an answer says of a replaced engine, and its text."""
     events = await answer(provider, request)
     assert isinstance(events[-1], Finish), events
@@ -437,9 +437,9 @@ async def test_an_engine_that_hangs_between_two_questions_is_killed_and_begun_an
         hung = supervisor.engines[0].pid
         await freeze(hung)
         with anyio.fail_after(30):
-            assert await told(provider, ask("hi")) == ([HUNG], HELLO)
+            assert await answer_to(provider, ask("hi")) == ([HUNG], HELLO)
             assert not is_running(hung)
-            assert await told(provider, ask("hi")) == ([], HELLO)
+            assert await answer_to(provider, ask("hi")) == ([], HELLO)
 
 
 @pytest.mark.parametrize("pieces", [0, 3])
@@ -460,7 +460,7 @@ async def test_an_engine_that_does_not_answer_a_stop_is_killed(
                 assert end.reason == "abort"
             await engine.exited.wait()
             assert not is_running(engine.pid)
-            assert await told(provider, ask("hi")) == ([HUNG], HELLO)
+            assert await answer_to(provider, ask("hi")) == ([HUNG], HELLO)
 
 
 async def test_an_engine_that_answers_a_stop_is_kept(model_folder: Path) -> None:
@@ -470,7 +470,7 @@ async def test_an_engine_that_answers_a_stop_is_kept(model_folder: Path) -> None
         async with provider.chat_stream(ask("forever", signal=stop)) as events:
             await anext(events)
             stop.abort()
-        assert await told(provider, ask("hi")) == ([], HELLO)
+        assert await answer_to(provider, ask("hi")) == ([], HELLO)
         assert supervisor.engines[0].pid == first
 
 
@@ -487,7 +487,7 @@ async def test_an_engine_that_hangs_in_an_answer_nobody_stops_ends_it(model_fold
         assert isinstance(end, ErrorEvent)
         assert end.error.message == HUNG
         assert not is_running(engine.pid)
-        assert await told(provider, ask("hi")) == ([], HELLO)
+        assert await answer_to(provider, ask("hi")) == ([], HELLO)
 
 
 @pytest.mark.parametrize("how", ["unload", "dispose", "count", "another window"])

@@ -171,10 +171,10 @@ def test_python_reads_an_expression_the_same_way(expression: str) -> None:
 def test_any_text_has_a_value_or_a_sentence_soon(text: str) -> None:
     begun = time.process_time()
     try:
-        told = spell(evaluate(text))
+        outcome = spell(evaluate(text))
     except ArithmeticFault as fault:
-        told = str(fault)
-    assert 0 < len(told) < 5000
+        outcome = str(fault)
+    assert 0 < len(outcome) < 5000
     assert time.process_time() - begun < 1
 
 

@@ -48,14 +48,14 @@ async def test_a_blocked_prompt_names_the_key_and_the_key_shows_the_ways(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("key", "said"),
+    ("key", "message"),
     [
         ("l", "The oldest 2 questions are no longer sent"),
         ("w", "The model loads with a window of 8,192 tokens"),
     ],
 )
 async def test_a_way_out_is_taken_and_the_prompt_asked_again(
-    tmp_path: Path, key: str, said: str
+    tmp_path: Path, key: str, message: str
 ) -> None:
     scripted = FullRuntime()
     async with staged(tmp_path / "config.toml", scripted) as stage:
@@ -64,7 +64,7 @@ async def test_a_way_out_is_taken_and_the_prompt_asked_again(
         await stage.settle()
         await choose(stage, key)
         assert scripted.ways_taken == [keyed_remedies(scripted.figures.ways)[key]]
-        assert said in stage.shown
+        assert message in stage.shown
         assert stage.client.prompts == ["Why is the sky blue?", None]
 
 

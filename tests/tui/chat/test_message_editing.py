@@ -32,7 +32,7 @@ async def press(stage: Stage, *keys: str) -> None:
     await stage.settle()
 
 
-def said(stage: Stage) -> list[str]:
+def texts_of(stage: Stage) -> list[str]:
     return [message.text for message in stage.client.conversation.messages]
 
 
@@ -51,7 +51,7 @@ async def test_an_edited_question_takes_the_place_of_the_old_one_when_it_is_sent
         await stage.type(" please")
         await press(stage, "enter")
         assert stage.client.rewound == [2]
-        assert said(stage) == ["one?", "answer 1", "two? please"]
+        assert texts_of(stage) == ["one?", "answer 1", "two? please"]
         assert "three?" not in stage.shown
         assert "answer 2" not in stage.shown
         assert stage.chat.composer.value == "draft"
@@ -75,10 +75,10 @@ async def test_escape_leaves_the_chat_as_it_is_and_gives_the_draft_back(config: 
         await press(stage, "alt+up", "home", "e", "x", "escape")
         assert stage.chat.composer.value == "draft"
         assert "Editing" not in stage.screen_text
-        assert said(stage)[-1] == "answer 3"
+        assert texts_of(stage)[-1] == "answer 3"
         await press(stage, "enter")
         assert stage.client.rewound == []
-        assert said(stage)[-1] == "draft"
+        assert texts_of(stage)[-1] == "draft"
 
 
 async def test_only_ones_own_messages_of_words_are_edited(config: Path) -> None:
@@ -117,7 +117,7 @@ async def test_an_earlier_question_is_asked_again_after_a_second_word(config: Pa
         await press(stage, "r")
         assert stage.client.rewound == [1]
         assert stage.client.prompts[-1] is None
-        assert said(stage) == ["one?"]
+        assert texts_of(stage) == ["one?"]
         assert "two?" not in stage.shown
         await answer(stage, "anew")
         assert stage.shown.count("one?") == 1
@@ -139,7 +139,7 @@ async def test_an_edit_outlives_that_its_question_is_asked_again(config: Path) -
         assert "Editing" in stage.screen_text
         await press(stage, "!", "enter")
         assert stage.client.rewound == [4]
-        assert said(stage)[-2:] == ["answer 2", "three?!"]
+        assert texts_of(stage)[-2:] == ["answer 2", "three?!"]
         assert "anew" not in stage.shown
         assert "three?\n" not in stage.shown
 
@@ -156,7 +156,7 @@ async def test_an_edit_ends_with_a_word_when_its_question_is_taken_away(config: 
         await answer(stage, "anew")
         await press(stage, "enter")
         assert stage.client.rewound == [1]
-        assert said(stage) == ["one?", "anew", "draft"]
+        assert texts_of(stage) == ["one?", "anew", "draft"]
 
 
 def refuse_to_rewind(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ async def test_an_edit_that_cannot_take_its_place_is_not_sent(
         assert "answer 3" in stage.shown
         assert len(stage.client.prompts) == 3
         await press(stage, "enter")
-        assert said(stage) == ["one?!"]
+        assert texts_of(stage) == ["one?!"]
         assert stage.chat.composer.value == "draft"
 
 
@@ -239,7 +239,7 @@ async def test_a_new_chat_ends_the_edit_and_keeps_what_is_written(config: Path) 
         assert "Editing" not in stage.screen_text
         assert stage.chat.composer.value == "three?"
         await press(stage, "enter")
-        assert said(stage) == ["three?"]
+        assert texts_of(stage) == ["three?"]
         assert stage.client.rewound == []
 
 

@@ -42,10 +42,10 @@ async def test_an_empty_list_tells_of_them_and_of_the_setting(
     async with staged(config, without_models(), size=size) as stage:
         await stage.pilot.press(key)
         await stage.settle()
-        said = " ".join(re.sub("[│┃▌▐]", " ", stage.screen_text).split())
-        assert WORDS in said
-        assert 'other_folders = ["lmstudio"]' in said
-        assert "below [embedded]" in said
+        shown = " ".join(re.sub("[│┃▌▐]", " ", stage.screen_text).split())
+        assert WORDS in shown
+        assert 'other_folders = ["lmstudio"]' in shown
+        assert "below [embedded]" in shown
 
 
 @pytest.mark.parametrize("key", ["f3", "ctrl+l"])

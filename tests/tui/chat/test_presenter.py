@@ -417,12 +417,12 @@ def test_a_stop_ends_the_tools_that_run(stage: Stage) -> None:
 def test_running_out_of_turns_says_how_to_go_on(stage: Stage) -> None:
     assert not stage.presenter.can_go_on
     stage.presenter.apply(Finish(reason="max_turns", turn=10))
-    said = "The limit of 10 turns with tools was reached; the model wants to continue."
-    assert stage.transcript.notes == [("warning", said, "Press g.")]
+    reason = "The limit of 10 turns with tools was reached; the model wants to continue."
+    assert stage.transcript.notes == [("warning", reason, "Press g.")]
     assert stage.presenter.can_go_on
     stage.presenter.go_on()
     assert not stage.presenter.can_go_on
-    assert stage.transcript.notes == [("warning", said, "Press g.")]
+    assert stage.transcript.notes == [("warning", reason, "Press g.")]
     stage.presenter.apply(text("More.", "answer-2"))
     assert stage.transcript.calls[-1] == ("append", "answer-2", "More.")
 

@@ -135,12 +135,12 @@ async def test_an_answer_that_stands_still_says_for_how_long_in_place_of_its_spe
         app.bar.show_turn("answering")
         app.now = 4.0
         app.bar.show_speed(34)
-        for app.now, said in (
+        for app.now, shown in (
             (8.9, "streaming 34 tok/s"),
             (69.5, "streaming, nothing for 1 min 5 s"),
         ):
             app.bar._tick()
-            assert said in plain(app.bar._line)
+            assert shown in plain(app.bar._line)
         app.bar.show_speed(20)
         app.bar._tick()
         assert "streaming 20 tok/s" in plain(app.bar._line)

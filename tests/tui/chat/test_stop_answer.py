@@ -91,11 +91,11 @@ async def test_leaving_a_chat_asks_nothing_while_no_answer_comes(tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    ("key", "deed", "done"),
+    ("key", "action", "done"),
     [("f7", "unload the model", "unload"), ("f8", "delete the model", "delete")],
 )
 async def test_taking_away_the_model_of_an_answer_asks(
-    tmp_path: Path, key: str, deed: str, done: str
+    tmp_path: Path, key: str, action: str, done: str
 ) -> None:
     scripted = runtime(OLLAMA)
     async with staged(tmp_path / "config.toml", scripted, size=(120, 40)) as stage:
@@ -107,7 +107,7 @@ async def test_taking_away_the_model_of_an_answer_asks(
             await stage.pilot.press(key)
             await stage.settle()
             assert isinstance(await armed(stage), StopAnswer)
-            assert f"Stop it and {deed}?" in stage.screen_text
+            assert f"Stop it and {action}?" in stage.screen_text
             assert scripted.manager.done == []
             await stage.pilot.press(answer)
             await stage.settle()

@@ -25,22 +25,22 @@ async def test_the_real_runtime_keeps_the_uses_for_the_next_run(tmp_path: Path) 
     async with serve(fake_ollama) as server:
         environ = {"OLLAMA_HOST": server.url}
         async with load_runtime(Flags(), environ, paths)() as runtime:
-            talk = ChatSession(runtime)
-            talk.set_model(TINY)
-            await talk.count_use()
+            chat = ChatSession(runtime)
+            chat.set_model(TINY)
+            await chat.count_use()
             assert not (paths.data_dir / "registry.json").exists(), "nothing was asked yet"
             for _ in range(2):
-                async with talk.client.chat("hello") as events:
+                async with chat.client.chat("hello") as events:
                     assert [event async for event in events]
-                await talk.count_use()
+                await chat.count_use()
             runtime.model_registry.note_installed([])
             assert runtime.model_registry.search("tiny:latest") == [], "used is not installed"
         async with load_runtime(Flags(), environ, paths)() as runtime:
-            talk = ChatSession(runtime)
-            talk.set_model(TINY)
-            async with talk.client.chat("hello") as events:
+            chat = ChatSession(runtime)
+            chat.set_model(TINY)
+            async with chat.client.chat("hello") as events:
                 assert [event async for event in events]
-            await talk.count_use()
+            await chat.count_use()
     uses = json.loads((paths.data_dir / "registry.json").read_text("utf-8"))["uses"]
     assert {name: use["count"] for name, use in uses.items()} == {str(TINY): 2}
 

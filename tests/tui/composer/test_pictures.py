@@ -14,18 +14,18 @@ def picture(width: int = 3) -> AttachedImage:
     return image_of(FileBytes("a.png", png(width)))
 
 
-def shelf_of(count: int) -> PictureShelf:
-    shelf = PictureShelf()
+def gallery_of(count: int) -> PictureShelf:
+    gallery = PictureShelf()
     for width in range(1, count + 1):
-        shelf.add(picture(width))
-    return shelf
+        gallery.add(picture(width))
+    return gallery
 
 
-def told(shelf: PictureShelf, draft: str) -> list[str | int | None]:
+def attached_of(gallery: PictureShelf, draft: str) -> list[str | int | None]:
     """Give text as it is and pictures by their width."""
     return [
         block.text if isinstance(block, TextContent) else block.width
-        for block in normalize_content(shelf.content(draft))
+        for block in normalize_content(gallery.content(draft))
         if isinstance(block, TextContent | ImageContent)
     ]
 
@@ -47,43 +47,47 @@ def told(shelf: PictureShelf, draft: str) -> list[str | int | None]:
 def test_each_picture_stands_in_the_place_of_its_token(
     draft: str, sent: list[str | int | None]
 ) -> None:
-    assert told(shelf_of(2), draft) == sent
+    assert attached_of(gallery_of(2), draft) == sent
 
 
 def test_a_token_means_its_picture_until_that_is_sent_or_when_the_draft_comes_back() -> None:
-    shelf = shelf_of(1)
-    assert told(shelf, "see [Image #1]") == ["see", 1]
+    gallery = gallery_of(1)
+    assert attached_of(gallery, "see [Image #1]") == ["see", 1]
     # A text from elsewhere that says the same sends nothing.
-    assert (told(shelf, "a log: [Image #1]"), shelf.spans("[Image #1]")) == (
+    assert (attached_of(gallery, "a log: [Image #1]"), gallery.spans("[Image #1]")) == (
         ["a log: [Image #1]"],
         [],
     )
-    shelf.revive("see [Image #1]")
-    assert shelf.spans("[Image #1]") == [(0, 10)]
-    assert told(shelf, "see [Image #1]") == ["see", 1]
+    gallery.revive("see [Image #1]")
+    assert gallery.spans("[Image #1]") == [(0, 10)]
+    assert attached_of(gallery, "see [Image #1]") == ["see", 1]
 
 
 def test_what_waits_beside_the_draft_goes_with_the_next_prompt() -> None:
-    shelf = PictureShelf()
-    assert not shelf
-    tokens = [shelf.put_beside(picture(1)), shelf.add(picture(2)), shelf.put_beside(picture(3))]
-    assert [number for number, _ in shelf.attached("")] == [1, 3]
-    assert [number for number, _ in shelf.attached(tokens[1])] == [2, 1, 3]
-    assert (shelf.remove(7), shelf.remove(1)) == (0, 1)
-    assert shelf.take_beside("hi") == "hi [Image #3]"
-    assert (shelf.take_beside("hi"), shelf.beside) == ("hi", [])
-    assert told(shelf, "hi [Image #3]") == ["hi", 3]
+    gallery = PictureShelf()
+    assert not gallery
+    tokens = [
+        gallery.put_beside(picture(1)),
+        gallery.add(picture(2)),
+        gallery.put_beside(picture(3)),
+    ]
+    assert [number for number, _ in gallery.attached("")] == [1, 3]
+    assert [number for number, _ in gallery.attached(tokens[1])] == [2, 1, 3]
+    assert (gallery.remove(7), gallery.remove(1)) == (0, 1)
+    assert gallery.take_beside("hi") == "hi [Image #3]"
+    assert (gallery.take_beside("hi"), gallery.beside) == ("hi", [])
+    assert attached_of(gallery, "hi [Image #3]") == ["hi", 3]
 
 
 def test_what_is_written_down_for_another_run_has_no_tokens() -> None:
-    shelf = shelf_of(1)
-    assert shelf.without("see [Image #1] and [Image #2]") == "see  and [Image #2]"
+    gallery = gallery_of(1)
+    assert gallery.without("see [Image #1] and [Image #2]") == "see  and [Image #2]"
 
 
 @pytest.mark.parametrize(
     "draft", ["is [Image #1] like [Image #2]?", "a\n[Image #1]\nb", "see [Image #1] there"]
 )
 def test_a_question_reads_as_it_was_written_where_pictures_stand_among_words(draft: str) -> None:
-    content = normalize_content(shelf_of(2).content(draft))
+    content = normalize_content(gallery_of(2).content(draft))
     assert prompt_words(content) == draft
     assert drafted(content, ["[Image #1]", "[Image #2]"]) == draft

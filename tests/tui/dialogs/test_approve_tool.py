@@ -48,7 +48,7 @@ async def typist(size: tuple[int, int] = (80, 24)) -> AsyncIterator[tuple[Typist
         yield app, pilot
 
 
-class Desk:
+class DialogStage:
     """A dialog in front of somebody."""
 
     def __init__(self, app: Typist, pilot: Pilot[None], dialog: ApproveTool) -> None:
@@ -81,104 +81,104 @@ async def asked(
     args: JsonObject | None = None,
     effect: ToolEffect = "write",
     size: tuple[int, int] = (80, 24),
-) -> AsyncIterator[Desk]:
+) -> AsyncIterator[DialogStage]:
     async with typist(size) as (app, pilot):
         dialog = ApproveTool(call(args), effect, clock=lambda: app.now)
         app.push_screen(dialog)
         await pilot.pause()
         await pilot.pause()
-        yield Desk(app, pilot, dialog)
+        yield DialogStage(app, pilot, dialog)
 
 
 @pytest.mark.parametrize(
     ("key", "kind"), [("y", "once"), ("a", "session"), ("n", "no"), ("escape", "no")]
 )
 async def test_once_armed_a_key_answers(key: str, kind: str) -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press(key)
-        assert desk.decision is not None
-        assert (desk.decision.kind, desk.decision.reason) == (kind, None)
-        assert len(desk.app.screen_stack) == 1
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press(key)
+        assert stage.decision is not None
+        assert (stage.decision.kind, stage.decision.reason) == (kind, None)
+        assert len(stage.app.screen_stack) == 1
 
 
 @pytest.mark.parametrize("key", ["enter", "space", "tab", "Y", "A", "1", "ctrl+y", "f1"])
 async def test_no_other_key_answers(key: str) -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press(key, "\r" if key == "enter" else None)
-        assert desk.decision is None
-        assert len(desk.app.screen_stack) == 2
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press(key, "\r" if key == "enter" else None)
+        assert stage.decision is None
+        assert len(stage.app.screen_stack) == 2
 
 
 async def test_before_it_is_armed_no_key_answers_and_it_says_why() -> None:
-    async with asked() as desk:
-        assert "Waiting for you to stop typing" in desk.shown
+    async with asked() as stage:
+        assert "Waiting for you to stop typing" in stage.shown
         for _number in range(40):
-            await desk.wait(ARMED_AFTER_S / 2)
-            await desk.press("y")
-        assert desk.decision is None
-        assert "Waiting for you to stop typing" in desk.shown
-        await desk.wait(ARMED_AFTER_S)
-        assert "y once" in desk.shown
-        await desk.press("y")
-        assert desk.decision == Decision("once")
+            await stage.wait(ARMED_AFTER_S / 2)
+            await stage.press("y")
+        assert stage.decision is None
+        assert "Waiting for you to stop typing" in stage.shown
+        await stage.wait(ARMED_AFTER_S)
+        assert "y once" in stage.shown
+        await stage.press("y")
+        assert stage.decision == Decision("once")
 
 
 async def test_escape_says_no_at_any_time() -> None:
-    async with asked() as desk:
-        await desk.press("escape")
-        assert desk.decision == Decision("no")
+    async with asked() as stage:
+        await stage.press("escape")
+        assert stage.decision == Decision("no")
 
 
 async def test_a_word_typed_at_an_armed_dialog_disarms_it() -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
         for letter in "they say yes any way":
-            await desk.press("space" if letter == " " else letter, letter)
-            desk.app.now += 0.03
-        assert desk.decision is None
+            await stage.press("space" if letter == " " else letter, letter)
+            stage.app.now += 0.03
+        assert stage.decision is None
 
 
 async def test_nothing_in_or_right_after_a_paste_answers() -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
         paste = events.Paste("y\ny\n")
-        paste.time = desk.app.now
-        desk.app.post_message(paste)
-        await desk.pilot.pause()
+        paste.time = stage.app.now
+        stage.app.post_message(paste)
+        await stage.pilot.pause()
         for _key in range(3):
-            desk.app.now += 0.05
-            await desk.press("y")
-        assert desk.decision is None
+            stage.app.now += 0.05
+            await stage.press("y")
+        assert stage.decision is None
 
 
 async def test_a_no_may_have_a_reason() -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press("N")
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press("N")
         for letter in "yay":
-            await desk.press(letter)
-        assert desk.decision is None
-        await desk.press("enter", "\r")
-        assert desk.decision == Decision("no", "yay")
+            await stage.press(letter)
+        assert stage.decision is None
+        await stage.press("enter", "\r")
+        assert stage.decision == Decision("no", "yay")
 
 
 async def test_escape_leaves_the_reason_away() -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press("N")
-        await desk.press("x")
-        await desk.press("escape")
-        assert desk.decision == Decision("no")
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press("N")
+        await stage.press("x")
+        await stage.press("escape")
+        assert stage.decision == Decision("no")
 
 
 async def test_it_shows_every_argument_with_every_character() -> None:
     async with asked(
         {"path": "a\u200bb", "deep": {"x": [1, "\u202e"]}, "empty": "", "yes": True, "none": None},
         size=(100, 40),
-    ) as desk:
-        shown = desk.shown
+    ) as stage:
+        shown = stage.shown
         for words in (
             "Run write_file?",
             "It can change files.",
@@ -194,14 +194,14 @@ async def test_it_shows_every_argument_with_every_character() -> None:
 
 async def test_what_does_not_fit_is_scrolled_and_never_cut() -> None:
     text = "".join(f"<{number}>" for number in range(3000))
-    async with asked({"content": text}) as desk:
-        await desk.wait(ARMED_AFTER_S)
-        assert "Rows 1-" in desk.shown
-        reading = desk.dialog.query_one(Reading)
+    async with asked({"content": text}) as stage:
+        await stage.wait(ARMED_AFTER_S)
+        assert "Rows 1-" in stage.shown
+        reading = stage.dialog.query_one(Reading)
         assert "".join(line for is_text, line in reading._lines if is_text) == text
-        await desk.press("end")
-        await desk.pilot.pause()
-        assert "<2999>" in desk.shown
+        await stage.press("end")
+        await stage.pilot.pause()
+        assert "<2999>" in stage.shown
 
 
 SIXTY_FIVE: JsonObject = {"content": "\n".join(f"line {number}" for number in range(64))}
@@ -211,18 +211,18 @@ SIXTY_FIVE: JsonObject = {"content": "\n".join(f"line {number}" for number in ra
 @pytest.mark.parametrize("key", ["y", "a"])
 @pytest.mark.parametrize("way", [[], ["end"], ["end", "home"], ["pagedown"], ["down"] * 5])
 async def test_what_was_not_shown_cannot_be_allowed(key: str, way: list[str]) -> None:
-    async with asked(SIXTY_FIVE) as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked(SIXTY_FIVE) as stage:
+        await stage.wait(ARMED_AFTER_S)
         for scroll in way:
-            await desk.press(scroll)
-            await desk.pilot.pause()
-        assert "not shown yet" in desk.shown
-        assert "y once" not in desk.shown
+            await stage.press(scroll)
+            await stage.pilot.pause()
+        assert "not shown yet" in stage.shown
+        assert "y once" not in stage.shown
         for _number in range(3):
-            await desk.press(key)
-        assert desk.decision is None
-        await desk.press("n")
-        assert desk.decision == Decision("no")
+            await stage.press(key)
+        assert stage.decision is None
+        await stage.press("n")
+        assert stage.decision == Decision("no")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (60, 14), (40, 12), (30, 16)])
@@ -230,18 +230,18 @@ async def test_what_was_not_shown_cannot_be_allowed(key: str, way: list[str]) ->
 async def test_scrolled_through_to_its_end_it_can_be_allowed(
     step: str, size: tuple[int, int]
 ) -> None:
-    async with asked(SIXTY_FIVE, size=size) as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked(SIXTY_FIVE, size=size) as stage:
+        await stage.wait(ARMED_AFTER_S)
         rows = set(range(64))
         for _number in range(66):
-            rows -= {int(word) for word in re.findall(r"line (\d+)\b", desk.shown)}
-            assert desk.dialog.is_read <= (not rows)
-            await desk.press(step)
-            await desk.pilot.pause()
-        assert desk.dialog.is_read
+            rows -= {int(word) for word in re.findall(r"line (\d+)\b", stage.shown)}
+            assert stage.dialog.is_read <= (not rows)
+            await stage.press(step)
+            await stage.pilot.pause()
+        assert stage.dialog.is_read
         assert not rows
-        await desk.press("y")
-        assert desk.decision == Decision("once")
+        await stage.press("y")
+        assert stage.decision == Decision("once")
 
 
 LONG_ADDRESS = "https://example.com/" + "a" * 3000
@@ -293,24 +293,24 @@ async def test_no_dialog_hears_a_yes_before_all_was_shown(
 
 
 async def test_keys_typed_ahead_of_the_screen_allow_nothing() -> None:
-    async with asked(SIXTY_FIVE) as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked(SIXTY_FIVE) as stage:
+        await stage.wait(ARMED_AFTER_S)
         for key in [*["pagedown"] * 20, "y"]:
             event = events.Key(key, key if len(key) == 1 else None)
-            event.time = desk.app.now
-            desk.dialog.on_key(event)
-        assert desk.decision is None
+            event.time = stage.app.now
+            stage.dialog.on_key(event)
+        assert stage.decision is None
 
 
 async def test_the_wheel_shows_rows_too() -> None:
-    async with asked(SIXTY_FIVE) as desk:
-        await desk.wait(ARMED_AFTER_S)
-        reading = desk.dialog.query_one(Reading)
+    async with asked(SIXTY_FIVE) as stage:
+        await stage.wait(ARMED_AFTER_S)
+        reading = stage.dialog.query_one(Reading)
         for row in range(60):
             reading.scroll_to(y=row, animate=False)
-            await desk.pilot.pause()
-        assert desk.dialog.is_read
-        assert "y once" in desk.shown
+            await stage.pilot.pause()
+        assert stage.dialog.is_read
+        assert "y once" in stage.shown
 
 
 @pytest.mark.parametrize("size", [(1, 1), (3, 2), (5, 40), (10, 5), (80, 1), (80, 4), (300, 3)])
@@ -318,35 +318,35 @@ async def test_a_screen_too_small_to_show_the_call_cannot_allow_it_and_says_so(
     size: tuple[int, int],
 ) -> None:
     args: JsonObject = {"path": "notes/optics.md", "content": "one\ntwo\nthree"}
-    async with asked(args, size=size) as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked(args, size=size) as stage:
+        await stage.wait(ARMED_AFTER_S)
         for key in ("y", "a", "down", "pagedown", "end", "y", "a"):
-            await desk.press(key)
-            await desk.pilot.pause()
-            await desk.wait(ARMED_AFTER_S)
-        assert desk.decision is None
-        letters = "".join(desk.shown.split())
+            await stage.press(key)
+            await stage.pilot.pause()
+            await stage.wait(ARMED_AFTER_S)
+        assert stage.decision is None
+        letters = "".join(stage.shown.split())
         assert letters
         assert "Toosmalltoshowthequestion.".startswith(letters[:26])
-        await desk.pilot.resize_terminal(80, 24)
-        await desk.pilot.pause()
-        await desk.pilot.pause()
-        assert "Run write_file?" in desk.shown
-        assert "y once" in desk.shown
-        await desk.press("y")
-        assert desk.decision == Decision("once")
+        await stage.pilot.resize_terminal(80, 24)
+        await stage.pilot.pause()
+        await stage.pilot.pause()
+        assert "Run write_file?" in stage.shown
+        assert "y once" in stage.shown
+        await stage.press("y")
+        assert stage.decision == Decision("once")
 
 
 async def test_a_screen_that_became_too_small_allows_nothing_though_all_was_shown() -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
-        assert desk.dialog.is_read
-        await desk.pilot.resize_terminal(3, 2)
-        await desk.pilot.pause()
-        await desk.press("y")
-        assert desk.decision is None
-        await desk.press("escape")
-        assert desk.decision == Decision("no")
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
+        assert stage.dialog.is_read
+        await stage.pilot.resize_terminal(3, 2)
+        await stage.pilot.pause()
+        await stage.press("y")
+        assert stage.decision is None
+        await stage.press("escape")
+        assert stage.decision == Decision("no")
 
 
 @pytest.mark.parametrize("columns", [1, 7, 12, 18, 26, 80])
@@ -355,18 +355,18 @@ async def test_whatever_the_size_a_yes_means_that_all_was_on_the_screen(
     columns: int, rows: int
 ) -> None:
     args: JsonObject = {"text": "".join(f"<{number:02}>" for number in range(20))}
-    async with asked(args, size=(columns, rows)) as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked(args, size=(columns, rows)) as stage:
+        await stage.wait(ARMED_AFTER_S)
         frames = []
         for _number in range(40):
-            frames.append(desk.shown)
-            if desk.dialog.may_consent or desk.dialog.has_class("-too-small"):
+            frames.append(stage.shown)
+            if stage.dialog.may_consent or stage.dialog.has_class("-too-small"):
                 break
-            await desk.press("down")
-            await desk.pilot.pause()
-        lines = [line for _is_text, line in desk.dialog.query_one(Reading)._lines]
-        await desk.press("y")
-        if desk.decision is None:
+            await stage.press("down")
+            await stage.pilot.pause()
+        lines = [line for _is_text, line in stage.dialog.query_one(Reading)._lines]
+        await stage.press("y")
+        if stage.decision is None:
             letters = "".join(frames[-1].split())[:8]
             assert letters
             assert "Toosmall".startswith(letters)
@@ -375,8 +375,8 @@ async def test_whatever_the_size_a_yes_means_that_all_was_on_the_screen(
 
 
 async def test_an_argument_cannot_pass_for_a_heading() -> None:
-    async with asked({"note": "x\npath\n▌ harmless", "path\n▌ ok": "/etc/passwd"}) as desk:
-        lines = [line.strip("│ ") for line in desk.shown.split("\n")]
+    async with asked({"note": "x\npath\n▌ harmless", "path\n▌ ok": "/etc/passwd"}) as stage:
+        lines = [line.strip("│ ") for line in stage.shown.split("\n")]
         assert "▌ path" in lines
         assert "path" not in lines
         assert "path⟦U+000A⟧▌ ok" in lines
@@ -389,9 +389,9 @@ async def test_later_changes_of_the_call_do_not_reach_the_dialog() -> None:
         args["path"] = "other"
         app.push_screen(dialog)
         await pilot.pause()
-        desk = Desk(app, pilot, dialog)
-        assert "shown" in desk.shown
-        assert "other" not in desk.shown
+        stage = DialogStage(app, pilot, dialog)
+        assert "shown" in stage.shown
+        assert "other" not in stage.shown
 
 
 async def test_a_very_long_argument_opens_at_once() -> None:
@@ -404,16 +404,16 @@ async def test_a_very_long_argument_opens_at_once() -> None:
 
 @pytest.mark.parametrize("close", ["withdraw", "exit"])
 async def test_what_takes_it_away_means_no(close: str) -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
         if close == "withdraw":
-            desk.dialog.withdraw()
-            await desk.pilot.pause()
-            assert len(desk.app.screen_stack) == 1
+            stage.dialog.withdraw()
+            await stage.pilot.pause()
+            assert len(stage.app.screen_stack) == 1
         else:
-            await desk.app.pop_screen()
+            await stage.app.pop_screen()
         with anyio.fail_after(1):
-            assert await desk.dialog.decision() == Decision("no")
+            assert await stage.dialog.decision() == Decision("no")
 
 
 def stream(seed: int, opened_at: float) -> list[events.Key]:
@@ -434,21 +434,21 @@ def stream(seed: int, opened_at: float) -> list[events.Key]:
 
 async def test_a_thousand_openings_under_typing_approve_nothing() -> None:
     answered = []
-    async with asked() as desk:
+    async with asked() as stage:
         for seed in range(1000):
             # as new: only the frame around it is not built a thousand times
-            desk.dialog._arming = Arming()
-            desk.dialog._decided = anyio.Event()
-            desk.dialog._shown()
-            for event in stream(seed, desk.app.now):
-                desk.app.now = max(desk.app.now, event.time)
-                desk.dialog.on_key(event)
-            answered.append(desk.dialog._decided.is_set())
-            desk.app.now += 10
+            stage.dialog._arming = Arming()
+            stage.dialog._decided = anyio.Event()
+            stage.dialog._shown()
+            for event in stream(seed, stage.app.now):
+                stage.app.now = max(stage.app.now, event.time)
+                stage.dialog.on_key(event)
+            answered.append(stage.dialog._decided.is_set())
+            stage.app.now += 10
         assert answered == [False] * 1000
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press("y")
-        assert desk.decision == Decision("once")
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press("y")
+        assert stage.decision == Decision("once")
 
 
 async def test_a_dialog_that_opens_under_typing_approves_nothing() -> None:
@@ -475,19 +475,19 @@ async def test_a_dialog_that_opens_under_typing_approves_nothing() -> None:
 
 async def test_five_hundred_pastes_with_keys_in_their_tails_answer_nothing() -> None:
     chosen = random.Random(2)
-    async with asked() as desk:
+    async with asked() as stage:
         for _number in range(500):
-            desk.app.now += chosen.uniform(0.4, 5)
+            stage.app.now += chosen.uniform(0.4, 5)
             paste = events.Paste("".join(chosen.choices("ya\nN\x1b[201~", k=5)))
-            paste.time = desk.app.now
-            desk.dialog.on_paste(paste)
+            paste.time = stage.app.now
+            stage.dialog.on_paste(paste)
             for letter in chosen.choices(["y", "a", "N", "n", "enter"], k=4):
-                desk.app.now += chosen.uniform(0, 0.05)
+                stage.app.now += chosen.uniform(0, 0.05)
                 event = events.Key(letter, letter if len(letter) == 1 else "\r")
-                event.time = desk.app.now
-                desk.dialog.on_key(event)
-            assert not desk.dialog._decided.is_set()
-            assert not desk.dialog.has_class("-reason")
+                event.time = stage.app.now
+                stage.dialog.on_key(event)
+            assert not stage.dialog._decided.is_set()
+            assert not stage.dialog.has_class("-reason")
 
 
 BRACKETS = ["[/]", "[bold]x", "[@click=app.exit]x[/]", "[red", "]]", "\\[x]", "[link=x]y[/link]"]
@@ -500,33 +500,33 @@ async def test_brackets_are_the_exact_characters_everywhere(words: str) -> None:
         dialog = ApproveTool(one, "run", clock=lambda: app.now)
         app.push_screen(dialog)
         await pilot.pause()
-        desk = Desk(app, pilot, dialog)
-        await desk.wait(ARMED_AFTER_S)
+        stage = DialogStage(app, pilot, dialog)
+        await stage.wait(ARMED_AFTER_S)
         for shown in (f"Run n{words}?", f"a n{words} for this chat", f"k{words}", f"v{words}"):
-            assert shown in desk.shown
+            assert shown in stage.shown
 
 
 @pytest.mark.parametrize("way", ["another dialog closes", "the program is continued"])
 async def test_who_comes_back_to_it_from_elsewhere_is_waited_for(way: str) -> None:
-    async with asked() as desk:
-        await desk.wait(ARMED_AFTER_S)
+    async with asked() as stage:
+        await stage.wait(ARMED_AFTER_S)
         if way == "another dialog closes":
-            desk.app.push_screen(ApproveTool(call(), "read", clock=lambda: desk.app.now))
-            await desk.pilot.pause()
-            await desk.wait(ARMED_AFTER_S)
-            await desk.press("n")
+            stage.app.push_screen(ApproveTool(call(), "read", clock=lambda: stage.app.now))
+            await stage.pilot.pause()
+            await stage.wait(ARMED_AFTER_S)
+            await stage.press("n")
         else:
-            desk.app.screen.post_message(ShownAgain())
-        await desk.pilot.pause()
-        assert desk.app.screen is desk.dialog
-        await desk.press("y")
-        assert desk.decision is None
-        await desk.wait(ARMED_AFTER_S)
-        await desk.press("y")
-        assert desk.decision == Decision("once")
+            stage.app.screen.post_message(ShownAgain())
+        await stage.pilot.pause()
+        assert stage.app.screen is stage.dialog
+        await stage.press("y")
+        assert stage.decision is None
+        await stage.wait(ARMED_AFTER_S)
+        await stage.press("y")
+        assert stage.decision == Decision("once")
 
 
 async def test_the_smallest_window_that_shows_the_question_names_a_key_that_answers() -> None:
-    async with asked(SIXTY_FIVE, size=(20, 10)) as desk:
-        await desk.wait(ARMED_AFTER_S)
-        assert "n or Esc no" in desk.shown
+    async with asked(SIXTY_FIVE, size=(20, 10)) as stage:
+        await stage.wait(ARMED_AFTER_S)
+        assert "n or Esc no" in stage.shown

@@ -89,14 +89,14 @@ async def test_a_word_for_the_session_covers_the_calls_that_wait_of_that_tool_on
 
 
 async def test_it_is_heard_when_a_question_opens_and_closes() -> None:
-    heard: list[bool] = []
+    received: list[bool] = []
     async with staged() as stage, anyio.create_task_group() as group:
-        stage.approver.attach(stage.app, heard.append)
+        stage.approver.attach(stage.app, received.append)
         group.start_soon(stage.ask, "one")
         await stage.dialog()
-        assert heard == [True]
+        assert received == [True]
         await stage.decide(Decision("once"))
-    assert heard == [True, False]
+    assert received == [True, False]
 
 
 async def test_the_mode_is_asked_before_the_person() -> None:

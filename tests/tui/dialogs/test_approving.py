@@ -64,7 +64,7 @@ class Table(Stage):
         self.clock, self.shell = tools
 
     @property
-    def talk(self) -> Conversation:
+    def conversation(self) -> Conversation:
         return self.controller.session.client.conversation
 
     @property
@@ -73,7 +73,7 @@ class Table(Stage):
 
     @property
     def results(self) -> list[str]:
-        return [message.text for message in self.talk.messages if message.role == "tool"]
+        return [message.text for message in self.conversation.messages if message.role == "tool"]
 
     async def until(self, words: str) -> None:
         """Wait until the newest rows of the chat say so."""
@@ -135,7 +135,7 @@ def bar(stage: Stage) -> str:
 
 
 @pytest.mark.parametrize(
-    ("typed", "on", "said"),
+    ("typed", "on", "reply"),
     [
         ("on", ("clock", "shell"), "may call clock, shell"),
         ("ALL", ("clock", "shell"), "may call clock, shell"),
@@ -149,14 +149,14 @@ def bar(stage: Stage) -> str:
     ],
 )
 async def test_tools_are_switched_by_a_command(
-    typed: str, on: tuple[str, ...], said: str, tmp_path: Path
+    typed: str, on: tuple[str, ...], reply: str, tmp_path: Path
 ) -> None:
     async with table(tmp_path, says("Hello."), on=("clock",)) as stage:
         stage.chat.composer.insert(f"/tools {typed}")
         await stage.settle()
         await stage.pilot.press(*(["escape"] if stage.chat.composer.has_menu else []), "enter")
-        await stage.until(said)
-        assert stage.talk.tools == on
+        await stage.until(reply)
+        assert stage.conversation.tools == on
         assert f"tools {len(on)}" in bar(stage) if on else "tools" not in bar(stage)
         await stage.ask("hi")
         await stage.until("Hello.")
@@ -193,7 +193,7 @@ async def test_a_command_typed_at_an_open_question_changes_and_allows_nothing(
         await stage.question()
         await stage.pilot.press(*"/tools", "space", *"all", "enter")
         assert isinstance(stage.app.screen, ApproveTool)
-        assert stage.talk.tools == ("clock", "shell")
+        assert stage.conversation.tools == ("clock", "shell")
         assert stage.chat.composer.text == ""
         assert stage.runs == (0, 0)
         await stage.pilot.press("escape")

@@ -165,7 +165,7 @@ def test_who_fetches_is_named_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deed", "state", "meant"),
+    ("wanted", "state", "meant"),
     [
         ("pause", "running", "pause"),
         ("pause", "queued", "pause"),
@@ -184,12 +184,12 @@ def test_who_fetches_is_named_once() -> None:
     ],
 )
 def test_a_key_means_what_makes_sense(
-    deed: DownloadAction, state: JobState, meant: DownloadAction | None
+    wanted: DownloadAction, state: JobState, meant: DownloadAction | None
 ) -> None:
     job = replace(DONE, state=state)
-    assert meaning(deed, job) == meant
-    if deed not in {"dismiss"}:
-        assert meaning(deed, replace(job, is_elsewhere=True)) is None
+    assert meaning(wanted, job) == meant
+    if wanted not in {"dismiss"}:
+        assert meaning(wanted, replace(job, is_elsewhere=True)) is None
 
 
 def test_a_model_that_cannot_be_chatted_with_is_not() -> None:

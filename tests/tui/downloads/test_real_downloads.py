@@ -178,9 +178,9 @@ class RecordedPulls(OllamaServer):
 
     async def pull(self, name: str, reply: Reply) -> None:
         folder = CORPUS / "pull" / name.partition(":")[0]
-        told = json.loads((folder / "meta.json").read_text("utf-8"))
+        meta = json.loads((folder / "meta.json").read_text("utf-8"))
         body = (folder / "body.bin").read_bytes()
-        await reply.start(told["status"], content_type=told["content_type"])
+        await reply.start(meta["status"], content_type=meta["content_type"])
         await reply.write(body)
 
 

@@ -286,7 +286,7 @@ async def test_what_is_chosen_in_the_details_is_done(tmp_path: Path) -> None:
         await stage.pilot.press("f9")
         await stage.settle()
         assert "Copy it in the model list" in stage.screen_text
-    assert [deed[0] for deed in runtime.manager.done] == [
+    assert [action[0] for action in runtime.manager.done] == [
         "show", "unload", "show", "show", "show",
     ]  # fmt: skip
 

@@ -92,27 +92,27 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
 
 
 def test_a_shelf_tells_what_a_provider_has_no_more_but_not_when_it_fails() -> None:
-    shelf = ModelListCache()
+    cache = ModelListCache()
     infos = (ModelInfo(name="a"), ModelInfo(name="b"))
     first = Listing(provider="local", label="Ollama", models=infos)
-    assert shelf.put(first) == []
+    assert cache.put(first) == []
     problem = AIError(ErrorCode.TIMEOUT, "It was slow.")
     down = Listing(provider="local", label="Ollama", problem=problem)
     assert ModelListCache().put(down) == []
-    assert shelf.put(Listing(provider="local", label="Ollama", models=infos[1:])) == [
+    assert cache.put(Listing(provider="local", label="Ollama", models=infos[1:])) == [
         ModelRef("local", "a")
     ]
-    assert shelf.put(down) == []
-    assert shelf.entries() == []
+    assert cache.put(down) == []
+    assert cache.entries() == []
     # what it had before it failed is what counts when it answers again
-    assert shelf.put(Listing(provider="local", label="Ollama")) == [ModelRef("local", "b")]
+    assert cache.put(Listing(provider="local", label="Ollama")) == [ModelRef("local", "b")]
 
 
 def test_a_shelf_takes_what_is_in_memory_into_its_entries() -> None:
-    shelf = ModelListCache()
-    shelf.put(Listing(provider="local", label="Ollama", models=(ModelInfo(name="a"),)))
-    assert shelf.entries()[0].is_loaded is None
-    shelf.put_running({ModelRef("local", "a"): ModelInfo(name="a", context=4096)})
-    (one,) = shelf.entries()
+    cache = ModelListCache()
+    cache.put(Listing(provider="local", label="Ollama", models=(ModelInfo(name="a"),)))
+    assert cache.entries()[0].is_loaded is None
+    cache.put_running({ModelRef("local", "a"): ModelInfo(name="a", context=4096)})
+    (one,) = cache.entries()
     assert one.is_loaded
     assert one.context == 4096

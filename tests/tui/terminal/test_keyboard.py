@@ -307,9 +307,9 @@ def test_old_forms_of_sequences_are_still_known(
 @pytest.mark.parametrize("y", [-99, 0, 1, 24, 25, 9999, 10**9])
 def test_a_mouse_is_believed_only_inside_the_screen(terminal: Terminal, x: int, y: int) -> None:
     terminal.send(b"\x1b[<0;%d;%dMk" % (x, y))
-    heard = [message for message in terminal.messages if is_inside(message, Size(80, 24))]
+    received = [message for message in terminal.messages if is_inside(message, Size(80, 24))]
     assert terminal.keys == ["k"]
-    assert len(heard) == 1 + (1 <= x <= 80 and 1 <= y <= 24)
+    assert len(received) == 1 + (1 <= x <= 80 and 1 <= y <= 24)
 
 
 @settings(max_examples=300)

@@ -51,22 +51,22 @@ async def test_a_long_answer_that_comes_at_once_is_seen_while_it_is_painted() ->
 
 
 def test_other_blocks_are_painted_before_a_long_one_is_refined() -> None:
-    shelf, wide = BlockList(), canvas(80)
+    block_list, wide = BlockList(), canvas(80)
     for name, text in (("short", "some **bold** text"), ("long", CODE)):
         source = TextSource(MarkdownPainter)
         source.append(text)
         source.finished = True
-        shelf.add(Block(name, BlockKind.ANSWER, source, finished=True))
-    queue = PaintQueue(shelf)
+        block_list.add(Block(name, BlockKind.ANSWER, source, finished=True))
+    queue = PaintQueue(block_list)
     queue.put(1)
-    while not refining(shelf.blocks[1]):
+    while not refining(block_list.blocks[1]):
         queue.work(wide, (0, 40), 0.0)
     queue.put(0)
     queue.put(1)
     for _ in range(5):
         queue.work(wide, (0, 40), 0.0)
-    assert shelf.blocks[0].row(0).text == "some bold text"
-    assert refining(shelf.blocks[1])
+    assert block_list.blocks[0].row(0).text == "some bold text"
+    assert refining(block_list.blocks[1])
 
 
 async def test_text_is_painted_however_late_a_timer_starts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ async def test_a_reader_above_keeps_the_place_and_hears_of_nothing_new(darkroom:
         ]
         assert transcript.scroller.pinned
         assert not transcript.scroller.unseen
-        assert (True, True) not in app.heard
+        assert (True, True) not in app.received
 
 
 async def test_at_another_width_the_picture_fits_again() -> None:

@@ -26,14 +26,14 @@ class Holder(TranscriptSelection[None]):
 class Room(App[None]):
     def __init__(self) -> None:
         super().__init__()
-        self.heard: list[tuple[bool, bool]] = []
+        self.received: list[tuple[bool, bool]] = []
 
     def get_default_screen(self) -> Holder:
         return Holder()
 
     @on(PinnedChanged)
     def note(self, event: PinnedChanged) -> None:
-        self.heard.append((event.pinned, event.unseen))
+        self.received.append((event.pinned, event.unseen))
 
 
 @asynccontextmanager
@@ -205,12 +205,12 @@ async def test_the_view_follows_the_end_until_it_is_scrolled_away() -> None:
         assert transcript.scroller.pinned
         assert lines(transcript)[0] == top
         assert lines(transcript)[-1].endswith(" ↓ new output")
-        assert app.heard == [(True, False), (True, True)]
+        assert app.received == [(True, False), (True, True)]
         transcript.scroll_end(animate=False)
         await settled(pilot, transcript)
         assert not transcript.scroller.pinned
         assert lines(transcript)[-1] == "   and more"
-        assert app.heard[-1] == (False, False)
+        assert app.received[-1] == (False, False)
         transcript.append("long", "\n\nlast")
         await settled(pilot, transcript)
         assert lines(transcript)[-1] == "   last"

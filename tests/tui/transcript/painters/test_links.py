@@ -30,8 +30,8 @@ def links(painted: Sequence[Row]) -> list[tuple[str, str]]:
 def test_every_piece_of_a_wrapped_link_leads_to_the_same_place(width: int) -> None:
     found = links(rows(paint(TEXT, width)))
     assert {address for _text, address in found} == {"https://a.example/b", "https://c.example/d"}
-    said = "".join(text for text, address in found if address == "https://a.example/b")
-    assert said.replace(" ", "") == "linktothedocsofit(https://a.example/b)"
+    label = "".join(text for text, address in found if address == "https://a.example/b")
+    assert label.replace(" ", "") == "linktothedocsofit(https://a.example/b)"
 
 
 def test_rows_that_lead_elsewhere_are_not_the_same() -> None:

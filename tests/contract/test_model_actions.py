@@ -17,16 +17,16 @@ from ollm_tui.providers.operations import deleter, loader, shower
 from tests.contract.rig import Rig
 
 NONE = "there-is-no-such-model"
-DEEDS: Mapping[str, tuple[type, Callable[[ProviderAdapter], Awaitable[object]]]] = {
+ACTIONS: Mapping[str, tuple[type, Callable[[ProviderAdapter], Awaitable[object]]]] = {
     "show": (SupportsShow, lambda adapter: shower(adapter).show_model(NONE)),
     "delete": (SupportsDelete, lambda adapter: deleter(adapter).delete_model(NONE)),
     "load": (SupportsLoad, lambda adapter: loader(adapter).load_model(NONE)),
 }
 
 
-@pytest.mark.parametrize("deed", list(DEEDS))
-async def test_a_model_that_is_not_there_is_said_to_be_missing(rig: Rig, deed: str) -> None:
-    needed, do = DEEDS[deed]
+@pytest.mark.parametrize("action", list(ACTIONS))
+async def test_a_model_that_is_not_there_is_said_to_be_missing(rig: Rig, action: str) -> None:
+    needed, do = ACTIONS[action]
     if not isinstance(rig.provider, needed):
         pytest.skip("it cannot do that")
     with anyio.fail_after(30), pytest.raises(AIError) as caught:

@@ -13,9 +13,9 @@ from tests.library.downloads.queue_bench import Bench
 from tests.support.puppet_work import pull
 
 NAMES = "abcde"
-DEEDS = ("add", "pause", "resume", "cancel", "dismiss", "finish", "fail", "break", "restart")
+ACTIONS = ("add", "pause", "resume", "cancel", "dismiss", "finish", "fail", "break", "restart")
 AT_ONCE = 2
-PLANS = st.lists(st.tuples(st.sampled_from(DEEDS), st.sampled_from(NAMES)), max_size=25)
+PLANS = st.lists(st.tuples(st.sampled_from(ACTIONS), st.sampled_from(NAMES)), max_size=25)
 
 
 @settings(max_examples=40)
@@ -29,30 +29,30 @@ async def carry_out(folder: Path, plan: Sequence[tuple[str, str]]) -> None:
     here = Bench(folder, AT_ONCE)
     await here.queue.__aenter__()
     try:
-        for deed, name in plan:
-            if deed == "restart":
+        for action, name in plan:
+            if action == "restart":
                 await here.queue.__aexit__(None, None, None)
                 assert here.work.running == []
                 here = Bench(folder, AT_ONCE)
                 await here.queue.__aenter__()
                 await here.queue.take_over()
             else:
-                await do(here, deed, name)
+                await do(here, action, name)
             await here.until(lambda here=here: is_settled(here))  # type: ignore[misc]
             check(here)
     finally:
         await here.queue.__aexit__(None, None, None)
 
 
-async def do(here: Bench, deed: str, name: str) -> None:
+async def do(here: Bench, action: str, name: str) -> None:
     newest = [job for job in here.queue.jobs() if job.title == f"the {name}"][-1:]
-    match deed:
+    match action:
         case "add":
             await here.queue.add(pull(name))
         case "pause" | "resume" | "cancel" | "dismiss" if newest:
             discarded = here.work[name].discarded
-            await getattr(here.queue, deed)(newest[0].id)
-            if deed == "cancel":
+            await getattr(here.queue, action)(newest[0].id)
+            if action == "cancel":
                 could = newest[0].state not in {"done", "cancelled"}
                 assert here.work[name].discarded == discarded + could
         case "finish" if here.work[name].running:
