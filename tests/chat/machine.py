@@ -32,7 +32,7 @@ from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import MessageRow
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
-from tests.support.puppets import (
+from tests.chat.puppets import (
     PuppetApprover,
     PuppetProvider,
     PuppetTool,

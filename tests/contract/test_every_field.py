@@ -52,7 +52,6 @@ TOOL = ToolSchema(name="clock", description="Tells it.", parameters=CITY)
 CALL = ToolCall(id="c1", name="clock", args={"city": "Oslo"}, raw_args='{"city": "Oslo"}')
 HELLO = Message("user", "hello")
 ASK = Request(model="tiny", messages=[HELLO])
-TOLD = "a fact that the data tells itself"
 
 MODELS = {"ollama": "thinker"}
 
@@ -85,11 +84,6 @@ def called(**named: object) -> Request:
 
 def shows(block: Block) -> Request:
     return chats(Message("user", [TextContent("hello"), block]))
-
-
-RESULT = chats(
-    HELLO, Message("assistant", tool_calls=[CALL]), Message("tool", "12:00", name="clock")
-)
 
 
 @dataclass(frozen=True)

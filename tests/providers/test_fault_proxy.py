@@ -32,13 +32,13 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.fault_proxy import FaultProxy, Toxics, fault_proxy
 from tests.support.fake_kobold import FakeKobold
 from tests.support.fake_llamacpp import FakeLlamaCpp
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_vllm import fake_vllm
 from tests.support.fakes import FAKES
-from tests.support.fault_proxy import FaultProxy, Toxics, fault_proxy
 from tests.support.http_server import Handler, Server, serve
 from tests.support.seeds import chance_for
 

@@ -24,7 +24,7 @@ from ollm_tui.protocol.thinking import ThinkingConfig
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.embedding_engine import EMBEDDING_COMMAND
+from tests.providers.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
     COLOUR,
     MODEL,

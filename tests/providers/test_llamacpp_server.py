@@ -18,7 +18,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.embedding_engine import EMBEDDING_COMMAND
+from tests.providers.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
     COLOUR,
     MODEL,

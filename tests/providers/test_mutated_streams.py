@@ -29,12 +29,12 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers import create_provider
 from tests.contract.selection import remotes
+from tests.providers.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.corpus import load_streams
 from tests.support.cuts import cut_at, one_by_one
 from tests.support.damage import DIALECTS, INTACT, in_chunks
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
-from tests.support.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.recordings import (
     CHANGING,
     DECODERS,

@@ -38,7 +38,6 @@ CHATS = [reply for reply in REPLIES.values() if reply.request["path"] in KINDS]
 STREAMS = [reply for reply in CHATS if reply.kind == "stream"]
 WHOLE = [reply for reply in CHATS if reply.kind == "reply"]
 ERRORS = [reply for reply in REPLIES.values() if reply.kind == "http_error"]
-FINISHES = {"incomplete": "error"}
 NOT_ASKED_AGAIN = (
     "litellm-1.106.2/key-wrong-chat",
     "llama-server-b10434/error-image",

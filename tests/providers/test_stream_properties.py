@@ -77,10 +77,6 @@ STOP = sse('{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
 DONE = sse("[DONE]")
 
 
-def proper_end(kind: Kind) -> bytes:
-    return OLLAMA_END if kind is OllamaDecoder else STOP + DONE
-
-
 def fed(decoder: AnswerDecoder, chunks: Sequence[bytes]) -> list[ProviderEvent]:
     return [event for chunk in chunks for event in decoder.feed(chunk)]
 

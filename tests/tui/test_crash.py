@@ -13,7 +13,7 @@ from ollm_tui.tui.crash import KEPT_REPORTS, REPORT_LIMIT, CrashReports, describ
 from tests.support.pty_session import PtySession
 from tests.tui.terminal.test_guard import assert_given_back
 
-APP = [sys.executable, "-m", "tests.support.apps.terminal_app"]
+APP = [sys.executable, "-m", "tests.tui.terminal.terminal_app"]
 SECRET = "sk-canary-0123456789"
 
 

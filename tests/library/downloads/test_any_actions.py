@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads.puppet_work import pull
 from tests.library.downloads.queue_bench import Bench
-from tests.support.puppet_work import pull
 
 NAMES = "abcde"
 ACTIONS = ("add", "pause", "resume", "cancel", "dismiss", "finish", "fail", "break", "restart")

@@ -7,8 +7,8 @@ import pytest
 
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads.puppet_work import pull
 from tests.library.downloads.queue_bench import Bench, bench
-from tests.support.puppet_work import pull
 
 
 async def test_a_queue_is_what_front_ends_ask_for(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ from ollm_tui.library.downloads.job_index import KEPT_S
 from ollm_tui.library.downloads.job_run import REPORT_INTERVAL_S
 from ollm_tui.library.downloads.queue import REFRESH_S, DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads.puppet_work import Puppet, pull
 from tests.library.downloads.queue_bench import Bench, bench
-from tests.support.puppet_work import Puppet, pull
 
 
 async def test_what_ran_or_waited_goes_on_with_the_next_program(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from ollm_tui.providers.pool.health import (
     HealthTracker,
     State,
 )
-from tests.support.pools import Clock
+from tests.providers.pool.fake_pools import Clock
 
 SIZE = 3
 MEMBERS = st.integers(0, SIZE - 1)

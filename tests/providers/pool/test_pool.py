@@ -36,7 +36,7 @@ from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.operations import PoolOperations
 from ollm_tui.providers.pool.provider import OFFERS
-from tests.support.pools import Clock, Puppet, refused
+from tests.providers.pool.fake_pools import Clock, Puppet, refused
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
 

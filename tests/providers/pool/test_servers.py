@@ -32,10 +32,10 @@ from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.pool.fake_pools import Clock
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, Server, serve
-from tests.support.pools import Clock
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 

@@ -12,7 +12,7 @@ from tests.tui.terminal.test_keyboard import END, HOSTILE, START
 
 pytestmark = pytest.mark.pty
 
-APP = [sys.executable, "-m", "tests.support.apps.terminal_app"]
+APP = [sys.executable, "-m", "tests.tui.terminal.terminal_app"]
 
 
 def start(mode: str, **env: str) -> PtySession:

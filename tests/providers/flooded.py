@@ -1,6 +1,6 @@
 """Ask flooding servers from a process of its own and tell as JSON what that took.
 
-`python -m tests.support.flooded` reads a JSON list of objects from its input, each with `kind`,
+`python -m tests.providers.flooded` reads a JSON list of objects from its input, each with `kind`,
 `url`, `asked` (`chat` or `list`) and `clock_s` (how long every clock of the client runs), and
 prints a list with what came of each. `growth_mb` is the peak of the process's memory above what
 it was after an ordinary answer.
