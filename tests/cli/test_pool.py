@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Ollm
-from tests.providers.test_transport import closed_port
+from tests.providers.asking import closed_port
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Received, Reply, in_thread
 

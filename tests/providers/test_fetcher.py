@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import FetchRequest
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.contract.observe import no_task_left, tasks
-from tests.providers.test_transport import closed_port
+from tests.providers.asking import closed_port
 from tests.support.canaries import coded, listening
 from tests.support.certificates import make_authority
 from tests.support.file_host import FileHost, Lie, content

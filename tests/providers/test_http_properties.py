@@ -1,10 +1,9 @@
 """Numbered properties of talking to a server, over real connections on loopback."""
 
 import json
-import socket
 import string
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 import anyio
 import pytest
@@ -17,14 +16,13 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     RemembersListError,
-    SupportsDispose,
     SupportsList,
 )
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.asking import closed_port, connected
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
@@ -44,16 +42,6 @@ def spec_for(kind: str, url: str | None, **more: object) -> ProviderSpec:
     like = kind if kind in OWN_KINDS else "openai-compatible"
     settings = {"name": "p", "backend": None if like == kind else kind} | more
     return ProviderSpec(kind=like, base_url=url, **settings)  # type: ignore[arg-type]
-
-
-@asynccontextmanager
-async def connected(spec: ProviderSpec) -> AsyncIterator[ProviderAdapter]:
-    provider = create_provider(spec)
-    assert isinstance(provider, SupportsDispose)
-    try:
-        yield provider
-    finally:
-        await provider.dispose()
 
 
 def asking(prompt: str = "hello", signal: AbortSignal | None = None) -> Request:
@@ -183,13 +171,6 @@ def _raw(answer: bytes) -> Callable[[SocketStream], Awaitable[None]]:
             await stream.send(answer)
 
     return connection
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 UNREACHABLE = st.one_of(

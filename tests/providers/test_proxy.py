@@ -12,7 +12,7 @@ from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.providers.proxy import environment_proxy, proxy_for
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
-from tests.providers.test_transport import CANARY, ask, closed_port, error_of, spec_for
+from tests.providers.asking import CANARY, ask, closed_port, error_of, spec_for
 from tests.support.certificates import make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve

@@ -15,7 +15,7 @@ from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
-from tests.providers.test_transport import ask
+from tests.providers.asking import ask
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
