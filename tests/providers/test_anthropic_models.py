@@ -1,6 +1,5 @@
 """What is asked of Anthropic's models: what each takes, listing, counting, keys."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_httpx import HTTPXMock
 
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -249,14 +247,3 @@ async def test_llamacpp_is_told_about_thinking_by_its_template(
     (body,) = bodies(server)
     assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == sent
     assert "output_config" not in body
-
-
-async def test_without_an_address_the_service_itself_is_asked(httpx_mock: HTTPXMock) -> None:
-    messages = "https://api.anthropic.com/v1/messages"
-    httpx_mock.add_response(url=messages, text='data: {"type": "message_stop"}\n\n')
-    provider = AnthropicProvider(ProviderSpec(name="anthropic", kind="anthropic", api_key="sk-1"))
-    await answer(provider)
-    await provider.dispose()
-    (asked,) = httpx_mock.get_requests()
-    assert asked.headers["x-api-key"] == "sk-1"
-    assert json.loads(asked.content)["max_tokens"] == to_wire.MAX_DEFAULT_TOKENS

@@ -13,11 +13,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import create_provider
-from ollm_tui.providers.anthropic import AnthropicProvider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_llamacpp import LOADING, FakeLlamaCpp, refusal
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
@@ -69,35 +66,6 @@ async def test_while_it_loads_the_model_is_listed_as_not_loaded() -> None:
         assert (info.name, info.context, info.loaded) == ("tiny", None, False)
         (info,) = await provider.list_models()
         assert (info.context, info.loaded) == (4096, True)
-
-
-async def test_an_answer_waits_until_the_model_is_loaded() -> None:
-    async with (
-        connected(FakeLlamaCpp(busy=4)) as (provider, server),
-        provider.chat_stream(HELLO) as stream,
-    ):
-        events = [event async for event in stream]
-    assert isinstance(events[-1], Finish)
-    paths = [request.path for request in server.received]
-    assert paths == ["/v1/chat/completions", *["/health"] * 4, "/v1/chat/completions"]
-
-
-async def test_an_answer_over_messages_waits_too() -> None:
-    fake, speaks = FakeLlamaCpp(busy=3), fake_anthropic()
-
-    async def both(request: Received, reply: Reply) -> None:
-        await (speaks if request.path == "/v1/messages" and not fake.busy else fake)(request, reply)
-
-    async with serve(both) as server:
-        spec = ProviderSpec(name="box", kind="anthropic", base_url=server.url, backend="llamacpp")
-        provider = create_provider(spec)
-        assert isinstance(provider, AnthropicProvider)
-        async with provider.chat_stream(HELLO) as stream:
-            events = [event async for event in stream]
-        await provider.dispose()
-    assert isinstance(events[-1], Finish)
-    paths = [request.path for request in server.received]
-    assert paths == ["/v1/messages", *["/health"] * 3, "/v1/messages"]
 
 
 async def test_a_load_that_takes_too_long_ends_in_a_clear_error() -> None:

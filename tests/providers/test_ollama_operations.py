@@ -7,7 +7,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -124,25 +123,6 @@ async def test_a_load_that_did_not_happen_is_an_error(reply: object, words: str)
     async with ollama(whole(json.dumps(reply).encode(), 200)) as provider:
         with pytest.raises(AIError, match=words):
             await provider.load_model("m")
-
-
-async def test_loading_may_take_as_long_as_a_first_byte() -> None:
-    async def silent(_request: Received, _reply: Reply) -> None:
-        await anyio.sleep_forever()
-
-    async with serve(silent) as server:
-        spec = ProviderSpec(
-            name="local",
-            kind="ollama",
-            base_url=server.url,
-            list_timeout_s=0.01,
-            first_byte_timeout_s=0.2,
-        )
-        provider = OllamaProvider(spec)
-        with pytest.raises(AIError, match=r"within 0\.2 s") as caught:
-            await provider.load_model("m")
-        await provider.dispose()
-    assert caught.value.code == ErrorCode.TIMEOUT
 
 
 @needs_corpus

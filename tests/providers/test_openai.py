@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_httpx import HTTPXMock
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -136,14 +135,3 @@ async def test_only_models_that_chat_are_listed() -> None:
         await provider.dispose()
     assert [info.name for info in found] == names[:4]
     assert provider.last_error is None
-
-
-async def test_without_an_address_the_service_itself_is_asked(httpx_mock: HTTPXMock) -> None:
-    chat = "https://api.openai.com/v1/chat/completions"
-    httpx_mock.add_response(url=chat, text="data: [DONE]\n\n")
-    provider = OpenAIProvider(ProviderSpec(name="openai", kind="openai", api_key="sk-1"))
-    async with provider.chat_stream(ASK) as stream:
-        assert [event async for event in stream]
-    await provider.dispose()
-    (asked,) = httpx_mock.get_requests()
-    assert asked.headers["authorization"] == "Bearer sk-1"
