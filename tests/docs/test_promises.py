@@ -253,7 +253,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "No tool runs without your permission": (
         f"{APPROVE}::test_it_shows_every_argument_with_every_character",
-        f"{APPROVE}::test_what_was_not_shown_cannot_be_allowed",
+        "tests/tui/dialogs/test_approve_tool_rows.py::test_what_was_not_shown_cannot_be_allowed",
         f"{APPROVE}::test_no_other_key_answers",
         "tests/chat/test_offer.py::test_a_call_outside_the_offer_is_answered_and_never_asked_about",
         "tests/tools/test_runner.py::test_a_tool_cannot_change_the_call_that_was_shown",

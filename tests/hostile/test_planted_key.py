@@ -1,6 +1,7 @@
 """A planted key is seen at a wrong server 0 times, whatever servers and settings say."""
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,8 @@ from tests.support.canaries import coded, listening
 from tests.support.http_server import Received, Reply, Server, serve
 
 LEAST = 30
+for _module in ("planted_replies", "planted_settings"):  # which add their cases
+    import_module(f"tests.hostile.{_module}")
 
 
 def found_in(data: bytes) -> set[str]:
