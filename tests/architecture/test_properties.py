@@ -55,7 +55,7 @@ def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> N
         (f'text = """\n{TITLE}\n"""\n', ""),
     ],
 )
-def test_what_holds_no_property_is_said(source: str, fault: str) -> None:
+def test_what_holds_no_property_is_reported(source: str, fault: str) -> None:
     assert fault in docstring_of(source)
     assert bool(fault) == bool(docstring_of(source))
     if not fault:

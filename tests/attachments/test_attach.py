@@ -45,7 +45,7 @@ async def refused(path: Path) -> str:
         (webp(), "webp", (9, 8)),
     ],
 )
-async def test_a_picture_is_told_by_its_bytes_and_sent_unchanged(
+async def test_a_picture_is_identified_by_its_bytes_and_sent_unchanged(
     data: bytes, kind: str, sides: tuple[int, int], tmp_path: Path
 ) -> None:
     found = await attach(write(tmp_path, data, "wrong.txt"))

@@ -80,7 +80,7 @@ async def test_a_server_that_does_not_speak_http_there_ends_no_run(reply: bytes)
     "url", ["http://127.0.0.1:99999", "http://[::1", "https://127.0.0.1", "127.0.0.1:9"]
 )
 @pytest.mark.parametrize("look", [watch_of, listener])
-def test_what_is_no_plain_address_is_told_so(look: Callable[[str], object], url: str) -> None:
+def test_what_is_no_plain_address_is_reported(look: Callable[[str], object], url: str) -> None:
     with pytest.raises(CannotTell, match="is no"):
         look(url)
 
@@ -170,5 +170,5 @@ def test_a_server_elsewhere_cannot_be_watched() -> None:
         ("", False),
     ],
 )
-def test_a_line_with_text_is_told_from_the_others(line: str, is_text: bool) -> None:
+def test_a_line_with_text_is_distinguished_from_the_others(line: str, is_text: bool) -> None:
     assert has_text(line) is is_text

@@ -143,7 +143,7 @@ async def test_a_change_to_tools_as_text_keeps_the_offer() -> None:
     assert table.secret.calls == []
 
 
-async def test_with_nothing_on_offer_the_call_gets_a_result_and_the_end_is_said() -> None:
+async def test_with_nothing_on_offer_the_call_gets_a_result_and_the_end_is_reported() -> None:
     table = Table(native("secret"), DONE, tools=())
     events = await table.ask()
     assert results(events) == ["Not run: no tools are offered. Answer without them."]
@@ -217,7 +217,7 @@ async def test_other_reasons_do_not_keep_a_call_from_running(reason: str) -> Non
         ([ThinkingDelta("Rivers."), TextDelta("\n\n"), Finish("length")], "thinking"),
     ],
 )
-async def test_an_end_without_an_answer_is_told_once_before_the_turn_ends(
+async def test_an_end_without_an_answer_is_reported_once_before_the_turn_ends(
     script: Script, cause: str
 ) -> None:
     events = await Table(script).ask()
@@ -239,6 +239,6 @@ async def test_an_answer_a_failure_and_a_stop_are_no_silent_ends(script: Script)
     assert no_answers(await Table(script).ask()) == []
 
 
-async def test_silence_after_a_tool_is_told_too() -> None:
+async def test_silence_after_a_tool_is_reported_too() -> None:
     events = await Table([TextDelta("Let me look."), *native("clock")], [Finish("stop")]).ask()
     assert no_answers(events) == ["empty"]

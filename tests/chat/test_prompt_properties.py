@@ -123,7 +123,7 @@ def histories(draw: st.DrawFn) -> list[Message]:
     system=st.none() | st.text(min_size=1),
     seed=st.none() | st.integers(0, 9),
 )
-async def test_every_turn_begins_with_all_that_was_said_before_it(
+async def test_every_turn_begins_with_all_earlier_messages(
     history: list[Message], rounds: int, system: str | None, seed: int | None
 ) -> None:
     provider = Turns(*[wants(n) for n in range(rounds)], DONE)

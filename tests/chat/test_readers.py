@@ -74,7 +74,7 @@ def test_a_whole_call_in_a_tag_is_a_call_after_all_text() -> None:
 
 
 @pytest.mark.parametrize("end", [Finish("abort"), FAILED], ids=["stopped", "failed"])
-def test_an_action_that_nobody_waited_for_is_no_call(end: End) -> None:
+def test_an_action_that_was_not_waited_for_is_no_call(end: End) -> None:
     assert calls(read(react(), REACT, end)) == []
     assert calls(read(react(), REACT + "\nObservation: ", end)) == []
 

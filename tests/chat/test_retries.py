@@ -74,7 +74,7 @@ async def test_a_busy_server_is_asked_again_and_the_answer_is_one_answer() -> No
     assert [m.role for m in rig.client.conversation.messages] == ["user", "assistant"]
 
 
-async def test_another_server_of_a_pool_is_told_as_a_retry_and_counts_as_none() -> None:
+async def test_another_server_of_a_pool_is_reported_as_a_retry_and_counts_as_none() -> None:
     rerouted = Rerouted(refused(), attempt=1)
     rig = Rig([rerouted, ErrorEvent(busy())], [TextDelta("Hello"), Finish("stop")])
     events = await rig.ask()

@@ -155,7 +155,7 @@ async def test_calls_of_one_turn_run_at_the_same_time(count: int) -> None:
 
 
 @given(order=st.permutations(range(6)))
-async def test_results_are_told_as_they_come_and_kept_in_call_order(order: list[int]) -> None:
+async def test_results_are_reported_as_they_come_and_kept_in_call_order(order: list[int]) -> None:
     # Feature: stage-02-core-provider, Property 6: Tool Call Queuing and Execution
     gates = [anyio.Event() for _ in order]
 

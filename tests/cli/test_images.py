@@ -48,7 +48,7 @@ def test_a_model_of_which_nothing_is_known_gets_the_picture(
     assert len(fake.requests[-1]["messages"][-1]["images"]) == 1
 
 
-def test_a_model_that_reads_only_text_gets_none_and_that_is_said(
+def test_a_model_that_reads_only_text_gets_none_and_that_is_reported(
     ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     (tmp_path / "one.png").write_bytes(png())

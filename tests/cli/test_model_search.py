@@ -87,7 +87,7 @@ def test_a_model_of_a_server_is_found_with_its_address(models: Run) -> None:
     assert out.splitlines()[0].split()[-2:] == ["HERE", "FITS"]
 
 
-def test_offline_nobody_is_asked_and_what_was_said_before_is_found(
+def test_offline_no_server_is_asked_and_earlier_replies_are_found(
     models: Run, hub: ListedHub
 ) -> None:
     models("search", "thing")
@@ -117,13 +117,13 @@ def test_a_purpose_leaves_all_others_out(models: Run) -> None:
     assert listed(models("search", "thing", "--purpose", "chat")[1])[0] == "hf:new/Thing-3B-GGUF"
 
 
-def test_nothing_found_is_said_and_is_an_error(models: Run) -> None:
+def test_nothing_found_is_reported_and_is_an_error(models: Run) -> None:
     code, out, err = models("search", "no such thing at all", "--offline")
     assert (code, out) == (1, "")
     assert err == "ollm: No models found. Try fewer words.\n"
 
 
-def test_many_models_are_cut_and_it_is_said(models: Run) -> None:
+def test_many_models_are_cut_and_it_is_reported(models: Run) -> None:
     code, out, err = models("search", "--offline")
     assert (code, len(listed(out))) == (0, 50)
     assert "These are the first 50" in err

@@ -60,7 +60,7 @@ def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
+def test_a_model_is_pulled_with_plain_lines_without_a_terminal(
     models: Run, server: OllamaServer
 ) -> None:
     code, out, err = models("pull", "new")
@@ -142,7 +142,7 @@ def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     assert "other:latest" not in server.models
 
 
-def test_the_small_deeds_have_a_line_of_json_too(models: Run) -> None:
+def test_the_small_actions_have_a_line_of_json_too(models: Run) -> None:
     assert json.loads(models("cp", "tiny", "local://b", "--json")[1]) == {
         "model": "local://tiny:latest",
         "copy": "local://b",
@@ -154,7 +154,7 @@ def test_the_small_deeds_have_a_line_of_json_too(models: Run) -> None:
     assert json.loads(deleted) == {"model": "local://b:latest", "deleted": True}
 
 
-def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: OllamaServer) -> None:
+def test_nothing_is_deleted_without_a_confirmation(models: Run, server: OllamaServer) -> None:
     code, out, err = models("rm", "tiny")
     assert (code, out) == (3, "")
     assert "--yes" in err
@@ -257,7 +257,7 @@ def test_the_servers_of_a_pool_are_managed_together(
     assert not any("new:latest" in fake.models for fake in fakes)
 
 
-def test_a_server_whose_backend_nobody_named_pulls_as_what_it_is(
+def test_a_server_whose_backend_is_not_named_pulls_as_what_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = tmp_path / "lab.toml"
@@ -302,7 +302,7 @@ def test_what_has_only_a_list_says_why_a_model_is_not_in_it(
     assert (gone, "does not answer at" in capsys.readouterr().err) == (1, True)
 
 
-def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_list_gives(
+def test_an_engine_that_is_not_configured_is_managed_by_the_address_that_the_list_gives(
     served: Server,
     server: OllamaServer,
     monkeypatch: pytest.MonkeyPatch,

@@ -55,7 +55,7 @@ def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
     assert models("list", "--sort", "beauty")[0] == 2
 
 
-def test_what_cannot_be_used_is_not_said_to_do_anything() -> None:
+def test_what_cannot_be_used_is_listed_as_unusable() -> None:
     text = frozenset({"text"})
     half = ModelInfo(name="half", capability=ModelCapability(text, text))
     assert can_text(half) == "chat"
@@ -111,7 +111,7 @@ def test_abilities_are_few_words_with_how_they_are_known() -> None:
     assert can_text(ModelInfo(name="m", capability=draws)) == "image hears"
 
 
-def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: Path) -> None:
+def test_the_settings_of_a_model_stand_with_their_source(models: Run, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[options]\ntemperature = 0.25\nnum_ctx = 3000\n")
     code, out, _err = models("show", "tiny", "--config", str(file))
@@ -148,7 +148,7 @@ def test_one_text_of_a_model_stands_alone(models: Run, option: str, text: str) -
     assert next(iter(shown_json.values())) == "local://tiny:latest"
 
 
-def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
+def test_a_text_that_a_provider_does_not_tell_is_reported_as_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with in_thread(FakeLMStudio()) as lab:
@@ -162,7 +162,7 @@ def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
     assert both == 2
 
 
-def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: OllamaServer) -> None:
+def test_a_model_is_loaded_for_as_long_as_the_user_wants(models: Run, server: OllamaServer) -> None:
     sent = []
     for time in ("10m", "-1"):
         assert models("load", "thinker", "--keep-alive", time)[0] == 0

@@ -23,7 +23,7 @@ async def busy(request: Received, reply: Reply) -> None:
         await fake_openai(key="k-1")(request, reply)
 
 
-def test_a_server_without_room_is_told_of_and_another_one_answers(
+def test_a_server_without_room_is_reported_and_another_one_answers(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     with in_thread(busy) as full, in_thread(fake_openai(key="k-1")) as server:
@@ -38,7 +38,7 @@ def test_a_server_without_room_is_told_of_and_another_one_answers(
     assert "The queue is full. Trying another server." in addressed
 
 
-def test_a_dead_server_keeps_nobody_from_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
+def test_a_dead_server_does_not_delay_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
     with in_thread(fake_openai(key="k-1")) as server:
         file = settings(tmp_path, f"http://127.0.0.1:{closed_port()}", server.url)
         done = ollm("--config", file, "-p", "hello", "--model", "vllm://tiny", TEAM_KEY="k-1")

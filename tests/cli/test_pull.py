@@ -49,7 +49,7 @@ def library() -> Path:
     return Path(os.environ["XDG_DATA_HOME"]) / "ollm" / "models"
 
 
-def test_where_nobody_can_be_asked_the_recommended_quantization_is_taken(models: Run) -> None:
+def test_without_a_terminal_the_recommended_quantization_is_taken(models: Run) -> None:
     code, out, err = models("pull", SMALL)
     assert (code, out) == (0, "built-in://Small-1.7B-Q8_0\n")
     lines = err.splitlines()

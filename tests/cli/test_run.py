@@ -216,7 +216,7 @@ def test_mistakes_are_one_line_and_a_stable_code(
     assert done.stderr.startswith("ollm: ")
 
 
-def test_who_answers_is_said_on_standard_error_where_it_was_not_named(
+def test_who_answers_is_reported_on_standard_error_where_it_was_not_named(
     ollm: Ollm, fake: FakeOllama
 ) -> None:
     for chosen in (["--host", fake.url], ["--host", fake.url, "--provider", "ollama"]):
@@ -265,7 +265,7 @@ def test_a_key_on_the_command_line_is_warned_of_and_never_shown(
     assert fake.requests[-1]["headers"]["authorization"] == "Bearer sk-canary"
 
 
-def test_a_broken_settings_file_is_said_and_the_answer_comes(
+def test_a_broken_settings_file_is_reported_and_the_answer_comes(
     ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     file = tmp_path / "c.toml"
@@ -323,7 +323,7 @@ def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: in
                 assert process.communicate() == (b"", b"")
 
 
-def test_settings_that_keep_a_model_from_being_chosen_are_told_once(
+def test_settings_that_keep_a_model_from_being_chosen_are_reported_once(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     broken = tmp_path / "config.toml"

@@ -30,7 +30,7 @@ from tests.support.providers import ScriptedProvider
         ),
     ],
 )
-async def test_a_chat_that_cannot_be_saved_is_told(
+async def test_a_chat_that_cannot_be_saved_is_reported(
     problem: AIError | None, code: int, notes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry = ProviderRegistry()

@@ -90,7 +90,7 @@ def test_the_tools_of_the_settings_are_named_when_there_are_none(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
-def test_what_is_no_file_is_said_once_and_the_prompt_is_answered(
+def test_what_is_no_file_is_reported_once_and_the_prompt_is_answered(
     kind: str, ollm: Ollm, fake: FakeOllama, settings: Path
 ) -> None:
     match kind:

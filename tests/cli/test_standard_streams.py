@@ -92,7 +92,7 @@ def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Sh
 
 
 @pytest.mark.parametrize("name", sampled(WRITERS, 3))
-def test_a_limit_of_file_sizes_is_said(name: str, shell: Shell) -> None:
+def test_a_limit_of_file_sizes_is_reported(name: str, shell: Shell) -> None:
     for redirected, sentence in {">out": FULL.format(TOO_LARGE), ">out 2>err": ""}.items():
         ended = shell.run(WRITERS[name], redirected, "ulimit -f 0")
         assert ended == Ended(1, "", sentence), redirected

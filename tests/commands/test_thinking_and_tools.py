@@ -33,7 +33,7 @@ async def run(host: RecordingHost, text: str) -> str:
         ("high", ThinkingConfig(mode="last", effort="high")),
     ],
 )
-async def test_think_sets_what_is_said_and_shows_it(
+async def test_think_sets_what_is_given_and_shows_it(
     host: RecordingHost, word: str, wanted: ShouldThink
 ) -> None:
     message = await run(host, f"/think {word}")
@@ -44,7 +44,7 @@ async def test_think_sets_what_is_said_and_shows_it(
 
 
 @pytest.mark.parametrize("word", ["first", "last", "DEEP"])
-async def test_think_refuses_a_mode_that_nobody_is_told_of(host: RecordingHost, word: str) -> None:
+async def test_think_refuses_a_mode_that_is_not_documented(host: RecordingHost, word: str) -> None:
     message = await run(host, f"/think {word}")
     assert host.asked[-1][0] == "error"
     assert message.startswith(f"/think {word.lower()} is not implemented")
@@ -114,7 +114,7 @@ async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
         ("on ALL", "Write /tools on alone, or only the names of tools."),
     ],
 )
-async def test_what_is_no_tool_is_told_with_what_was_meant(
+async def test_what_is_no_tool_is_reported_with_what_was_meant(
     host: RecordingHost, argument: str, message: str
 ) -> None:
     assert await run(host, f"/tools {argument}") == message
@@ -140,7 +140,7 @@ async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:
     assert second.endswith("Tells")
 
 
-async def test_no_tools_at_all_is_said(host: RecordingHost) -> None:
+async def test_no_tools_at_all_is_reported(host: RecordingHost) -> None:
     host.tools = ()
     assert await run(host, "/tools on") == "No tools are available."
 

@@ -254,7 +254,7 @@ def test_the_parts_of_a_key_are_bounded_before_the_parser_sees_them(load: Load) 
             assert "too large, or is nested too deep" in str(loaded.problems[0])
 
 
-def test_many_problems_are_told_in_short(paths: AppPaths, load: Load) -> None:
+def test_many_problems_are_reported_in_short(paths: AppPaths, load: Load) -> None:
     from ollm_tui.config.origin import MOST_SHOWN, summarize
 
     loaded = load("".join(f"k{number} = 1\n" for number in range(5000)))

@@ -29,7 +29,7 @@ def problems_of(loaded: LoadedConfig) -> list[str]:
     return [str(problem) for problem in loaded.problems]
 
 
-def test_without_a_word_it_is_hugging_face_s_own_and_nobody_s_token(load: Load) -> None:
+def test_without_settings_it_is_hugging_face_s_own_without_a_token(load: Load) -> None:
     loaded = load("")
     assert (loaded.config.hub.endpoint, token_of(loaded)) == (HUGGING_FACE, None)
     assert loaded.config.hub.problem is None
@@ -122,14 +122,14 @@ def test_a_token_that_no_header_can_hold_is_left_out(load: Load) -> None:
     assert problems_of(loaded) == ["HF_TOKEN: `hub.token` has characters that no token has."]
 
 
-def test_a_variable_that_is_named_and_not_set_is_told(load: Load) -> None:
+def test_a_variable_that_is_named_and_not_set_is_reported(load: Load) -> None:
     loaded = load('[hub]\ntoken_env = "MINE"\n')
     assert len(problems_of(loaded)) == 1
     assert problems_of(loaded)[0].endswith("`hub.token_env` names MINE, which is not set.")
     assert loaded.config.hub.problem is None
 
 
-def test_a_literal_token_in_a_file_for_all_to_read_is_told(
+def test_a_literal_token_in_a_file_for_all_to_read_is_reported(
     paths: AppPaths, write: Callable[[str], Path]
 ) -> None:
     write('[hub]\ntoken = "t"\n').chmod(0o644)
@@ -187,7 +187,7 @@ def test_a_login_is_for_the_hub_that_its_own_client_asks(
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_login_that_others_can_read_is_told(
+def test_a_login_that_others_can_read_is_reported(
     load: Load, keep: Callable[..., Path], mode: int
 ) -> None:
     path = keep(mode=mode)

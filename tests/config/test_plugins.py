@@ -64,7 +64,9 @@ def test_settings_take_the_kind_of_a_plugin_which_needs_no_address(
     assert "ollm_good" not in sys.modules, "settings import nothing"
 
 
-def test_a_kind_that_nobody_brings_is_told_with_those_there_are(site: Path, tmp_path: Path) -> None:
+def test_a_kind_that_no_package_brings_is_reported_with_those_there_are(
+    site: Path, tmp_path: Path
+) -> None:
     loaded = load_config(settings(tmp_path, '[providers.mine]\nkind = "ecco"\n'), {})
     (problem,) = loaded.all_problems
     assert "one of 'ollama', " in str(problem)
@@ -191,7 +193,7 @@ async def test_a_command_of_a_plugin_runs_and_its_failure_is_a_sentence(
     assert "Traceback" in caplog.text
 
 
-def test_the_second_of_two_packages_with_one_name_is_told(
+def test_the_second_of_two_packages_with_one_name_is_reported(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(
@@ -306,7 +308,7 @@ def test_what_a_plugin_prints_while_it_is_imported_is_not_on_standard_output(
     assert capsys.readouterr() == ("", "Welcome!\n")
 
 
-async def test_whoever_stops_waiting_leaves_a_slow_import_behind() -> None:
+async def test_a_caller_that_stops_waiting_leaves_a_slow_import_behind() -> None:
     begun, gate = Event(), Event()
 
     def slow() -> int:

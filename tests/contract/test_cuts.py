@@ -98,7 +98,7 @@ def cut_everywhere(kind: str, body: bytes) -> None:
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_recording_cut_at_any_byte_is_told_to_be_cut(kind: str, prompt: str) -> None:
+async def test_a_recording_cut_at_any_byte_is_reported_to_be_cut(kind: str, prompt: str) -> None:
     cut_everywhere(kind, await recording(kind, prompt))
 
 
@@ -126,7 +126,7 @@ RECORDED = [(kind, stream) for kind in KINDS for stream in three_of(APIS.get(kin
 @needs_corpus
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "stream"), RECORDED, ids=lambda v: getattr(v, "id", v))
-def test_an_answer_of_a_real_server_cut_at_any_byte_is_told_to_be_cut(
+def test_an_answer_of_a_real_server_cut_at_any_byte_is_reported_to_be_cut(
     kind: str, stream: RecordedStream
 ) -> None:
     cut_everywhere(kind, stream.decoded_body)
@@ -191,7 +191,9 @@ async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:
 
 
 @pytest.mark.parametrize(("kind", "prompt"), remotes_with(PROMPTS, ["think"], DECODERS))
-async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prompt: str) -> None:
+async def test_a_connection_cut_at_some_bytes_is_reported_and_closed(
+    kind: str, prompt: str
+) -> None:
     chance = chance_for(20_267)
     await cut_over_a_connection(kind, prompt, [chance.randrange(10**6) for _ in range(SAMPLES)])
 
@@ -199,14 +201,14 @@ async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prom
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_connection_cut_at_any_byte_is_told_and_closed(kind: str, prompt: str) -> None:
+async def test_a_connection_cut_at_any_byte_is_reported_and_closed(kind: str, prompt: str) -> None:
     await cut_over_a_connection(kind, prompt, None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", BACKENDS)
-async def test_a_backends_connection_cut_at_any_byte_is_told_and_closed(
+async def test_a_backends_connection_cut_at_any_byte_is_reported_and_closed(
     kind: str, prompt: str
 ) -> None:
     longest = len(await recording(kind, prompt))

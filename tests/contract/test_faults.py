@@ -152,7 +152,9 @@ MET |= {f"{fault} in thoughts": (fault, "think") for fault in ("stall", "reset")
 
 
 @pytest.mark.parametrize(("kind", "met"), remotes_with(MET, ["reset in thoughts"], DECODERS))
-async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(kind: str, met: str) -> None:
+async def test_a_fault_after_any_frame_is_reported_and_what_came_is_kept(
+    kind: str, met: str
+) -> None:
     fault, prompt = MET[met]
     frames = frames_of(kind, await recording(kind, prompt))
     before = tasks()
@@ -201,7 +203,7 @@ def check(events: list[ProviderEvent], came: list[ProviderEvent], fault: str) ->
 @pytest.mark.parametrize(
     ("kind", "fault"), remotes_with(["stall", "drip", "blank drip"], kinds=DECODERS)
 )
-async def test_a_stop_is_heard_in_a_fault_after_any_frame(kind: str, fault: str) -> None:
+async def test_a_stop_is_noticed_in_a_fault_after_any_frame(kind: str, fault: str) -> None:
     frames = frames_of(kind, await recording(kind, "think"))
     async with faulty(kind) as (provider, server):
         for count in range(len(frames) - 2):

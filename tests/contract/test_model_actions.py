@@ -25,7 +25,7 @@ ACTIONS: Mapping[str, tuple[type, Callable[[ProviderAdapter], Awaitable[object]]
 
 
 @pytest.mark.parametrize("action", list(ACTIONS))
-async def test_a_model_that_is_not_there_is_said_to_be_missing(rig: Rig, action: str) -> None:
+async def test_a_model_that_is_not_there_is_reported_as_missing(rig: Rig, action: str) -> None:
     needed, do = ACTIONS[action]
     if not isinstance(rig.provider, needed):
         pytest.skip("it cannot do that")

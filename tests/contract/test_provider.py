@@ -170,7 +170,7 @@ async def test_a_signal_ends_the_stream_with_one_abort(rig: Rig, wanted: int) ->
     await no_task_left(before)
 
 
-async def test_a_signal_is_heard_while_nothing_comes(rig: Rig) -> None:
+async def test_a_signal_is_noticed_while_nothing_comes(rig: Rig) -> None:
     needs(rig, "silent")
     signal = AbortSignal()
     aborted: list[float] = []

@@ -140,7 +140,7 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_a_conversation_is_told_in_the_servers_words(adapter: str, name: str) -> None:
+def test_a_conversation_is_sent_in_the_servers_words(adapter: str, name: str) -> None:
     make, check, bodies = ADAPTERS[adapter]
     wanted = bodies[name]
     if isinstance(wanted, ErrorCode):

@@ -52,7 +52,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "No account, no sign-in, no cloud": (
         f"{HERE}::test_a_first_look_around_speaks_to_this_machine_alone",
         "tests/runtime/test_compose.py::"
-        "test_a_key_makes_a_service_available_and_nobody_asks_it_unasked",
+        "test_a_key_makes_a_service_available_and_it_is_not_asked_unasked",
     ),
     "You need Python 3.11 or later": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
     "Clone this repository, then run:": (f"{DOCS}::test_make_targets_shown_exist",),
@@ -72,7 +72,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "To install the commands `ollm`": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
     "Without `[embedded]`, the program works": (
         "tests/providers/embedded/test_provider.py::"
-        "test_without_the_engine_the_way_to_install_it_is_told",
+        "test_without_the_engine_the_way_to_install_it_is_reported",
         f"{HERE}::test_the_package_gives_the_commands_and_extras",
     ),
     'With `".[embedded,images]"`, it shows': (
@@ -93,7 +93,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/runtime/test_compose.py::"
         "test_a_service_without_a_key_says_what_to_set_and_is_not_asked",
         "tests/runtime/test_compose.py::"
-        "test_a_key_makes_a_service_available_and_nobody_asks_it_unasked",
+        "test_a_key_makes_a_service_available_and_it_is_not_asked_unasked",
     ),
     "| any OpenAI-compatible server |": (
         f"{PROVIDERS}::test_variables_of_the_engines_configure_them",
@@ -122,7 +122,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "Press Ctrl+F in the list to find new": (
         "tests/cli/test_model_search.py::"
-        "test_offline_nobody_is_asked_and_what_was_said_before_is_found",
+        "test_offline_no_server_is_asked_and_earlier_replies_are_found",
         "tests/tui/downloads/test_find_screen.py::"
         "test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause",
     ),
@@ -166,7 +166,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "0 answered, 1 error or no answer": (
         "tests/cli/test_run.py::test_no_answer_is_one_line_an_event_and_an_exit_code",
         "tests/cli/test_run.py::test_mistakes_are_one_line_and_a_stable_code",
-        "tests/cli/test_tools.py::test_an_approval_that_nobody_can_give_has_its_own_exit_code",
+        "tests/cli/test_tools.py::test_an_approval_without_a_terminal_has_its_own_exit_code",
         "tests/cli/test_run.py::test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code",
     ),
     "More in [the guides]": (LINKS,),
@@ -175,12 +175,10 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/commands/test_parse.py::"
         "test_a_command_that_people_expect_is_refused_with_what_to_do_instead",
     ),
-    "The following do not exist yet:": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Tools that write files, run programs": (
-        f"{HERE}::test_what_is_said_to_be_missing_is_missing",
-    ),
-    "Search over all saved chats": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Shell commands with `!`": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
+    "The following do not exist yet:": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Tools that write files, run programs": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Search over all saved chats": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Shell commands with `!`": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Generating speech, images, video": (FIELDS,),
     "Audio and video attachments": (
         FIELDS,
@@ -189,9 +187,9 @@ HELD: dict[str, tuple[str, ...]] = {
     "The thinking modes first, last": (
         FIELDS,
         "tests/commands/test_thinking_and_tools.py::"
-        "test_think_refuses_a_mode_that_nobody_is_told_of",
+        "test_think_refuses_a_mode_that_is_not_documented",
         "tests/providers/embedded/test_provider.py::"
-        "test_settings_beside_a_model_file_are_said_to_be_unread",
+        "test_settings_beside_a_model_file_are_reported_as_unread",
     ),
     "GPU support in the built-in engine": (
         "tests/library/test_machine_probe.py::"
@@ -208,8 +206,8 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_a_real_server_answers_lists_its_window_refuses_and_stops",
     ),
     "A truncated answer is never shown as complete.": (
-        "tests/contract/test_cuts.py::test_a_connection_cut_at_some_bytes_is_told_and_closed",
-        "tests/contract/test_cuts.py::test_a_recording_cut_at_any_byte_is_told_to_be_cut",
+        "tests/contract/test_cuts.py::test_a_connection_cut_at_some_bytes_is_reported_and_closed",
+        "tests/contract/test_cuts.py::test_a_recording_cut_at_any_byte_is_reported_to_be_cut",
         "tests/cli/test_run.py::test_a_stream_that_breaks_keeps_its_text_and_exits_with_1",
     ),
     "No text from a model or server": (
@@ -229,7 +227,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/cli/test_log_privacy.py::test_a_record_is_clean_and_tells_kinds_and_places_only",
     ),
     "A broken server, model file or": (
-        "tests/contract/test_faults.py::test_a_fault_after_any_frame_is_told_and_what_came_is_kept",
+        "tests/contract/test_faults.py::test_a_fault_after_any_frame_is_reported_and_what_came_is_kept",
         "tests/library/test_gguf_bounds.py::"
         "test_thousands_of_mutated_headers_crash_and_hang_nothing",
         "tests/config/test_broken_files.py::test_the_first_frame_comes_whatever_the_file_holds",
@@ -238,7 +236,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/library/downloads/test_faulty_transfers.py::"
         "test_faulty_transfers_end_in_the_right_file_or_none",
         f"{MODEL_ACTIONS}::test_deleting_names_what_and_where_and_no_is_the_default",
-        "tests/cli/test_models.py::test_nothing_is_deleted_where_nobody_can_be_asked",
+        "tests/cli/test_models.py::test_nothing_is_deleted_without_a_confirmation",
     ),
     "Your terminal is always restored.": (
         "tests/tui/terminal/test_driver.py::"
@@ -271,7 +269,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "When two windows write to one chat": (
         "tests/store/test_two_writers.py::"
-        "test_nothing_that_two_programs_were_told_is_saved_is_lost_or_hidden",
+        "test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden",
     ),
     "`make help` lists the targets.": (f"{DOCS}::test_make_targets_shown_exist",),
     "`make test` runs the tests in three": (
@@ -357,7 +355,7 @@ def test_the_package_gives_the_commands_and_extras() -> None:
     assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License")
 
 
-def test_what_is_said_to_be_missing_is_missing() -> None:
+def test_what_is_reported_missing_is_missing() -> None:
     for name in ("export", "fork", "compact", "private", "compare", "mcp"):
         assert name in NOT_THERE
         assert not isinstance(parse(f"/{name}", COMMANDS), CommandCall)

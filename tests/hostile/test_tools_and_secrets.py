@@ -125,7 +125,7 @@ def test_there_are_as_many_places_as_promised() -> None:
 
 
 @pytest.mark.parametrize("places", [PLACES, tuple(copies())], ids=["places", "copies"])
-async def test_no_known_place_of_secrets_is_told(home: Home, places: Sequence[str]) -> None:
+async def test_no_known_place_of_secrets_is_reported(home: Home, places: Sequence[str]) -> None:
     runner = home.runner()
     leaked, unexplained = [], []
     for place in places:
@@ -149,7 +149,7 @@ async def test_a_search_of_the_whole_home_passes_all_of_them_over(home: Home) ->
         assert output.splitlines()[1].startswith("[1 matching line in ")
 
 
-async def test_what_only_looks_like_a_secret_is_told(home: Home) -> None:
+async def test_what_only_looks_like_a_secret_is_reported(home: Home) -> None:
     text = "plain text about ollama and application/json"
     refused = []
     runner = home.runner()
@@ -391,7 +391,7 @@ async def test_a_key_at_the_end_of_what_is_read_is_not_given_in_part(
         assert "holds a key" in output
 
 
-async def test_of_a_file_that_is_no_text_only_its_kind_is_told(home: Home) -> None:
+async def test_of_a_file_that_is_no_text_only_its_kind_is_reported(home: Home) -> None:
     ec_key = bytes.fromhex("30770201010420") + bytes(range(7, 39)) + bytes(80)
     for data in (gzip.compress(KEY.encode(), mtime=0), ec_key, b"\0" + os.urandom(400)):
         home.put("data.bin", data)

@@ -266,7 +266,7 @@ def test_a_file_that_is_nothing_alone_says_so(tmp_path: Path, kind: str) -> None
     assert not can_chat(info)
 
 
-def test_all_that_a_file_says_is_told(tmp_path: Path, scripted: bytes) -> None:
+def test_all_that_a_file_says_is_reported(tmp_path: Path, scripted: bytes) -> None:
     path = put(tmp_path / "m.gguf", scripted)
     origin = {"format": 1, "place": "owner/repo", "revision": "f" * 40, "licence": "mit", "x": 1}
     put(tmp_path / "m.gguf.origin.json", json.dumps(origin).encode())

@@ -107,7 +107,7 @@ def test_a_group_outside_of_the_tree_is_not_followed(tmp_path: Path) -> None:
     assert linux(tmp_path) == Machine()
 
 
-def test_nvidia_cards_are_told_with_what_is_free(tmp_path: Path) -> None:
+def test_nvidia_cards_are_reported_with_what_is_free(tmp_path: Path) -> None:
     output = "NVIDIA GeForce RTX 4090, 24564, 22013\nNVIDIA A2, Rev. B, 15356, 15000\n"
     assert linux(tmp_path, output=output).gpus == (
         Gpu(name="NVIDIA GeForce RTX 4090", total=24564 * MIB, free=22013 * MIB),
@@ -131,7 +131,7 @@ def test_a_driver_that_says_nothing_sensible_has_no_card(tmp_path: Path, output:
     assert linux(tmp_path, output=output).gpus == ()
 
 
-def test_more_free_than_there_is_counts_as_not_said(tmp_path: Path) -> None:
+def test_more_free_than_there_is_counts_as_not_reported(tmp_path: Path) -> None:
     assert linux(tmp_path, output="x, 100, 200").gpus == (Gpu(name="x", total=100 * MIB),)
 
 
@@ -156,7 +156,7 @@ def amd_card(root: Path, number: int, **files: str) -> None:
         put(root, f"sys/class/drm/card{number}/device/{name}", text)
 
 
-def test_amd_cards_are_told_and_graphics_within_a_processor_are_not(tmp_path: Path) -> None:
+def test_amd_cards_are_reported_and_graphics_within_a_processor_are_not(tmp_path: Path) -> None:
     amd_card(
         tmp_path,
         0,

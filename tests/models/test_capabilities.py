@@ -39,7 +39,7 @@ OVERRIDES = st.builds(
 )
 
 
-def test_what_the_engine_said_is_known_also_that_it_lacks_something() -> None:
+def test_what_the_engine_declared_is_known_also_that_it_lacks_something() -> None:
     held = capabilities_of(ModelInfo(name="qwen3", capability=SEES, context=8192))
     assert held.vision == held.tools == Fact(value=True, source="known")
     assert held.thinking == Fact(value=False, source="known")
@@ -94,5 +94,5 @@ def test_what_a_person_set_counts_and_changes_nothing_else(
 
 
 @given(info=INFOS)
-def test_nothing_said_leaves_a_model_as_it_is(info: ModelInfo) -> None:
+def test_no_overrides_leave_a_model_as_it_is(info: ModelInfo) -> None:
     assert with_overrides(info, ModelOverrides()) is info

@@ -122,7 +122,7 @@ BLOCKS = st.one_of(
 
 
 @given(blocks=st.lists(BLOCKS, min_size=1, max_size=6), data=st.data())
-def test_what_a_model_said_goes_back_to_it_unchanged(
+def test_what_a_model_wrote_goes_back_to_it_unchanged(
     blocks: list[ThinkingContent | TextContent], data: st.DataObject
 ) -> None:
     (wire_message,) = wire_messages([Message("assistant", blocks)], SIGNER)
@@ -166,7 +166,7 @@ def test_recorded_thoughts_come_with_their_signatures() -> None:
         assert all(isinstance(b, ThinkingContent) and b.signature for b in thoughts), stream.id
 
 
-def test_counts_are_the_last_said_and_the_cache_is_part_of_the_prompt() -> None:
+def test_counts_are_the_last_reported_and_the_cache_is_part_of_the_prompt() -> None:
     first = {"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 1}
     start = {"type": "message_start", "message": {"usage": first}}
     events = read(sse(start, *ended(output_tokens=7, cache_creation_input_tokens=5)))
@@ -188,7 +188,7 @@ def test_counts_are_the_last_said_and_the_cache_is_part_of_the_prompt() -> None:
         ("something_new", "something_new"),
     ],
 )
-def test_reasons_are_told_in_our_words_and_kept_in_theirs(complete: str, meant: str) -> None:
+def test_reasons_are_reported_in_our_words_and_kept_in_theirs(complete: str, meant: str) -> None:
     end = finish_of(read(sse(START, *ended(complete))))
     assert (end.reason, end.raw_reason) == (meant, complete)
 
@@ -247,7 +247,7 @@ def test_a_cut_is_no_stop_and_its_calls_are_not_run() -> None:
     assert end.error.code == ErrorCode.STREAM_INCOMPLETE
 
 
-def test_calls_side_by_side_are_told_apart_by_index_and_servers_own_calls_are_not_ours() -> None:
+def test_calls_side_by_side_are_distinguished_by_index_and_servers_own_calls_are_not_ours() -> None:
     body = sse(
         START,
         started(0, type="server_tool_use", id="s1", name="web_search", input={}),

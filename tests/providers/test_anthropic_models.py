@@ -125,7 +125,7 @@ async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says
         "messages: first message must use the user role",
     ],
 )
-async def test_other_refusals_are_told_and_nothing_is_asked_again(message: str) -> None:
+async def test_other_refusals_are_reported_and_nothing_is_asked_again(message: str) -> None:
     handler = fake_anthropic(refuses={"tiny": message})
     asked = replace(THINK, options=GenerationOptions(temperature=1.5))
     async with connected(handler) as (provider, server):
@@ -209,7 +209,7 @@ async def test_the_key_goes_in_its_own_header_with_the_version() -> None:
         assert "authorization" not in request.headers
 
 
-async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
+async def test_thoughts_of_one_model_are_not_sent_to_another() -> None:
     async with connected(fake_anthropic()) as (provider, server):
         reply_message = message_of(await answer(provider))
         history = [*ASK.conversation, reply_message, Message("user", "hello")]
@@ -238,7 +238,7 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
         ),
     ],
 )
-async def test_llamacpp_is_told_about_thinking_by_its_template(
+async def test_llamacpp_is_informed_about_thinking_by_its_template(
     wish: object, sent: dict[str, object]
 ) -> None:
     asked = replace(ASK, should_think=wish)  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ async def test_what_a_model_refused_once_is_not_sent_to_it_again() -> None:
     assert ["stream_options" in seen.json() for seen in server.received] == [True, False, False]
 
 
-async def test_a_wish_that_the_server_refuses_is_left_out_once_and_said() -> None:
+async def test_a_wish_that_the_server_refuses_is_left_out_once_and_reported() -> None:
     async with serve(fake_openai(refuses={"top_k": "Unknown parameter: 'top_k'"})) as server:
         options = GenerationOptions(top_k=3)
         request = Request(model="tiny", messages=ASK.messages, options=options)
@@ -66,7 +66,7 @@ async def test_a_model_that_cannot_think_refuses_a_wish_to_and_takes_no_wish() -
     assert "think" not in server.received[-1].json()
 
 
-async def test_an_older_ollama_that_refuses_to_be_told_not_to_think_is_asked_again() -> None:
+async def test_an_older_ollama_that_refuses_think_off_is_asked_again() -> None:
     async def old(request: Received, reply: Reply) -> None:
         if "think" in request.json():
             await reply.json({"error": '"m" does not support thinking'}, 400)

@@ -76,7 +76,7 @@ async def test_a_forgotten_listing_is_asked_for_again() -> None:
     assert provider.listed == 3
 
 
-async def test_a_gate_keeps_a_preset_that_nobody_answers_for_out() -> None:
+async def test_a_gate_keeps_a_preset_without_a_server_out() -> None:
     provider = ScriptedProvider("lmstudio")
 
     async def no_provider(_name: str) -> bool:

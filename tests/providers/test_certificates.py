@@ -58,7 +58,7 @@ async def test_authorities_are_read_once_and_not_by_the_event_loop(
     assert len(server.received) >= 3
 
 
-async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
+async def test_a_folder_of_authorities_that_does_not_answer_delays_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(cafile: Path, _most: int) -> bytes:

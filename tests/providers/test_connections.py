@@ -277,7 +277,7 @@ async def test_an_early_reply_on_a_used_connection_is_not_believed() -> None:
         assert server.opened == 2
 
 
-async def test_an_early_refusal_is_told_in_the_server_s_words() -> None:
+async def test_an_early_refusal_is_reported_in_the_server_s_words() -> None:
     refusal = _sized(b'{"error":"too large"}', status=b"413 Content Too Large")
     server = Pushy(
         lambda n: _sized(_body("ollama", f"answer {n}")),

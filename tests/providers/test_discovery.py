@@ -58,7 +58,7 @@ def test_recorded_replies_tell_their_engine() -> None:
     assert backends == expected | {"lmstudio": "lmstudio"}
 
 
-async def test_nobody_there_is_nobody() -> None:
+async def test_no_server_is_found_where_there_is_none() -> None:
     async with serve(SHAPES["vllm"]) as server:
         pass
     probe_result = await probe(server.url)
@@ -221,7 +221,7 @@ JSON = st.recursive(
     status=st.sampled_from([200, 200, 200, 401, 404, 503]),
     header=st.text(max_size=12),
 )
-def test_whatever_is_answered_somebody_or_nobody_is_told(
+def test_whatever_is_answered_a_server_or_none_is_reported(
     bodies: dict[str, JsonValue], status: int, header: str
 ) -> None:
     engine = identify({path: ProbeReply(status, body, header) for path, body in bodies.items()})

@@ -201,7 +201,7 @@ async def test_a_toxic_has_its_outcome_and_leaves_no_connection(kind: str, toxic
 
 @pytest.mark.parametrize("kind", KINDS_AND_SLOWLY_OTHERS)
 @pytest.mark.parametrize("toxic", MATRIX)
-async def test_a_stop_behind_a_toxic_is_heard_at_once_and_closes(kind: str, toxic: str) -> None:
+async def test_a_stop_behind_a_toxic_is_noticed_at_once_and_closes(kind: str, toxic: str) -> None:
     toxics, _ = MATRIX[toxic]
     if any(limit is not None for limit in (toxics.reset_after, toxics.limit_bytes)):
         return  # there the network ends the answer first

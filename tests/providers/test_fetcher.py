@@ -144,7 +144,7 @@ async def test_a_redirect_from_https_to_http_is_refused(
         assert TOKEN not in repr(safe.received[1:])
 
 
-async def test_a_server_whose_certificate_nobody_knows_is_refused(tmp_path: Path) -> None:
+async def test_a_server_whose_certificate_is_unknown_is_refused(tmp_path: Path) -> None:
     authority = make_authority(tmp_path)
     async with (
         serve(sends_to(), tls=authority.server("127.0.0.1")) as safe,
@@ -156,7 +156,7 @@ async def test_a_server_whose_certificate_nobody_knows_is_refused(tmp_path: Path
         assert "SSL_CERT_FILE" in error.hint
 
 
-async def test_a_file_of_authorities_that_is_none_is_told(
+async def test_a_file_of_authorities_that_is_none_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "authorities").write_text("none")
@@ -239,20 +239,20 @@ async def test_headers_have_a_bound(headers: dict[str, str], reason: str) -> Non
 
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://a/b", "http://", "http://h/" + "x" * 9000])
-async def test_an_address_that_is_none_is_said_so(url: str) -> None:
+async def test_an_address_that_is_none_is_reported(url: str) -> None:
     async with aclosing(HttpFetcher()) as fetcher:
         assert (await failure(fetcher, url)).code == ErrorCode.BAD_REQUEST
 
 
 @pytest.mark.parametrize("value", ["a\r\nx: y", "ä", "a\0"])
-async def test_a_header_that_cannot_be_sent_is_said_so(value: str) -> None:
+async def test_a_header_that_cannot_be_sent_is_reported(value: str) -> None:
     async with fetching(sends_to()) as (fetcher, server):
         error = await failure(fetcher, server.url, headers={"if-range": value})
         assert error.code == ErrorCode.BAD_REQUEST
         assert server.received == []
 
 
-async def test_nobody_there_is_told_without_saying_the_address_twice() -> None:
+async def test_no_server_is_reported_without_naming_the_address_twice() -> None:
     port = closed_port()
     async with aclosing(HttpFetcher()) as fetcher:
         error = await failure(fetcher, f"http://127.0.0.1:{port}/m.gguf")

@@ -217,7 +217,7 @@ async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
 
 # Feature: stage-11-vllm-openai, Property 19: Authentication Error Messages
 @given(kind=KINDS, status=st.sampled_from([401, 403]), key=st.none() | KEYS, body=JSON)
-async def test_a_refused_key_is_said_to_be_one(
+async def test_a_refused_key_is_reported_as_one(
     kind: str, status: int, key: str | None, body: object
 ) -> None:
     async def refuses(request: Received, reply: Reply) -> None:

@@ -87,7 +87,7 @@ async def test_an_unknown_certificate_is_refused_and_a_named_authority_is_truste
     assert plain.code == ErrorCode.SERVICE_UNAVAILABLE
 
 
-async def test_tls_spoken_to_a_plain_server_is_told_with_the_way_out() -> None:
+async def test_tls_spoken_to_a_plain_server_is_reported_with_the_way_out() -> None:
     async with serve(fake_ollama) as server:
         error = await error_of(spec_for(server.url.replace("http:", "https:")))
     assert "No secure connection" in error.message

@@ -86,7 +86,7 @@ async def test_what_a_strict_server_does_not_know_is_left_out_once_and_remembere
     assert "top_k" in bodies(server)[requests + 1], "another model is asked in full"
 
 
-async def test_a_limit_goes_under_the_name_that_is_known_and_nothing_is_said() -> None:
+async def test_a_limit_goes_under_the_name_that_is_known_and_nothing_is_reported() -> None:
     known = {"model", "messages", "stream", "stream_options", "max_completion_tokens"}
     asked = replace(ASK, options=GenerationOptions(max_tokens=9))
     async with serve(strict(known, at_once=True)) as server:
@@ -103,7 +103,7 @@ async def test_an_older_server_gets_the_older_name() -> None:
     assert bodies(server)[-1]["max_tokens"] == 9
 
 
-async def test_a_limit_that_has_no_name_there_is_said() -> None:
+async def test_a_limit_that_has_no_name_there_is_reported() -> None:
     known = {"model", "messages", "stream", "stream_options"}
     asked = replace(ASK, options=GenerationOptions(max_tokens=9))
     async with serve(strict(known, at_once=True)) as server:

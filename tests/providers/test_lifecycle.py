@@ -81,7 +81,7 @@ async def test_a_caller_that_stops_waiting_does_not_stop_it() -> None:
         (ExceptionGroup("", [AIError(ErrorCode.AUTH_FAILED, "No key.")]), r"^No key\.$"),
     ],
 )
-async def test_a_failure_is_told_at_each_use_and_to_no_other(
+async def test_a_failure_is_reported_at_each_use_and_to_no_other(
     error: BaseException, words: str
 ) -> None:
     broken, good = Living("broken", init_error=error), Living("good")
@@ -94,7 +94,7 @@ async def test_a_failure_is_told_at_each_use_and_to_no_other(
     assert broken.calls == good.calls == ["initialize", "dispose"]
 
 
-async def test_an_adapter_that_is_never_ready_is_told_and_ended(
+async def test_an_adapter_that_is_never_ready_is_reported_and_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "INITIALIZE_S", 0.01)
@@ -124,7 +124,9 @@ async def test_all_are_disposed_of_also_when_one_fails_and_when_the_program_does
     assert "The provider a could not be closed" in caplog.text
 
 
-def test_what_an_adapter_raises_is_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_an_adapter_raises_is_reported_without_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     adapter = Living("mine")
     with (
         pytest.raises(

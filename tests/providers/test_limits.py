@@ -88,7 +88,7 @@ async def test_a_refusal_whose_connection_breaks_keeps_its_status(kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_words_of_a_refusal_without_end_are_told(kind: str) -> None:
+async def test_the_words_of_a_refusal_without_end_are_reported(kind: str) -> None:
     async def refuses(request: Received, reply: Reply) -> None:
         await reply.start(429)
         await reply.write(b'{"error": {"message": "Slow down, \\"tiny\\" is busy.')

@@ -79,7 +79,7 @@ async def test_a_load_that_takes_too_long_ends_in_a_clear_error() -> None:
     assert "loading" in str(end.error)
 
 
-async def test_a_wish_to_stop_is_heard_while_the_model_loads() -> None:
+async def test_a_wish_to_stop_is_noticed_while_the_model_loads() -> None:
     signal = AbortSignal()
     fake = FakeLlamaCpp(busy=10_000)
 
@@ -108,7 +108,7 @@ async def test_a_server_that_fails_while_it_loads_is_not_waited_for() -> None:
     assert (end.error.message, end.error.status) == ("Loading model", 503)
 
 
-async def test_a_full_window_is_told_with_its_sizes_in_every_framing() -> None:
+async def test_a_full_window_is_reported_with_its_sizes_in_every_framing() -> None:
     message = "request (6009 tokens) exceeds the available context size (4096 tokens)"
     full_window = refusal(400, message, "exceed_context_size_error")
     error = {**full_window["error"], "n_prompt_tokens": 6009, "n_ctx": 4096}  # type: ignore[dict-item]

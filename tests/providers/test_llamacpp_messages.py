@@ -137,7 +137,7 @@ async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
         assert full.error.details["context_tokens"] == 4096
 
 
-async def test_a_real_server_is_told_about_thinking_in_its_own_words(tmp_path: Path) -> None:
+async def test_a_real_server_is_informed_about_thinking_in_its_own_words(tmp_path: Path) -> None:
     async with llamacpp(tmp_path) as (provider, _spec):
         for wish in (False, True, ThinkingConfig(mode="last", effort="low")):
             events = await events_of(provider, replace(ask("hello"), should_think=wish))

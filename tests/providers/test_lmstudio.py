@@ -110,7 +110,7 @@ async def test_what_is_there_is_not_downloaded_again() -> None:
         'event: error\ndata: {"message": "Out of memory"}\n\n',
     ],
 )
-async def test_a_failure_inside_an_answer_is_told_in_the_servers_words(event: str) -> None:
+async def test_a_failure_inside_an_answer_is_reported_in_the_servers_words(event: str) -> None:
     async def failing(_request: Received, reply: Reply) -> None:
         await reply.start(content_type="text/event-stream")
         await reply.write(b'data: {"choices":[{"index":0,"delta":{"content":"It was"}}]}\n\n')

@@ -104,7 +104,7 @@ async def test_its_tokenizer_counts_text() -> None:
         (503, "HTTP 503 Service Unavailable"),
     ],
 )
-async def test_an_error_without_a_word_is_told_by_its_status(status: int, message: str) -> None:
+async def test_an_error_without_a_word_is_reported_by_its_status(status: int, message: str) -> None:
     async def opaque(request: Received, reply: Reply) -> None:
         if request.path == "/readyz":
             await reply.whole(b"OK")

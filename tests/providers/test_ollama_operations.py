@@ -108,7 +108,7 @@ async def test_a_short_name_shows_the_model_that_is_loaded_under_its_full_one() 
 
 
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "pull"])
-async def test_a_model_that_is_not_there_is_said_to_be_missing(action: str) -> None:
+async def test_a_model_that_is_not_there_is_reported_as_missing(action: str) -> None:
     async with ollama(OllamaServer().answer) as provider:
         with pytest.raises(AIError, match=r"model ['\"]gone(:latest)?['\"] not found") as caught:
             await ACTIONS[action](provider)
@@ -165,7 +165,7 @@ def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:
 @needs_corpus
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize(("name", "body", "meta"), recorded(), ids=lambda v: str(v)[:30])
-async def test_every_recorded_refusal_ends_every_deed_with_its_sentence(
+async def test_every_recorded_refusal_ends_every_action_with_its_sentence(
     name: str, body: bytes, meta: dict[str, Any], action: str
 ) -> None:
     headers = {key: value for key, value in (meta.get("headers") or {}).items() if "-" in key}
@@ -265,7 +265,7 @@ async def test_a_level_that_is_refused_leaves_thinking_on() -> None:
     assert "ThinkingDelta" in {type(event).__name__ for event in events}
 
 
-async def test_not_to_think_is_dropped_where_nobody_could_think() -> None:
+async def test_not_to_think_is_dropped_where_no_model_could_think() -> None:
     async with ollama(old_ollama) as provider:
         events = await asked(provider, "hello", think=False)
     assert isinstance(events[-1], Finish)

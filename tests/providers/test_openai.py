@@ -77,7 +77,7 @@ async def test_a_model_without_the_role_system_gets_the_role_it_knows() -> None:
     assert roles == [["system", "user"], ["developer", "user"], ["developer", "user"]]
 
 
-def test_a_model_that_knows_neither_role_is_told_as_the_user() -> None:
+def test_a_model_that_knows_neither_role_gets_it_as_the_user() -> None:
     refusals = Refusals()
     body: JsonObject | None = {"model": "m", "messages": [{"role": "system", "content": "x"}]}
     for role, instead in (("system", "developer"), ("developer", "user")):
@@ -92,7 +92,7 @@ def test_a_model_that_knows_neither_role_is_told_as_the_user() -> None:
     assert refusals.adapt(body or {}, error) is None
 
 
-async def test_a_level_of_reasoning_that_a_model_lacks_is_said_and_not_dropped() -> None:
+async def test_a_level_of_reasoning_that_a_model_lacks_is_reported_and_not_dropped() -> None:
     error_body = {
         "message": "Unsupported value: 'reasoning_effort' does not support 'none' with this model.",
         "param": "reasoning_effort",

@@ -166,7 +166,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
     name=st.text(min_size=1),
     methods=st.frozensets(st.sampled_from(sorted(set(FEATURES) - {"list_models"}))),
 )
-async def test_what_a_provider_cannot_do_is_said_with_its_name(
+async def test_what_a_provider_cannot_do_is_reported_with_its_name(
     label: str, name: str, methods: frozenset[str]
 ) -> None:
     registry = ProviderRegistry()
@@ -192,7 +192,7 @@ ACTIONS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
 
 # Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
 @given(label=st.text(min_size=1), methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
-def test_a_deed_is_given_where_its_method_is_and_refused_elsewhere(
+def test_an_action_is_given_where_its_method_is_and_refused_elsewhere(
     label: str, methods: frozenset[str]
 ) -> None:
     provider = provider_with(methods, label=label)

@@ -207,7 +207,7 @@ async def test_a_proxy_gets_its_own_name_and_password_and_the_server_does_not(
         assert PASSWORD not in f"{failure!r}{failure}{failure.details}"
 
 
-async def test_a_proxy_that_refuses_a_tunnel_is_told_as_such() -> None:
+async def test_a_proxy_that_refuses_a_tunnel_is_reported_as_such() -> None:
     refusal = b"HTTP/1.1 403 Not that one\r\ncontent-length: 0\r\n\r\n"
     async with serve_proxy({}, refusal=refusal) as proxy:
         error = await error_of(spec_for("https://llm.example", proxy=proxy.url))

@@ -174,7 +174,7 @@ def test_a_reason_is_known_in_every_spelling(raw: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("raw", ["tool_calls", "tool-calls", "toolCalls", "TOOL_CALL", "tool_use"])
-def test_calls_are_told_by_every_spelling(raw: str) -> None:
+def test_calls_are_recognised_in_every_spelling(raw: str) -> None:
     call: JsonObject = {"index": 0, "id": "1", "function": {"name": "f", "arguments": "{}"}}
     events = openai_events({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": raw}]})
     assert isinstance(events[0], ToolCallEvent)

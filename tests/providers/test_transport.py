@@ -58,7 +58,7 @@ async def raw_server_error(answer: bytes) -> AIError:
     return error
 
 
-async def test_nobody_listening_is_told_with_the_way_to_start_one() -> None:
+async def test_no_server_is_reported_with_the_way_to_start_one() -> None:
     port = closed_port()
     error = await error_of(spec_for(f"127.0.0.1:{port}"))
     assert error.message == f"p does not answer at localhost:{port}."
@@ -68,7 +68,9 @@ async def test_nobody_listening_is_told_with_the_way_to_start_one() -> None:
     assert named.message == f"My box does not answer at localhost:{port}."
 
 
-async def test_a_name_that_does_not_exist_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_does_not_exist_is_reported_as_such(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def no_such_name(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
@@ -85,7 +87,7 @@ async def test_a_server_that_hangs_up_at_once_may_be_tried_again() -> None:
     assert error.retryable
 
 
-async def test_something_that_speaks_no_http_is_told_as_such() -> None:
+async def test_something_that_speaks_no_http_is_reported_as_such() -> None:
     error = await raw_server_error(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
     assert "does not speak HTTP" in error.message
 
@@ -122,7 +124,7 @@ async def _ignoring_breaks(serve_with: object, handler: object) -> None:
     await serve_with(guarded)  # type: ignore[operator]
 
 
-async def test_a_setting_that_cannot_be_used_is_told_where_it_is_used() -> None:
+async def test_a_setting_that_cannot_be_used_is_reported_where_it_is_used() -> None:
     problem = AIError(ErrorCode.BAD_REQUEST, "${KEY} is not set.", provider="p")
     assert await error_of(spec_for("http://127.0.0.1:1", problem=problem)) == problem
 

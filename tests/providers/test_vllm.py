@@ -163,7 +163,7 @@ async def test_a_stop_while_the_version_is_awaited_stops_at_once() -> None:
         ),
     ],
 )
-async def test_what_a_version_has_no_name_for_is_left_out_and_said(
+async def test_what_a_version_has_no_name_for_is_left_out_and_reported(
     version: str, extra: dict[str, Any], sent: dict[str, Any], lost: list[str]
 ) -> None:
     async with connected(Vllm(version=version)) as (provider, server):
@@ -381,7 +381,7 @@ async def test_loras_are_models_with_the_window_of_their_parent() -> None:
     assert (lora.name, lora.context, lora.details.get("parent")) == ("tiny-sql", 2048, "tiny")
 
 
-async def test_a_full_window_is_told_with_both_numbers() -> None:
+async def test_a_full_window_is_reported_with_both_numbers() -> None:
     async with connected(Vllm(window=4)) as (provider, _):
         (end,) = await answer(provider, replace(ASK, messages=[Message("user", "a b c d e f")]))
     assert isinstance(end, ErrorEvent)
@@ -390,7 +390,7 @@ async def test_a_full_window_is_told_with_both_numbers() -> None:
     assert end.error.details["prompt_tokens"] == 9
 
 
-async def test_a_server_that_is_starting_is_said_to_be_and_may_be_asked_again() -> None:
+async def test_a_server_that_is_starting_is_reported_and_may_be_asked_again() -> None:
     async with connected(Vllm(starting=2)) as (provider, _):
         (end,) = await answer(provider)
         assert isinstance(end, ErrorEvent)

@@ -148,7 +148,7 @@ def asked_to_chat(server: Server) -> list[str]:
     return [request.path for request in server.received if "chat" in request.path]
 
 
-async def test_the_other_server_would_answer_if_nobody_were_named(paths: AppPaths) -> None:
+async def test_the_other_server_would_answer_if_none_were_named(paths: AppPaths) -> None:
     async with beside_another(Way(""), paths) as (runtime, decoy):
         assert str((await runtime.first_model()).ref) == "other://tiny"
         async with runtime.new_client("other://tiny").chat("hi") as events:
@@ -227,7 +227,7 @@ async def test_a_model_that_was_shown_is_not_replaced_by_a_file_of_its_name(
         await placed.resolve("local://m")
 
 
-def test_a_settings_file_that_cannot_be_read_may_name_somebody(paths: AppPaths) -> None:
+def test_a_settings_file_that_cannot_be_read_may_name_a_server(paths: AppPaths) -> None:
     paths.config_dir.mkdir(parents=True)
     paths.config_file.write_text('model = "vllm://m')
     problem = named_by(load_config(paths, {})).problem
@@ -327,7 +327,7 @@ async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_els
         (Flags(model="other://m", provider="local"), "", False),
     ],
 )
-async def test_what_the_settings_have_wrong_is_known_to_be_said_at_the_start(
+async def test_what_the_settings_have_wrong_is_known_to_be_reported_at_the_start(
     flags: Flags, text: str, is_told: bool, paths: AppPaths
 ) -> None:
     async with beside_another(Way("", flags, text=text), paths) as (runtime, _):

@@ -225,7 +225,9 @@ async def test_pictures_that_are_not_sent_are_not_counted() -> None:
     assert counted == measured == shown < 100
 
 
-async def test_leaving_out_a_turn_frees_what_is_said_where_a_question_got_no_answer() -> None:
+async def test_leaving_out_a_turn_frees_what_is_announced_for_a_question_without_an_answer() -> (
+    None
+):
     chat = Chat(provider(1_000))
     chat.conversation.messages += [
         Message("user", "x" * 2_000),

@@ -31,7 +31,7 @@ class Machine:
         return self.clock() - before
 
 
-def test_it_is_the_clock_on_the_wall_where_nobody_waits() -> None:
+def test_it_is_the_clock_on_the_wall_while_nothing_waits() -> None:
     machine = Machine()
     for _ in range(100):
         machine.now += 0.013

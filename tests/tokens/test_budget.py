@@ -125,7 +125,7 @@ def test_a_window_is_raised_to_a_power_of_two_but_not_beyond_what_the_model_was_
     assert remedies_for(history, Sizes(0, (4097,)), 9, largest_window=8192) == (RaiseWindow(8192),)
 
 
-def test_attachments_that_free_too_little_are_said_to() -> None:
+def test_attachments_that_free_too_little_are_reported() -> None:
     history = [Message("user", [ImageContent(width=64, height=64)])]
     assert remedies_for(history, Sizes(0, (100,)), 95) == (DropAttachments(1, 4, fits=False),)
     assert remedies_for(history, Sizes(0, (99,)), 95) == (DropAttachments(1, 4, fits=True),)

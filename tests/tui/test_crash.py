@@ -131,7 +131,7 @@ async def test_a_test_that_drives_the_app_sees_the_exception(
     assert "in an action" not in shown
 
 
-async def test_a_report_that_cannot_be_written_is_said_and_keeps_nothing_from_ending(
+async def test_a_report_that_cannot_be_written_is_reported_and_keeps_nothing_from_ending(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     app = Failing()

@@ -86,7 +86,7 @@ def test_plugins_are_looked_for_only_for_a_name_that_no_folder_has(
     assert looks == ["themes"], "once"
 
 
-def test_a_theme_that_is_missing_from_its_package_is_told(good: Path) -> None:
+def test_a_theme_that_is_missing_from_its_package_is_reported(good: Path) -> None:
     (good / "nord.toml").unlink()
     with pytest.raises(ThemeProblem, match=r"nord\.toml"):
         ThemeCatalog().load("nord")

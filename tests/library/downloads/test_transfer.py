@@ -155,7 +155,7 @@ async def test_without_a_strong_etag_nothing_is_put_together(
     assert NO_RANGES in b.notes
 
 
-async def test_a_server_that_ignores_the_range_is_heard_from_the_beginning(tmp_path: Path) -> None:
+async def test_a_server_that_ignores_the_range_is_read_from_the_beginning(tmp_path: Path) -> None:
     host = FileHost(DATA, lies=[cut_after(123_000), file_host.ignores_range])
     async with bench(tmp_path, host) as b:
         await b.fetch()
@@ -458,7 +458,7 @@ class _Failing(list[TransferProgress]):
         raise LookupError("mine")
 
 
-async def test_a_server_that_is_not_there_is_told_by_its_address(tmp_path: Path) -> None:
+async def test_a_server_that_is_not_there_is_reported_by_its_address(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         gone = b.source()
     with pytest.raises(AIError, match="does not answer"):

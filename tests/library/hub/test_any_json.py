@@ -198,7 +198,7 @@ HEADERS = st.dictionaries(
     headers=HEADERS,
     body=st.one_of(st.binary(max_size=30), REPLY.map(lambda value: json.dumps(value).encode())),
 )
-def test_any_answer_is_understood_or_told_of_in_sentences(
+def test_any_answer_is_understood_or_reported_in_sentences(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
     canned = Canned(body, status=status, headers=headers)

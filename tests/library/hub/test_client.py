@@ -107,7 +107,9 @@ async def test_many_files_are_listed_whole(
     assert len((await client_of().repo("o/many")).variants) == number
 
 
-async def test_speech_models_are_told_by_what_the_repository_says(client_of: MakeClient) -> None:
+async def test_speech_models_are_identified_by_what_the_repository_says(
+    client_of: MakeClient,
+) -> None:
     found = await client_of().repo("someone/whisper.cpp")
     assert [(v.name, v.kind, v.quantization) for v in found.variants] == [
         ("ggml-base-q5_1", "whisper", "Q5_1"),
@@ -169,7 +171,7 @@ async def asked_for(client: HubClient, repo: str = SMALL, revision: str = "main"
     return raised.value
 
 
-async def test_what_is_not_there_or_not_for_everybody(hub: FakeHub, client_of: MakeClient) -> None:
+async def test_what_is_not_there_or_not_public(hub: FakeHub, client_of: MakeClient) -> None:
     unknown = await asked_for(client_of(), "someone/none")
     assert unknown.code == ErrorCode.MODEL_NOT_FOUND
     assert str(unknown) == (
@@ -316,7 +318,7 @@ async def test_a_search_that_is_answered_with_no_list(hub: FakeHub, client_of: M
         await client_of().search("x")
 
 
-async def test_nobody_there_leaves_the_built_in_list(client_of: MakeClient) -> None:
+async def test_no_server_leaves_the_built_in_list(client_of: MakeClient) -> None:
     with pytest.raises(AIError) as raised:
         await client_of(endpoint="http://127.0.0.1:1").search("x")
     error = raised.value
@@ -359,7 +361,7 @@ async def test_a_list_is_followed_at_the_hub_alone_and_not_for_ever(
     assert len(hub.asked) <= 104
 
 
-async def test_a_reply_that_breaks_off_is_said_to(hub: FakeHub, client_of: MakeClient) -> None:
+async def test_a_reply_that_breaks_off_is_reported(hub: FakeHub, client_of: MakeClient) -> None:
     hub.instead = lambda _request: Answer(200, b"[", headers={"content-length": "9"}, is_cut=True)
     with pytest.raises(AIError) as raised:
         await client_of().search("x")

@@ -167,7 +167,9 @@ async def test_an_engine_that_answers_a_stop_is_kept(model_folder: Path) -> None
         assert supervisor.engines[0].pid == first
 
 
-async def test_an_engine_that_hangs_in_an_answer_nobody_stops_ends_it(model_folder: Path) -> None:
+async def test_an_engine_that_hangs_in_an_answer_that_is_not_stopped_ends_it(
+    model_folder: Path,
+) -> None:
     checked = replace(HANGS, check_interval_s=0.05)
     async with embedded(model_folder, settings=checked) as (provider, supervisor):
         await provider.load_model(MODEL)

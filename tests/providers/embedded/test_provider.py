@@ -208,7 +208,7 @@ async def test_models_are_listed_with_what_is_known(model_folder: Path) -> None:
         assert await provider.list_running() == []
 
 
-async def test_a_model_stays_as_long_as_whoever_loaded_it_wants(model_folder: Path) -> None:
+async def test_a_model_stays_as_long_as_its_load_asked_for(model_folder: Path) -> None:
     async with embedded(model_folder) as (provider, supervisor):
         assert isinstance(provider, SupportsLoadFor)
         await provider.load_model_for(MODEL, "2h")
@@ -269,7 +269,7 @@ async def test_broken_and_unknown_files_are_named_in_a_sentence(
     assert (none.error.code, none.error.provider) == (ErrorCode.MODEL_NOT_FOUND, "embedded")
 
 
-async def test_without_the_engine_the_way_to_install_it_is_told(model_folder: Path) -> None:
+async def test_without_the_engine_the_way_to_install_it_is_reported(model_folder: Path) -> None:
     library = FolderLibrary([model_folder])
     async with EmbeddedProvider(library, SETTINGS, is_installed=lambda: False) as it:
         end = end_of(await answer(it, ask("hi")))
@@ -351,7 +351,7 @@ async def test_a_tool_that_is_named_is_the_one_that_is_called(model_folder: Path
         assert [event.call.name for event in got if isinstance(event, ToolCallEvent)] == [name]
 
 
-async def test_settings_beside_a_model_file_are_said_to_be_unread(
+async def test_settings_beside_a_model_file_are_reported_as_unread(
     model_folder: Path, tmp_path: Path
 ) -> None:
     (tmp_path / f"{MODEL}.gguf").symlink_to(model_folder / f"{MODEL}.gguf")

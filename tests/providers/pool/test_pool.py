@@ -110,7 +110,7 @@ async def test_what_a_member_leaves_out_comes_before_its_answer() -> None:
     assert await team.ask() == script
 
 
-async def test_a_member_that_dies_after_it_said_so_is_passed_over_all_the_same() -> None:
+async def test_a_member_that_dies_after_it_announced_it_is_passed_over_all_the_same() -> None:
     team = stage("a", "b")
     gone = refused("a")
     script = LeftOut("top_k", AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400))
@@ -492,7 +492,7 @@ class Puller(Puppet):
             self.pulls -= 1
 
 
-async def test_a_model_is_fetched_to_every_member_and_a_dead_one_is_told_at_the_end() -> None:
+async def test_a_model_is_fetched_to_every_member_and_a_dead_one_is_reported_at_the_end() -> None:
     pullers = [Puller("a"), Puller("b", up=False), Puller("c")]
     pool = Stage(*pullers).pool
     seen = []

@@ -110,7 +110,7 @@ def test_what_has_no_value_is_a_sentence(expression: str, fault: str) -> None:
     assert str(caught.value) == fault
 
 
-def test_an_unknown_function_is_told_with_those_there_are() -> None:
+def test_an_unknown_function_is_reported_with_those_there_are() -> None:
     with pytest.raises(ArithmeticFault, match="There is no function foo; there are sqrt, abs"):
         evaluate("foo(1)")
 

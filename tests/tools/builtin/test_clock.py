@@ -16,7 +16,7 @@ CLOCK = clock_tool(lambda: datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC))
         ("Europe/Vienna", "2026-07-02T00:30:05+02:00 (Thursday, CEST)"),
     ],
 )
-async def test_the_time_is_told_in_the_zone_asked_for(zone: str, time: str) -> None:
+async def test_the_time_is_reported_in_the_zone_asked_for(zone: str, time: str) -> None:
     result = await runner_for(CLOCK).run(tool_call("current_time", {"timezone": zone}))
     assert (result.content, result.is_error) == (time, False)
 

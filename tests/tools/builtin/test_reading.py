@@ -75,7 +75,7 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
     assert (await use(tmp_path, "read_file", path="a.txt", start_line=2)).startswith("last\n")
 
 
-async def test_what_is_no_text_is_told_with_its_size_and_beginning(tmp_path: Path) -> None:
+async def test_what_is_no_text_is_reported_with_its_size_and_beginning(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x89PNG\0" + b"z" * 1000)
     output = await use(tmp_path, "read_file", path="a.bin")
     assert output.startswith("[a.bin is not text; 1,005 bytes. It begins with: 89 50 4e 47 00 7a")

@@ -57,7 +57,7 @@ async def command(stage: Stage, text: str) -> None:
     await stage.settle()
 
 
-async def test_news_are_said_after_an_answer_and_the_branch_is_shown(tmp_path: Path) -> None:
+async def test_news_are_reported_after_an_answer_and_the_branch_is_shown(tmp_path: Path) -> None:
     runtime = BranchedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         runtime.branches.happened = [ChatNews(messages=2, branch=OTHER)]
@@ -91,7 +91,7 @@ async def test_a_number_that_is_none_is_refused(tmp_path: Path, typed: str, word
         assert runtime.branches.opened == []
 
 
-async def test_one_branch_and_a_failure_are_said(tmp_path: Path) -> None:
+async def test_one_branch_and_a_failure_are_reported(tmp_path: Path) -> None:
     runtime = BranchedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await command(stage, "/branch")

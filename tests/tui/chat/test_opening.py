@@ -95,18 +95,20 @@ async def test_a_prompt_without_a_model_comes_back_to_the_input(
         assert "● ready" in stage.screen_text
 
 
-async def test_settings_problems_are_said(config: Path) -> None:
+async def test_settings_problems_are_reported(config: Path) -> None:
     async with staged(config, ScriptedRuntime(problems=("themme is no setting.",))) as stage:
         assert "themme is no setting." in stage.screen_text
 
 
-async def test_an_unknown_theme_is_said_and_the_default_is_used(config: Path) -> None:
+async def test_an_unknown_theme_is_reported_and_the_default_is_used(config: Path) -> None:
     async with staged(config, theme="nosuch") as stage:
         assert stage.app.theme == "dusk"
         assert "none of that name" in stage.screen_text
 
 
-async def test_a_runtime_that_cannot_be_opened_is_said_and_nothing_is_lost(config: Path) -> None:
+async def test_a_runtime_that_cannot_be_opened_is_reported_and_nothing_is_lost(
+    config: Path,
+) -> None:
     opened = anyio.Event()
     async with staged(config, ScriptedRuntime(refuses=DOWN), opened=opened) as stage:
         await stage.ask("early")
@@ -138,7 +140,7 @@ async def test_what_is_typed_before_there_is_an_input_arrives_in_order(
         assert screen.composer.value == "abcd"
 
 
-async def test_a_persons_own_keys_count_and_conflicts_are_said(config: Path) -> None:
+async def test_a_persons_own_keys_count_and_conflicts_are_reported(config: Path) -> None:
     own = {"chat.models": "f4", "chat.help": "ctrl+n"}
     app = OllmApp(replace(services(ScriptedRuntime(), config), keymap=own))
     async with app.run_test(size=(100, 30)) as pilot:

@@ -49,7 +49,7 @@ async def test_an_empty_list_tells_of_them_and_of_the_setting(
 
 
 @pytest.mark.parametrize("key", ["f3", "ctrl+l"])
-async def test_where_there_is_nothing_to_add_nothing_is_said(config: Path, key: str) -> None:
+async def test_where_there_is_nothing_to_add_nothing_is_reported(config: Path, key: str) -> None:
     async with staged(config, without_models(OtherFolders())) as stage:
         await stage.pilot.press(key)
         await stage.settle()
@@ -58,7 +58,7 @@ async def test_where_there_is_nothing_to_add_nothing_is_said(config: Path, key: 
 
 
 @pytest.mark.parametrize("key", ["f3", "ctrl+l"])
-async def test_where_there_are_models_nobody_looks(config: Path, key: str) -> None:
+async def test_where_there_are_models_no_folder_is_searched(config: Path, key: str) -> None:
     models = (ModelInfo(name="qwen3:8b"),)
     local = Listing(provider="local", label="Ollama", models=models)
     runtime = Beside(catalog=ScriptedCatalog(local))

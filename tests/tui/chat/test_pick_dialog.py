@@ -187,7 +187,7 @@ async def test_the_open_chat_is_not_deleted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("when_refused", ["list", "delete"])
-async def test_a_store_that_fails_is_said(tmp_path: Path, when_refused: str) -> None:
+async def test_a_store_that_fails_is_reported(tmp_path: Path, when_refused: str) -> None:
     scripted = runtime()
     error = AIError(ErrorCode.INTERNAL_ERROR, "The disk is full.")
     async with staged(tmp_path / "config.toml", scripted) as stage:

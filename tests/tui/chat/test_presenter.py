@@ -185,7 +185,9 @@ def test_an_error_that_says_aborted_is_a_stop(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("cause", ["empty", "thinking", "calls"])
-def test_an_end_without_an_answer_is_said_in_one_note(cause: NoAnswerCause, stage: Stage) -> None:
+def test_an_end_without_an_answer_is_reported_in_one_note(
+    cause: NoAnswerCause, stage: Stage
+) -> None:
     stage.presenter.apply(NoAnswer(cause=cause))
     stage.presenter.apply(finish())
     warnings = [words for kind, words, _hint in stage.transcript.notes if kind == "warning"]
@@ -203,7 +205,7 @@ def test_a_cut_without_an_answer_is_one_note(stage: Stage) -> None:
     assert "length limit" in str(words)
 
 
-def test_a_cut_answer_is_said(stage: Stage) -> None:
+def test_a_cut_answer_is_reported(stage: Stage) -> None:
     stage.presenter.apply(text("At "))
     stage.presenter.apply(finish("length"))
     assert "length limit" in str(stage.transcript.notes[0][1])
@@ -329,7 +331,7 @@ def test_an_answer_of_a_picture_alone_is_no_empty_answer(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "event", [media(b"half of a picture"), media(GIF, modality="video"), media(b"", 2, 2)]
 )
-def test_other_media_are_said(stage: Stage, event: MediaDelta) -> None:
+def test_other_media_are_reported(stage: Stage, event: MediaDelta) -> None:
     stage.presenter.apply(event)
     what = event.modality
     assert [note[1] for note in stage.transcript.notes] == [
@@ -337,7 +339,7 @@ def test_other_media_are_said(stage: Stage, event: MediaDelta) -> None:
     ]
 
 
-def test_media_is_said_in_a_line(stage: Stage) -> None:
+def test_media_is_reported_in_a_line(stage: Stage) -> None:
     for step in (1, 2):
         stage.presenter.apply(
             MediaDelta(modality="image", data=b"", step=step, total_steps=2, turn=1, block="b2")

@@ -40,7 +40,7 @@ async def test_queued_prompts_are_asked_in_order() -> None:
     assert not stage.turns.is_busy
 
 
-async def test_stop_is_heard_at_once_and_the_queue_can_be_taken_back() -> None:
+async def test_stop_works_at_once_and_the_queue_can_be_taken_back() -> None:
     stage = Stage()
     async with anyio.create_task_group() as group:
         group.start_soon(stage.turns.run, "one")

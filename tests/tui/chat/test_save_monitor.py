@@ -17,7 +17,7 @@ async def ask(stage: Stage) -> None:
     await stage.settle()
 
 
-async def test_a_failure_is_said_once_and_so_is_its_end(tmp_path: Path) -> None:
+async def test_a_failure_is_reported_once_and_so_is_its_end(tmp_path: Path) -> None:
     chats = ScriptedChats()
     runtime = FullRuntime(chats=chats)
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:

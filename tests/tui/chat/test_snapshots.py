@@ -108,7 +108,7 @@ async def test_every_theme_looks_as_drawn(
 
 
 @pytest.mark.parametrize("theme", ["terminal", "dusk"])
-async def test_without_colours_everything_can_still_be_told_apart(
+async def test_without_colours_everything_can_still_be_distinguished(
     theme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

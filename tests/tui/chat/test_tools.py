@@ -228,7 +228,7 @@ async def test_a_letter_in_a_draft_never_lets_it_go_on(tmp_path: Path) -> None:
         assert (stage.client.went_on, stage.chat.composer.text) == (0, "ag")
 
 
-async def test_a_context_warning_is_said_once_and_fills_the_meter(tmp_path: Path) -> None:
+async def test_a_context_warning_is_reported_once_and_fills_the_meter(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", FullRuntime()) as stage:
         await stage.ask("why?")
         for used in (3800, 4000):

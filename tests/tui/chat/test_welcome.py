@@ -53,7 +53,7 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
     assert hint == "Get one. Then press Ctrl+L. /pull finds and downloads models."
 
 
-def test_what_is_wrong_with_the_settings_is_not_said_twice() -> None:
+def test_what_is_wrong_with_the_settings_is_not_reported_twice() -> None:
     first = ScriptedFirstModel(ref=None, reason="The file cannot be read.", is_told=True)
     assert welcome(first, OTHER_KEYS.__getitem__, str) == (
         "No model is selected until that is fixed.",

@@ -93,7 +93,7 @@ async def test_another_paste_stays_text(text: str, folder: Path, tmp_path: Path)
         assert stage.client.prompts == [text]
 
 
-async def test_why_a_pasted_picture_cannot_be_sent_is_said_and_its_path_stays(
+async def test_why_a_pasted_picture_cannot_be_sent_is_reported_and_its_path_stays(
     folder: Path, tmp_path: Path
 ) -> None:
     async with staged(tmp_path / "config.toml", size=(100, 24)) as stage:

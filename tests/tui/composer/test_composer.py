@@ -316,7 +316,7 @@ async def test_tab_completes_and_goes_on_to_the_argument() -> None:
         assert app.sent == ["/model local://gemma3:4b"]
 
 
-async def test_an_argument_nobody_chose_is_not_taken() -> None:
+async def test_an_argument_that_was_not_chosen_is_not_taken() -> None:
     app = ComposerApp()
     async with app.run_test() as pilot:
         await type_text(pilot, "/set temperature 0")

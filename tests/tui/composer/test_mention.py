@@ -32,7 +32,7 @@ def test_a_name_is_found_at_the_cursor(draft: str, name: str | None) -> None:
 
 
 @given(draft=st.text(st.sampled_from("@ /a\n."), max_size=20), cursor=st.integers(0, 20))
-def test_a_name_stands_where_it_is_said_to(draft: str, cursor: int) -> None:
+def test_a_name_stands_where_its_place_is_given(draft: str, cursor: int) -> None:
     query = file_query(draft, min(cursor, len(draft)))
     if query is not None:
         assert draft[query.start :].startswith(query.text)

@@ -88,7 +88,7 @@ async def test_a_word_for_the_session_covers_the_calls_that_wait_of_that_tool_on
     assert stage.answers == [Approval(True), Approval(True), Approval(False, "Not that.")]
 
 
-async def test_it_is_heard_when_a_question_opens_and_closes() -> None:
+async def test_it_is_noticed_when_a_question_opens_and_closes() -> None:
     received: list[bool] = []
     async with staged() as stage, anyio.create_task_group() as group:
         stage.approver.attach(stage.app, received.append)

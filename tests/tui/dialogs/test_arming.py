@@ -16,7 +16,7 @@ def test_nothing_counts_before_it_is_seen() -> None:
     assert arming.waits_for(2.0) == ARMED_AFTER_S
 
 
-def test_it_counts_after_a_while_in_sight() -> None:
+def test_it_counts_after_a_while_on_the_screen() -> None:
     arming = Arming()
     arming.shown(10.0)
     assert not arming.is_armed(10.399)

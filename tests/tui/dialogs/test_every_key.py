@@ -41,7 +41,7 @@ async def effect(stage: Stage, dialog: Dialog[object], key: str, character: str 
 
 
 @pytest.mark.parametrize("scene", LISTS)
-async def test_every_key_does_something_or_is_said_to_do_nothing(
+async def test_every_key_does_something_or_is_reported_to_do_nothing(
     scene: str, tmp_path: Path
 ) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:

@@ -278,7 +278,7 @@ async def test_what_was_just_begun_is_seen_below_many_others() -> None:
         assert "stopped 4" in shown(pilot)
 
 
-async def test_one_that_comes_does_not_move_the_mark_under_somebodys_keys() -> None:
+async def test_one_that_comes_does_not_move_the_mark_during_keys() -> None:
     app = DockApp()
     async with app.run_test(size=(80, 24)) as pilot:
         app.dock.show([RUNNING, DONE])

@@ -207,7 +207,7 @@ async def test_enter_takes_what_is_known_before_a_name_that_may_not_exist(tmp_pa
         assert isinstance(stage.app.screen, PickVariant)
 
 
-async def test_words_that_nobody_knows_are_said_to_be(tmp_path: Path) -> None:
+async def test_unknown_words_are_reported_as_unknown(tmp_path: Path) -> None:
     runtime = FetchingRuntime(model_registry=ScriptedRegistry(of_hub=()), there=(LIBRARY,))
     async with finding(tmp_path, runtime, text="zzz zzz") as stage:
         assert "No models match." in stage.screen_text
@@ -274,7 +274,7 @@ async def test_a_repository_is_looked_into_before_anything_is_fetched(tmp_path: 
         assert origin.name == "Qwen3-8B-Q6_K"
 
 
-async def test_what_cannot_be_fetched_is_said_with_the_next_step(tmp_path: Path) -> None:
+async def test_what_cannot_be_fetched_is_reported_with_the_next_step(tmp_path: Path) -> None:
     downloads = ScriptedDownloads()
     downloads.refuses = AIError(ErrorCode.BAD_REQUEST, "It is no model.", hint="Name a file.")
     async with finding(tmp_path, FetchingRuntime(downloads=downloads), text="/a.txt") as stage:
@@ -366,7 +366,7 @@ async def test_a_model_that_has_come_is_chatted_with(tmp_path: Path) -> None:
         assert stage.client.conversation.model == "local://qwen3:8b"
 
 
-async def test_a_deed_that_fails_is_said(tmp_path: Path) -> None:
+async def test_an_action_that_fails_is_reported(tmp_path: Path) -> None:
     downloads = ScriptedDownloads(PULL)
     async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
         downloads.refuses = AIError(ErrorCode.BAD_REQUEST, "It cannot be paused.")
@@ -375,7 +375,9 @@ async def test_a_deed_that_fails_is_said(tmp_path: Path) -> None:
         assert "It cannot be paused." in stage.screen_text
 
 
-async def test_leaving_the_screen_leaves_the_queue_alone_and_nobody_listens(tmp_path: Path) -> None:
+async def test_leaving_the_screen_leaves_the_queue_alone_and_stops_listening(
+    tmp_path: Path,
+) -> None:
     downloads = ScriptedDownloads(PULL)
     async with finding(tmp_path, FetchingRuntime(downloads=downloads)) as stage:
         assert downloads.readers == 2  # the chat and the screen
@@ -424,7 +426,7 @@ async def test_the_marked_model_is_rated_and_the_rating_taken_back(tmp_path: Pat
         assert "Gemma 3 4B is no longer rated." in stage.screen_text
 
 
-async def test_a_rating_that_cannot_be_kept_is_told_and_nothing_is_rated_unasked(
+async def test_a_rating_that_cannot_be_kept_is_reported_and_nothing_is_rated_unasked(
     tmp_path: Path,
 ) -> None:
     full = AIError(ErrorCode.INTERNAL_ERROR, "The disk is full.", hint="Make room.")

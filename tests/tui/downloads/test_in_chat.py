@@ -85,7 +85,7 @@ async def test_a_finished_one_says_how_it_is_used_and_can_be_at_once(tmp_path: P
         assert stage.client.conversation.model == "local://gemma3:12b"
 
 
-async def test_who_took_it_from_the_list_is_not_told_how_to_use_it(tmp_path: Path) -> None:
+async def test_one_taken_from_the_list_comes_without_a_hint_how_to_use_it(tmp_path: Path) -> None:
     running = runtime(PULL)
     async with staged(tmp_path / "config.toml", running, size=(120, 40)) as stage:
         at_once(stage)
@@ -111,7 +111,7 @@ async def test_a_failed_one_says_why_and_what_to_do(tmp_path: Path) -> None:
         assert "Look again. /pull shows the details." in shown
 
 
-async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
+async def test_what_had_ended_before_is_not_reported(tmp_path: Path) -> None:
     other = replace(PULL, id="2")
     running = runtime(DONE, replace(FAILED, id="3"), other)
     async with staged(tmp_path / "config.toml", running) as stage:
@@ -122,7 +122,7 @@ async def test_what_had_ended_before_is_not_told(tmp_path: Path) -> None:
         assert "could not be downloaded" not in stage.shown
 
 
-async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path: Path) -> None:
+async def test_one_that_came_unseen_is_reported_if_it_ended_since_the_start(tmp_path: Path) -> None:
     running = runtime()
     async with staged(tmp_path / "config.toml", running) as stage:
         at_once(stage)
@@ -133,7 +133,7 @@ async def test_one_that_came_unseen_is_told_if_it_ended_since_the_start(tmp_path
         assert "old" not in stage.shown
 
 
-async def test_nobody_watches_while_all_rests_and_somebody_does_after_a_look_at_the_models(
+async def test_nothing_is_watched_at_rest_and_something_is_after_a_look_at_the_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "QUIET_S", 0.0)

@@ -158,7 +158,7 @@ async def test_what_is_cancelled_leaves_nothing_behind(tmp_path: Path) -> None:
     assert [path.name for path in kept if "Large" in path.name] == []
 
 
-async def test_a_hub_that_fails_is_said_and_the_known_models_stay(tmp_path: Path) -> None:
+async def test_a_hub_that_fails_is_reported_and_the_known_models_stay(tmp_path: Path) -> None:
     hub = sample_hub()
 
     def refuse(_request: Received) -> Answer:
@@ -210,7 +210,7 @@ async def test_every_recorded_pull_ends_on_the_screen_as_it_ended(tmp_path: Path
             await played.until(test=lambda: played.app.screen is played.chat)
 
 
-async def test_an_error_inside_a_good_answer_is_told_in_the_chat_too(tmp_path: Path) -> None:
+async def test_an_error_inside_a_good_answer_is_reported_in_the_chat_too(tmp_path: Path) -> None:
     hub, ollama = sample_hub(), OllamaServer()
     async with (
         serve_hub(hub),

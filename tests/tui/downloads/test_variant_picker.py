@@ -99,7 +99,9 @@ async def test_each_quantization_has_its_size_and_verdict_and_one_is_recommended
         assert "To /models · 212.0 GB free" in shown
 
 
-async def test_enter_takes_the_recommended_one_with_all_that_the_hub_said(tmp_path: Path) -> None:
+async def test_enter_takes_the_recommended_one_with_all_that_the_hub_declared(
+    tmp_path: Path,
+) -> None:
     async with choosing(tmp_path) as dialog:
         await dialog.press("enter")
         known = QWEN_REPO.variants[3]
@@ -169,7 +171,7 @@ async def test_a_server_can_pull_it_instead(tmp_path: Path) -> None:
         assert dialog.gave == (ProviderPull(provider="local", model="qwen3:8b"),)
 
 
-async def test_while_the_hub_is_silent_a_server_can_be_told_already(tmp_path: Path) -> None:
+async def test_while_the_hub_is_silent_a_server_can_be_chosen_already(tmp_path: Path) -> None:
     hub = ScriptedHub(gate=anyio.Event())
     async with choosing(tmp_path, hub=hub) as dialog:
         assert "Loading the list of files…" in dialog.shown
@@ -194,7 +196,7 @@ async def test_the_mark_stays_where_it_was_put_when_the_hub_answers(tmp_path: Pa
         assert dialog.gave[0].name == "Qwen3-8B-Q8_0"
 
 
-async def test_a_hub_that_cannot_be_asked_is_said_with_the_next_step(tmp_path: Path) -> None:
+async def test_a_hub_that_cannot_be_asked_is_reported_with_the_next_step(tmp_path: Path) -> None:
     hub = ScriptedHub(problem=AIError(ErrorCode.AUTH_FAILED, "It is gated.", hint="Set HF_TOKEN."))
     async with choosing(tmp_path, hub=hub) as dialog:
         assert "It is gated. Set HF_TOKEN." in dialog.shown
@@ -243,7 +245,7 @@ async def test_terms_that_have_to_be_accepted_are_named_with_their_page(tmp_path
         assert "licence gemma" in dialog.shown
 
 
-async def test_what_has_no_room_is_said(tmp_path: Path) -> None:
+async def test_what_has_no_room_is_reported(tmp_path: Path) -> None:
     small = DownloadTarget(label="this machine", folder=Path("/models"), free=4 * GB)
     async with choosing(tmp_path, replace(OFFER, targets=(small,))) as dialog:
         assert "There is not enough disk space." in dialog.shown
@@ -272,7 +274,7 @@ async def test_a_repository_without_model_files_says_so(tmp_path: Path) -> None:
         assert dialog.gave == ()
 
 
-async def test_other_kinds_of_models_are_told_from_those_that_chat(tmp_path: Path) -> None:
+async def test_other_kinds_of_models_are_distinguished_from_those_that_chat(tmp_path: Path) -> None:
     whisper = replace(QWEN_REPO.variants[3], name="ggml-base", kind="whisper", quantization=None)
     repo = replace(QWEN_REPO, variants=(*QWEN_REPO.variants[:1], whisper))
     async with choosing(tmp_path, hub=ScriptedHub(repos=(repo,))) as dialog:

@@ -36,7 +36,7 @@ def test_ids_are_unique_and_nothing_shares_a_key() -> None:
 
 
 @pytest.mark.parametrize("scope", ["cursor", "caret"])
-def test_a_key_means_one_thing_while_somebody_goes_through_the_chat(
+def test_a_key_means_one_thing_while_the_cursor_is_in_the_chat(
     scope: Literal["cursor", "caret"],
 ) -> None:
     own = [key for key in READING if key.scope == scope]
@@ -55,7 +55,7 @@ def test_the_screen_gives_up_the_keys_that_mean_something_else_in_the_messages()
     assert moved.problems == ()
 
 
-def test_a_key_is_shared_only_with_what_is_heard_at_the_same_time() -> None:
+def test_a_key_is_shared_only_with_what_is_active_at_the_same_time() -> None:
     assert with_overrides({"cursor.copy": "h"}).problems == ()
     assert with_overrides({"chat.models": "f4", "cursor.copy": "g"}).problems == ()
     (problem,) = with_overrides({"cursor.copy": "ctrl+p"}).problems

@@ -176,7 +176,7 @@ async def test_c_copies_the_address_and_opens_nothing(config: Path) -> None:
         assert stage.opener.opened == []
 
 
-async def test_what_cannot_be_opened_here_is_copied_and_said(config: Path) -> None:
+async def test_what_cannot_be_opened_here_is_copied_and_reported(config: Path) -> None:
     opener = RecordingOpener("Links cannot be opened from a remote session.")
     async with staged(config, opener=opener) as stage:
         await answer(stage, "https://a.example/x")

@@ -94,7 +94,7 @@ async def test_without_a_screen_of_its_own_it_says_so_and_starts_nothing(
     assert not (tmp_path / "args").exists()
 
 
-async def test_a_missing_or_failing_program_is_said(tmp_path: Path) -> None:
+async def test_a_missing_or_failing_program_is_reported(tmp_path: Path) -> None:
     empty = {"PATH": str(tmp_path), "WAYLAND_DISPLAY": "wayland-0"}
     missing = await SystemOpener(empty, "linux").open(ADDRESS)
     assert missing == "The program xdg-open that opens links is not installed."

@@ -96,7 +96,7 @@ def test_what_may_lead_elsewhere_than_it_says_is_refused(address: str, words: st
         assert words in reason(address)
 
 
-def test_a_user_name_is_told_from_the_host() -> None:
+def test_a_user_name_is_distinguished_from_the_host() -> None:
     read = target("https://bank.example@evil.example:8080/in")
     assert (read.user, read.hosts[0].ascii, read.port) == ("bank.example", "evil.example", 8080)
 

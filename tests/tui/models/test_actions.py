@@ -228,7 +228,7 @@ async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Pat
         assert stage.client.conversation.model == "local://qwen3:8b"
 
 
-async def test_the_chat_whose_model_is_deleted_is_told_and_asks_for_another(
+async def test_the_chat_whose_model_is_deleted_reports_it_and_asks_for_another(
     tmp_path: Path,
 ) -> None:
     scripted = runtime(OLLAMA, HERE)

@@ -82,7 +82,7 @@ async def test_every_section_says_what_is_known_and_by_whom(tmp_path: Path) -> N
         assert words in text, words
 
 
-async def test_what_nobody_knows_has_no_section() -> None:
+async def test_what_is_not_known_has_no_section() -> None:
     bare = ModelDetails(ref=ModelRef("p", "m"), info=ModelInfo(name="m"), place="P")
     assert [section.id for section in sections_of(bare, NOW)] == ["summary", "capabilities"]
     known = [section.id for section in sections_of(known_details(system="Hi."), NOW)]
@@ -251,7 +251,7 @@ async def test_show_opens_the_details_of_the_chats_model_and_of_others(tmp_path:
         assert "1.5  /set" not in stage.screen_text
 
 
-async def test_show_license_goes_there_and_what_is_not_there_is_said(tmp_path: Path) -> None:
+async def test_show_license_goes_there_and_what_is_not_there_is_reported(tmp_path: Path) -> None:
     runtime = ManagedRuntime()
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/show license")

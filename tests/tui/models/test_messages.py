@@ -45,7 +45,7 @@ def test_memory_is_named_with_where_and_until_when(details: dict[str, Any], line
     assert in_memory(**details) == line
 
 
-def test_memory_that_nobody_measures_is_named_all_the_same() -> None:
+def test_memory_that_is_not_measured_is_named_all_the_same() -> None:
     assert in_memory(None) == "qwen3:8b · in memory"
 
 
@@ -91,7 +91,7 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
     assert "press F5" in words()
 
 
-def test_a_shelf_tells_what_a_provider_has_no_more_but_not_when_it_fails() -> None:
+def test_the_list_cache_reports_what_a_provider_has_no_more_but_not_when_it_fails() -> None:
     cache = ModelListCache()
     infos = (ModelInfo(name="a"), ModelInfo(name="b"))
     first = Listing(provider="local", label="Ollama", models=infos)
@@ -108,7 +108,7 @@ def test_a_shelf_tells_what_a_provider_has_no_more_but_not_when_it_fails() -> No
     assert cache.put(Listing(provider="local", label="Ollama")) == [ModelRef("local", "b")]
 
 
-def test_a_shelf_takes_what_is_in_memory_into_its_entries() -> None:
+def test_the_list_cache_takes_what_is_in_memory_into_its_entries() -> None:
     cache = ModelListCache()
     cache.put(Listing(provider="local", label="Ollama", models=(ModelInfo(name="a"),)))
     assert cache.entries()[0].is_loaded is None

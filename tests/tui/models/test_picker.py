@@ -76,7 +76,7 @@ async def test_it_lists_every_provider_and_says_which_failed(tmp_path: Path) -> 
         assert "[/red]⟦U+001B⟧[2J" in shown
 
 
-async def test_a_provider_that_is_late_holds_up_nobody(tmp_path: Path) -> None:
+async def test_a_provider_that_is_late_delays_no_other(tmp_path: Path) -> None:
     scripted = runtime(HERE)
     late = anyio.Event()
     scripted.catalog = ScriptedCatalog(HERE, OLLAMA, known=(HERE,))
@@ -110,7 +110,7 @@ async def test_enter_takes_the_marked_one(tmp_path: Path) -> None:
         assert stage.runtime.catalog.described[-1] == ModelRef("local", "llava:13b")
 
 
-async def test_nothing_that_matches_is_said_and_enter_does_nothing(tmp_path: Path) -> None:
+async def test_nothing_that_matches_is_reported_and_enter_does_nothing(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime(OLLAMA)) as stage:
         await opened(stage)
         await stage.type("zzz")

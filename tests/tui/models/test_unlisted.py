@@ -25,7 +25,7 @@ class Direct(ScriptedRuntime):
         return CatalogEntry(ref, ModelInfo(name=ref.model))
 
 
-async def test_a_typing_mistake_is_told_with_what_was_meant(tmp_path: Path) -> None:
+async def test_a_typing_mistake_is_reported_with_what_was_meant(tmp_path: Path) -> None:
     runtime = Direct(catalog=ScriptedCatalog(OLLAMA))
     async with staged(tmp_path / "config.toml", runtime) as stage:
         await stage.ask("/model local://qwen8:8b")
@@ -42,7 +42,7 @@ async def test_a_model_that_is_listed_is_chosen_without_a_word_more(tmp_path: Pa
         assert "does not list" not in stage.shown
 
 
-def test_without_a_list_nothing_is_said() -> None:
+def test_without_a_list_nothing_is_reported() -> None:
     problem = AIError(ErrorCode.TIMEOUT, "Too slow.")
     ref = ModelRef("local", "any")
     assert unlisted_words(ScriptedCatalog(), ref, "F4") is None

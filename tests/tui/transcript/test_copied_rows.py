@@ -63,7 +63,7 @@ async def test_rows_that_are_let_go_in_the_middle_of_a_copy_are_in_it() -> None:
         assert copied([*begun, *rows]) == SHOWN
 
 
-async def test_whether_there_is_text_is_told_without_painting() -> None:
+async def test_whether_there_is_text_is_known_without_painting() -> None:
     async with room() as (pilot, transcript, app):
         add_answer(transcript, "sleeps", LONG)
         await settled(pilot, transcript)

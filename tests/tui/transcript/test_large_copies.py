@@ -65,7 +65,7 @@ async def test_keys_on_their_way_to_the_input_write_no_file(config: Path, tmp_pa
         assert not copies.exists()
 
 
-async def test_a_copy_that_cannot_be_written_is_said(config: Path, tmp_path: Path) -> None:
+async def test_a_copy_that_cannot_be_written_is_reported(config: Path, tmp_path: Path) -> None:
     in_the_way = tmp_path / "copies"
     in_the_way.write_text("a file")
     async with staged(config, copies=in_the_way) as stage:

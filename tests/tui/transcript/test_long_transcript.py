@@ -132,7 +132,7 @@ async def test_folds_count_also_for_what_sleeps() -> None:
         assert lines(transcript)[1].startswith("   ⚙ read_file  1.txt")
 
 
-async def test_a_growing_answer_is_painted_far_from_the_view_too_and_said() -> None:
+async def test_a_growing_answer_is_painted_far_from_the_view_too_and_reported() -> None:
     async with room() as (pilot, transcript, _):
         load(transcript, 600)
         transcript.add_answer("new")

@@ -129,7 +129,7 @@ def test_a_bomb_is_not_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("side", [30_000, 9_000])
-def test_a_picture_larger_than_was_said_is_not_decoded(side: int) -> None:
+def test_a_picture_larger_than_declared_is_not_decoded(side: int) -> None:
     header = ImageHeader("png", 10, 10)
     assert make_thumbnail(bomb(side, side), header, ThumbnailSize(10, 10), BLACK) is None
 

@@ -54,7 +54,7 @@ async def result(allowed: bool, *, fails: bool = False, says: str = "seen") -> s
     return found.outcome
 
 
-async def test_what_the_runner_gives_is_told_apart() -> None:
+async def test_what_the_runner_gives_is_distinguished() -> None:
     assert await result(True) == "done"
     assert await result(True, fails=True) == "failed"
     assert await result(False) == "denied"

@@ -84,11 +84,11 @@ def test_a_short_failure_folds_at_the_first_click() -> None:
     assert painted("failed", "one\ntwo").next_fold() == "folded"
 
 
-def test_an_endless_line_is_cut_and_said_so() -> None:
+def test_an_endless_line_is_cut_and_reported() -> None:
     assert texts(painted("failed", "x" * 10_000))[-1] == "  … the line goes on"
 
 
-def test_no_output_is_said() -> None:
+def test_no_output_is_reported() -> None:
     painter = painted("failed", "\n\n")
     assert texts(painter)[1:] == ["  no output"]
 

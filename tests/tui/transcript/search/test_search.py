@@ -56,7 +56,7 @@ async def test_it_begins_at_the_newest_and_goes_round_both_ways() -> None:
         assert search.tally == Tally(4, 4, is_done=True)
 
 
-async def test_it_begins_above_the_row_it_is_told() -> None:
+async def test_it_begins_above_the_given_row() -> None:
     async with room() as (_pilot, transcript, _):
         answer(transcript, "a", "sky\n\nsky\n\nsky")
         answer(transcript, "b", "sky")
