@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message
@@ -30,6 +30,7 @@ from tests.contract.selection import remotes_with
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
+from tests.support.raw_server import raw_server
 from tests.support.recordings import DECODERS, frames_of, recording
 from tests.support.seeds import chance_for
 
@@ -161,10 +162,8 @@ class Cutting:
 
 async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | None) -> None:
     body, server = await recording(kind, prompt), Cutting(kind)
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, server.connection)
-        url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+    async with raw_server(server.connection) as port:
+        url = f"http://127.0.0.1:{port}"
         provider = create_provider(REMOTES[kind].spec(url))
         whole = outcome_of(decoded(kind, body))
         for place in places or range(len(body)):
@@ -178,7 +177,6 @@ async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | 
                     await anyio.sleep(0)
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-        group.cancel_scope.cancel()
 
 
 async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:

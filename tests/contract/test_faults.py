@@ -32,6 +32,7 @@ from tests.contract.observe import ends_of, no_task_left, tasks, text_of, thinki
 from tests.contract.selection import remotes_with
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
+from tests.support.raw_server import raw_server
 from tests.support.recordings import DECODERS, frames_of, recording
 
 FIRST_BYTE_S, IDLE_S, LONG_S = 0.6, 0.3, 30.0
@@ -110,17 +111,14 @@ async def faulty(
     kind: str, first_byte_s: float = LONG_S
 ) -> AsyncIterator[tuple[ProviderAdapter, Faulty]]:
     server = Faulty()
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    server.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, server.connection)
+    async with raw_server(server.connection) as port:
+        server.url = f"http://127.0.0.1:{port}"
         provider = create_provider(
             REMOTES[kind].spec(server.url, first_byte_timeout_s=first_byte_s, idle_timeout_s=IDLE_S)
         )
         yield provider, server
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-        group.cancel_scope.cancel()
 
 
 async def ask(

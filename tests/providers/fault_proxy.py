@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
+from tests.support.raw_server import raw_server
+
 PIECE = 64 * 1024
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)
 _RESET = struct.pack("ii", 1, 0)
@@ -72,14 +74,9 @@ async def fault_proxy(upstream: str, toxics: Toxics, seed: int = 1) -> AsyncIter
         finally:
             proxy.open -= 1
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    proxy.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, accept)
-        try:
-            yield proxy
-        finally:
-            group.cancel_scope.cancel()
+    async with raw_server(accept) as own_port:
+        proxy.url = f"http://127.0.0.1:{own_port}"
+        yield proxy
 
 
 class _Passage:

@@ -10,7 +10,6 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.ports import SupportsList
@@ -21,6 +20,7 @@ from tests.support.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.guarded.fair_clock import wait
 from tests.support.http_server import serve
+from tests.support.raw_server import keep_open, raw_server
 
 KEY = CANARY
 
@@ -197,21 +197,9 @@ async def test_a_file_without_certificates_is_named(text: str, tmp_path: Path) -
 
 
 async def test_a_server_that_never_shakes_hands_runs_into_the_clock() -> None:
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            try:
-                while True:
-                    await stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError):
-                return
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        port = listener.extra(SocketAttribute.local_port)
+    async with raw_server(keep_open) as port:
         with anyio.fail_after(5):
             error = await error_of(spec_for(f"https://127.0.0.1:{port}", connect_timeout_s=0.2))
-        group.cancel_scope.cancel()
     assert error.message == (f"localhost:{port} cannot be reached: it did not respond in time.")
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -40,6 +40,7 @@ from tests.support.fake_localai import FakeLocalAI
 from tests.support.fake_vllm import fake_vllm
 from tests.support.fakes import FAKES
 from tests.support.http_server import Handler, Server, serve
+from tests.support.raw_server import raw_server
 from tests.support.seeds import chance_for
 
 BACKENDS: Mapping[str, Callable[[], Handler]] = {
@@ -270,15 +271,12 @@ async def test_the_same_seed_cuts_the_same_slices() -> None:
             async with stream:
                 await stream.send(b"x" * 2000)
 
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-        url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-        async with listener, anyio.create_task_group() as group:
-            group.start_soon(listener.serve, sends)
+        async with raw_server(sends) as port:
+            url = f"http://127.0.0.1:{port}"
             async with fault_proxy(url, Toxics(slices=100), seed) as proxy:
-                host, _, port = proxy.url.removeprefix("http://").partition(":")
-                async with await anyio.connect_tcp(host, int(port)) as stream:
+                host, _, own_port = proxy.url.removeprefix("http://").partition(":")
+                async with await anyio.connect_tcp(host, int(own_port)) as stream:
                     assert sum([len(piece) async for piece in stream]) == 2000
-            group.cancel_scope.cancel()
         return proxy.pieces
 
     assert await sizes(7) == await sizes(7) != await sizes(8)

@@ -2,12 +2,11 @@
 
 import json
 import string
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,6 +26,7 @@ from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, Server, serve
+from tests.support.raw_server import raw_server, sending
 from tests.support.strategies import JSON
 
 OPENAI = ("openai-compatible", "vllm", "llamacpp", "lmstudio", "localai", "kobold")
@@ -164,15 +164,6 @@ async def test_a_list_that_cannot_be_had_is_empty(
         assert provider.last_error.message
 
 
-def _raw(answer: bytes) -> Callable[[SocketStream], Awaitable[None]]:
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(answer)
-
-    return connection
-
-
 UNREACHABLE = st.one_of(
     st.just(None),
     st.binary(max_size=60).map(lambda data: b"?" + data),
@@ -199,12 +190,8 @@ async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
         port = closed_port()
         events = await answers(spec_for(kind, f"{scheme}://127.0.0.1:{port}", label=label))
     else:
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-        port = listener.extra(SocketAttribute.local_port)
-        async with listener, anyio.create_task_group() as group:
-            group.start_soon(listener.serve, _raw(answer))
+        async with raw_server(sending(answer)) as port:
             events = await answers(spec_for(kind, f"{scheme}://127.0.0.1:{port}", label=label))
-            group.cancel_scope.cancel()
     (only,) = events
     assert isinstance(only, ErrorEvent)
     error = only.error

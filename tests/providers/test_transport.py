@@ -39,23 +39,13 @@ from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.fakes import FAKES
 from tests.support.http_server import Received, Reply, serve
+from tests.support.raw_server import raw_server, sending
 
 
 async def raw_server_error(answer: bytes) -> AIError:
     """Ask a server that answers any request with these bytes and closes."""
-
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(answer)
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        port = listener.extra(SocketAttribute.local_port)
-        error = await error_of(spec_for(f"http://127.0.0.1:{port}"))
-        group.cancel_scope.cancel()
-    return error
+    async with raw_server(sending(answer)) as port:
+        return await error_of(spec_for(f"http://127.0.0.1:{port}"))
 
 
 async def test_no_server_is_reported_with_the_way_to_start_one() -> None:
