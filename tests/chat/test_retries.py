@@ -11,13 +11,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.turn import LONGEST_WAIT_S, wait_before
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    Rerouted,
-    TextDelta,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted, TextDelta
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error

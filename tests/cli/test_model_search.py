@@ -1,13 +1,12 @@
 """`ollm models search` and `rate`: found, ordered, rated, from the command line."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ollm_tui.cli import main
 from ollm_tui.cli.registry_rows import count_text, fit_column, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.repo import Hub, HubModel
@@ -17,12 +16,10 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime import hub as hub_module
+from tests.cli.conftest import Run
 from tests.hostile.payloads import PAYLOADS
 from tests.library.test_registry import ListedHub
-from tests.support.fake_ollama import OllamaServer
-from tests.support.http_server import in_thread
 
-Run = Callable[..., tuple[int, str, str]]
 PHI = HubModel(repo="bartowski/phi-4-GGUF", downloads=123_456, likes=9)
 OWN = HubModel(repo="new/Thing-3B-GGUF", downloads=5, licence="mit", tags=("conversational",))
 
@@ -51,15 +48,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def models(hub: ListedHub, machine: None, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with in_thread(OllamaServer().answer) as served:
-
-        def run(*arguments: str) -> tuple[int, str, str]:
-            code = main(["models", *arguments, "--host", served.url])
-            captured = capsys.readouterr()
-            return code, captured.out, captured.err
-
-        yield run
+def models(hub: ListedHub, machine: None, models: Run) -> Run:
+    """Run `ollm models ...` with that hub, on that machine."""
+    return models
 
 
 def listed(out: str) -> Sequence[str]:

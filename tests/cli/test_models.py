@@ -4,7 +4,6 @@ import io
 import json
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from ollm_tui.config import backends
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from tests.cli.conftest import command, environment
+from tests.cli.conftest import Run, command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
@@ -33,31 +32,6 @@ from tests.support.pty_session import PtySession
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def server() -> OllamaServer:
-    return OllamaServer()
-
-
-@pytest.fixture
-def served(server: OllamaServer) -> Iterator[Server]:
-    with in_thread(server.answer) as running:
-        yield running
-
-
-@pytest.fixture
-def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `ollm models ...` in this process, with the fake as `local`."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["models", *arguments, "--host", served.url])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_a_model_is_pulled_with_plain_lines_without_a_terminal(

@@ -1,7 +1,6 @@
 """`ollm models list`, `show`, `load` and `ps`: what is known of models, in columns and sections."""
 
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,32 +12,10 @@ from ollm_tui.cli.model_list import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from tests.cli.conftest import Run
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Server, in_thread
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def server() -> OllamaServer:
-    return OllamaServer()
-
-
-@pytest.fixture
-def served(server: OllamaServer) -> Iterator[Server]:
-    with in_thread(server.answer) as running:
-        yield running
-
-
-@pytest.fixture
-def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["models", *arguments, "--host", served.url])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:

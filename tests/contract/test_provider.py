@@ -7,12 +7,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    ToolCallEvent,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, ToolCallEvent
 from ollm_tui.protocol.request import Response
 from ollm_tui.protocol.signals import AbortSignal
 from tests.contract.observe import (

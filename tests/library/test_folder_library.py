@@ -13,15 +13,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat
 from tests.support.gguf_bytes import STRING, file_of, pair, text
-from tests.support.tiny_gguf import write_scripted
 from tests.support.tiny_template import TEMPLATE
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
-    write_scripted(path)
-    return path.read_bytes()
 
 
 def put(path: Path, data: bytes) -> Path:

@@ -8,15 +8,8 @@ import pytest
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from tests.support.gguf_bytes import ARRAY, BOOL, I32, STRING, U32, U64, file_of, pair, tensor, text
-from tests.support.tiny_gguf import CONTEXT, write_scripted
+from tests.support.tiny_gguf import CONTEXT
 from tests.support.tiny_template import TEMPLATE
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
-    write_scripted(path)
-    return path.read_bytes()
 
 
 def read(folder: Path, data: bytes) -> GGUFHeader:

@@ -6,14 +6,8 @@ from contextlib import asynccontextmanager
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    SupportsDispose,
-)
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    ProviderEvent,
-)
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
+from ollm_tui.protocol.provider_events import ErrorEvent, ProviderEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec

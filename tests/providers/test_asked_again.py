@@ -1,10 +1,7 @@
 """Requests that are sent once more without the field that a server refused."""
 
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.provider_events import (
-    Finish,
-    LeftOut,
-)
+from ollm_tui.protocol.provider_events import Finish, LeftOut
 from ollm_tui.protocol.request import GenerationOptions, Request
 from tests.providers.asking import ASK, ask, connected, error_of, spec_for
 from tests.support.fake_ollama import fake_ollama

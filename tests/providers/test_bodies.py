@@ -11,11 +11,7 @@ import httpx
 import pytest
 
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    TextDelta,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.http_faults import Endpoint

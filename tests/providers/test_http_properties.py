@@ -12,11 +12,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    RemembersListError,
-    SupportsList,
-)
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal

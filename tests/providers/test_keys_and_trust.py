@@ -15,14 +15,8 @@ from anyio.abc import ByteStream, SocketAttribute
 from anyio.streams.tls import TLSListener
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.ports import (
-    SupportsList,
-    SupportsTokenCount,
-)
-from ollm_tui.protocol.provider_events import (
-    Finish,
-    TextDelta,
-)
+from ollm_tui.protocol.ports import SupportsList, SupportsTokenCount
+from ollm_tui.protocol.provider_events import Finish, TextDelta
 from ollm_tui.providers import create_provider
 from tests.providers.asking import (
     ASK,

@@ -12,12 +12,7 @@ from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol.blocks import EmbeddingContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    ToolCallEvent,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, ToolCallEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.thinking import ThinkingConfig

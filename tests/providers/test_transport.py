@@ -14,12 +14,8 @@ from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.ports import (
-    SupportsList,
-)
-from ollm_tui.protocol.provider_events import (
-    Finish,
-)
+from ollm_tui.protocol.ports import SupportsList
+from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider

@@ -49,20 +49,12 @@ class RecordingOpener:
         return self.problem
 
 
-class Stage:
-    """An app that runs, and the runtime behind it."""
+class AppStage:
+    """An app that runs, on whatever runtime."""
 
-    def __init__(
-        self,
-        app: OllmApp,
-        pilot: Pilot[None],
-        runtime: ScriptedRuntime,
-        opener: RecordingOpener,
-    ) -> None:
+    def __init__(self, app: OllmApp, pilot: Pilot[None]) -> None:
         self.app = app
         self.pilot = pilot
-        self.runtime = runtime
-        self.opener = opener
 
     @property
     def chat(self) -> ChatScreen:
@@ -76,6 +68,32 @@ class Stage:
         controller = self.chat.controller
         assert isinstance(controller, ChatController)
         return controller
+
+    @property
+    def screen_text(self) -> str:
+        """What is on the screen, line by line."""
+        lines = self.app.screen._compositor.render_strips()
+        return "\n".join(line.text.rstrip() for line in lines)
+
+    async def send(self, words: str) -> None:
+        """Send a prompt; it is put into the input at once, since each key of a pilot waits."""
+        self.chat.composer.insert(words)
+        await self.pilot.press("enter")
+
+
+class Stage(AppStage):
+    """An app that runs, and the scripted runtime behind it."""
+
+    def __init__(
+        self,
+        app: OllmApp,
+        pilot: Pilot[None],
+        runtime: ScriptedRuntime,
+        opener: RecordingOpener,
+    ) -> None:
+        super().__init__(app, pilot)
+        self.runtime = runtime
+        self.opener = opener
 
     @property
     def client(self) -> ScriptedClient:
@@ -95,21 +113,14 @@ class Stage:
         await self.pilot.press(*words)
 
     async def ask(self, words: str) -> None:
-        """Send a prompt; it is put into the input at once, since each key of a pilot waits."""
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
+        """Send a prompt and let the app come to rest."""
+        await self.send(words)
         await self.settle()
 
     @property
     def shown(self) -> str:
         """The transcript as text, each block as it was given."""
         return "\n".join(block.source.text for block in self.chat.transcript.block_list.blocks)
-
-    @property
-    def screen_text(self) -> str:
-        """What is on the screen, line by line."""
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
 
 
 def services(

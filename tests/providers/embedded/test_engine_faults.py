@@ -12,11 +12,7 @@ import pytest
 
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    Rerouted,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, Rerouted
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.provider import EmbeddedProvider

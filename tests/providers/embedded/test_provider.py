@@ -23,13 +23,7 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    LeftOut,
-    TextDelta,
-    ToolCallEvent,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, TextDelta, ToolCallEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName

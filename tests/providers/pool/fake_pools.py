@@ -87,13 +87,3 @@ class Puppet:
         else:
             for event in self.answer():
                 yield event
-
-
-class Clock:
-    """A clock that a test turns."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now

@@ -36,7 +36,8 @@ from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.operations import PoolOperations
 from ollm_tui.providers.pool.provider import OFFERS
-from tests.providers.pool.fake_pools import Clock, Puppet, refused
+from tests.providers.pool.fake_pools import Puppet, refused
+from tests.support.clock import ManualClock
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
 
@@ -50,7 +51,7 @@ class Stage:
 
     def __init__(self, *puppets: Puppet) -> None:
         self.puppets = puppets
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.pool: PoolProvider = pool_of(
             "team",
             "Team",

@@ -7,19 +7,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from textual.pilot import Pilot
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths
-from ollm_tui.runtime.compose import Runtime as RealRuntime
-from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.app import OllmApp
-from ollm_tui.tui.chat.controller import ChatController
-from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.services import Runtime, Services
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
 from tests.support.seeds import chance_for, sampled
+from tests.tui.real_stage import RealStage, real_app
 
 TIMES, PARTS = 12, 2
 MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
@@ -32,43 +25,19 @@ PROMPTS = {
 SOON_S = 5.0
 
 
-class Scene:
-    """The app on a real runtime."""
-
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: RealRuntime) -> None:
-        self.app = app
-        self.pilot = pilot
-        self.runtime = runtime
-
-    @property
-    def chat(self) -> ChatScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
-
+class Scene(RealStage):
     @property
     def is_busy(self) -> bool:
         return self.chat.controller.is_busy
-
-    @property
-    def screen_text(self) -> str:
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
 
     async def until(self, test: Callable[[], bool]) -> None:
         with anyio.fail_after(SOON_S):
             while not test():
                 await self.pilot.pause(0.002)
 
-    async def send(self, words: str) -> None:
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
-
     @property
     def conversation(self) -> Conversation:
-        controller = self.chat.controller
-        assert isinstance(controller, ChatController)
-        return controller.session.client.conversation
+        return self.controller.session.client.conversation
 
     def last_answer(self) -> str:
         return self.conversation.last_answer() or ""
@@ -84,18 +53,11 @@ class Scene:
 
 @asynccontextmanager
 async def scene(url: str, kind: str, folder: Path) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     variable = "OLLAMA_HOST" if kind == "ollama" else "OPENAI_COMPATIBLE_HOST"
-    async with load_runtime(Flags(model=MODELS[kind]), {variable: url}, paths)() as runtime:
-
-        async def give() -> Runtime:
-            return runtime
-
-        app = OllmApp(Services(give, paths.config_file), "dusk")
-        async with app.run_test(size=(100, 30)) as pilot:
-            played = Scene(app, pilot, runtime)
-            await played.until(lambda: not played.is_busy)
-            yield played
+    async with real_app(folder, {variable: url}, (100, 30), Flags(model=MODELS[kind])) as parts:
+        played = Scene(*parts)
+        await played.until(lambda: not played.is_busy)
+        yield played
 
 
 async def one_abort(played: Scene, moment: str, chance: random.Random) -> None:

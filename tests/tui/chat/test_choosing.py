@@ -12,10 +12,7 @@ from ollm_tui.tui.dialogs.palette import Palette
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.theming.pick_dialog import PickTheme
 from tests.support.screens import staged
-from tests.support.scripted import (
-    ScriptedCatalog,
-    ScriptedRuntime,
-)
+from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
 
 def two_models() -> ScriptedRuntime:

@@ -6,10 +6,7 @@ import pytest
 
 from ollm_tui.tui.chat import prompt_queue as turns_module
 from tests.support.screens import staged
-from tests.support.scripted import (
-    finish,
-    text,
-)
+from tests.support.scripted import finish, text
 from tests.tui.models.test_actions import armed
 
 

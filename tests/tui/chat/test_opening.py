@@ -13,11 +13,7 @@ from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.models.picker import PickModel
 from tests.support.screens import RecordingOpener, Stage, services, staged
-from tests.support.scripted import (
-    ScriptedClient,
-    ScriptedFirstModel,
-    ScriptedRuntime,
-)
+from tests.support.scripted import ScriptedClient, ScriptedFirstModel, ScriptedRuntime
 
 DOWN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
 

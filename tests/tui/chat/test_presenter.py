@@ -23,6 +23,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolOutcome, ToolResult
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.transcript.block import NoteKind
+from tests.support.clock import ManualClock
 from tests.support.scripted import finish, text, thinking
 
 
@@ -96,17 +97,10 @@ class FakeStatus:
         self.room = (used, limit)
 
 
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 class Stage:
     def __init__(self) -> None:
         self.began: dict[str, float] = {}
-        self.transcript, self.status, self.clock = FakeTranscript(), FakeStatus(), Clock()
+        self.transcript, self.status, self.clock = FakeTranscript(), FakeStatus(), ManualClock()
         self.presenter = TurnPresenter(
             self.transcript,
             self.status,

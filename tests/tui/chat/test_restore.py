@@ -4,12 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from ollm_tui.protocol.blocks import (
-    ImageContent,
-    TextContent,
-    ThinkingContent,
-    UnknownContent,
-)
+from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent, UnknownContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.chat.restore import HistoryPainter

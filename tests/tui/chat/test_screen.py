@@ -6,11 +6,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.support.screens import staged
-from tests.support.scripted import (
-    finish,
-    text,
-    thinking,
-)
+from tests.support.scripted import finish, text, thinking
 
 DOWN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
 

@@ -3,9 +3,7 @@
 from pathlib import Path
 
 from tests.support.screens import staged
-from tests.support.scripted import (
-    text,
-)
+from tests.support.scripted import text
 
 
 async def test_escape_stops_at_once_and_keeps_what_came(config: Path) -> None:

@@ -8,12 +8,7 @@ import anyio
 import pytest
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.protocol.chat_events import (
-    ContextWarning,
-    Finish,
-    ToolCallResult,
-    ToolCallStart,
-)
+from ollm_tui.protocol.chat_events import ContextWarning, Finish, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message

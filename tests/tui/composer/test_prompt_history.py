@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.composer.prompt_history import (
-    MOST_ENTRIES,
-    MOST_ENTRY_CHARACTERS,
-    PromptHistory,
-)
+from ollm_tui.tui.composer.prompt_history import MOST_ENTRIES, MOST_ENTRY_CHARACTERS, PromptHistory
 
 
 @pytest.fixture

@@ -7,23 +7,16 @@ from pathlib import Path
 
 import anyio
 import pytest
-from textual.pilot import Pilot
 
-from ollm_tui.config.flags import Flags
-from ollm_tui.config.paths import AppPaths
-from ollm_tui.runtime.compose import Runtime as RealRuntime
-from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.controller import ChatController
-from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.services import Runtime, Services
 from tests.support.corpus import CORPUS, needs_corpus
 from tests.support.fake_hub import Answer, FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Received, Reply, serve
 from tests.support.hub_samples import sample_hub
+from tests.tui.real_stage import RealStage, real_app
 
 SOON_S = 60.0
 SHARDED = "another/Large-70B-GGUF"
@@ -41,36 +34,14 @@ def held_after(most: int) -> Callable[[int], float]:
     return pace
 
 
-class Scene:
-    """The app on a real runtime."""
-
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: RealRuntime) -> None:
-        self.app = app
-        self.pilot = pilot
-        self.runtime = runtime
-
-    @property
-    def chat(self) -> ChatScreen:
-        screen = self.app.screen_stack[0]
-        assert isinstance(screen, ChatScreen)
-        return screen
-
-    @property
-    def shown(self) -> str:
-        lines = self.app.screen._compositor.render_strips()
-        return "\n".join(line.text.rstrip() for line in lines)
-
+class Scene(RealStage):
     async def until(self, *texts: str, test: Callable[[], bool] = lambda: True) -> str:
         """Wait until all of this is on the screen."""
         with anyio.move_on_after(SOON_S):
-            while not (test() and all(text in self.shown for text in texts)):
+            while not (test() and all(text in self.screen_text for text in texts)):
                 await self.pilot.pause(0.005)
-            return self.shown
-        raise AssertionError(f"{texts} is not in\n{self.shown}")
-
-    async def send(self, words: str) -> None:
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
+            return self.screen_text
+        raise AssertionError(f"{texts} is not in\n{self.screen_text}")
 
     async def find(self, words: str) -> None:
         """Open the screen and look for something."""
@@ -87,18 +58,11 @@ class Scene:
 async def scene(
     folder: Path, hub: FakeHub, ollama: str = "http://127.0.0.1:9"
 ) -> AsyncIterator[Scene]:
-    paths = AppPaths(*(folder / part for part in ("config", "data", "state", "cache")))
     environ = {"HF_ENDPOINT": hub.url, "OLLAMA_HOST": ollama}
-    async with load_runtime(Flags(), environ, paths)() as runtime:
-
-        async def give() -> Runtime:
-            return runtime
-
-        app = OllmApp(Services(give, paths.config_file), "dusk")
-        async with app.run_test(size=(120, 40)) as pilot:
-            played = Scene(app, pilot, runtime)
-            await played.until(test=lambda: not played.chat.controller.is_busy)
-            yield played
+    async with real_app(folder, environ, (120, 40)) as parts:
+        played = Scene(*parts)
+        await played.until(test=lambda: not played.chat.controller.is_busy)
+        yield played
 
 
 async def test_a_split_model_is_found_chosen_paused_gone_on_with_and_kept(tmp_path: Path) -> None:
@@ -170,7 +134,7 @@ async def test_a_hub_that_fails_is_reported_and_the_known_models_stay(tmp_path: 
         await played.until("Qwen3 8B", "local results are shown.")
         hub.instead = None
         await played.pilot.press("f5")
-        await played.until(test=lambda: "Only local results" not in played.shown)
+        await played.until(test=lambda: "Only local results" not in played.screen_text)
 
 
 class RecordedPulls(OllamaServer):

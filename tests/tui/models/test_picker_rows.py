@@ -4,12 +4,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.models.entry import ModelEntry, extra_abilities
-from ollm_tui.tui.models.picker import (
-    problem_lines,
-    row_content,
-    rows_of,
-    sections,
-)
+from ollm_tui.tui.models.picker import problem_lines, row_content, rows_of, sections
 
 
 def row(name: str, provider: str = "local", label: str = "Ollama") -> ModelEntry:

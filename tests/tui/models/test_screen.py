@@ -12,16 +12,7 @@ from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
 from tests.support.svg import SIZES, SvgSnapshot, calm
-from tests.tui.models.scenes import (
-    DOWN,
-    HERE,
-    OLLAMA,
-    arrived,
-    info,
-    opened,
-    page,
-    runtime,
-)
+from tests.tui.models.scenes import DOWN, HERE, OLLAMA, arrived, info, opened, page, runtime
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 MANY = Listing(

@@ -5,12 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.screens import staged
-from tests.tui.transcript.reading import (
-    carets,
-    press,
-    two_answers,
-    under_cursor,
-)
+from tests.tui.transcript.reading import carets, press, two_answers, under_cursor
 
 
 async def test_v_puts_a_caret_that_selects_with_shift_or_after_a_mark(config: Path) -> None:

@@ -7,13 +7,7 @@ from textual.selection import Selection
 
 from ollm_tui.tui.transcript import painting
 from tests.support.screens import staged
-from tests.tui.transcript.reading import (
-    CODE,
-    broadly_barred,
-    press,
-    two_answers,
-    with_code,
-)
+from tests.tui.transcript.reading import CODE, broadly_barred, press, two_answers, with_code
 
 
 async def test_tab_steps_through_the_code_blocks_and_copies_the_source(config: Path) -> None:

@@ -9,9 +9,7 @@ from textual import events
 from ollm_tui.tui.dialogs.questions import SaveCopy
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
-from tests.tui.transcript.reading import (
-    press,
-)
+from tests.tui.transcript.reading import press
 
 
 async def answer(stage: Stage, letter: str, after_s: float = 10) -> None:

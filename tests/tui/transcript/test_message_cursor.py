@@ -7,12 +7,7 @@ import pytest
 from textual import events
 
 from tests.support.screens import staged
-from tests.tui.transcript.reading import (
-    barred,
-    press,
-    two_answers,
-    under_cursor,
-)
+from tests.tui.transcript.reading import barred, press, two_answers, under_cursor
 
 
 async def test_the_cursor_begins_at_the_newest_message_and_passes_figures_over(

@@ -7,11 +7,7 @@ from rich.cells import cell_len
 
 from ollm_tui.protocol.tools import ToolOutcome
 from ollm_tui.tui.transcript.painters.rows import row_cells
-from ollm_tui.tui.transcript.painters.tool_call import (
-    OPEN_ROWS,
-    PEEK_ROWS,
-    ToolPainter,
-)
+from ollm_tui.tui.transcript.painters.tool_call import OPEN_ROWS, PEEK_ROWS, ToolPainter
 from tests.tui.transcript.painters.painting import canvas, settle, texts
 
 
