@@ -36,7 +36,7 @@ def main() -> int:
     print(
         f"pulls that ended right {ended}/{pulls}; wrong files {len(whole.wrong)} {whole.wrong[:3]}"
     )
-    print(f"had come by the kills {whole.told / 1e6:.0f} MB, reused {whole.share:.2%}")
+    print(f"had come by the kills {whole.reported / 1e6:.0f} MB, reused {whole.share:.2%}")
     return 1 if whole.wrong or ended < pulls or whole.share < LEAST_REUSED else 0
 
 

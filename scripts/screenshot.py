@@ -27,7 +27,7 @@ from tests.support.scripted import (
 from tests.support.scripted_fetching import ScriptedDownloads, no_pause
 from tests.support.scripted_manager import ScriptedManager
 from tests.support.svg import calm, normalised, picture
-from tests.tui.screens.model_scenes import IN_MEMORY, MACHINE, QWEN, opened
+from tests.tui.models.scenes import IN_MEMORY, MACHINE, QWEN, opened
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
 and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \

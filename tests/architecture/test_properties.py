@@ -19,7 +19,7 @@ def test_every_property_is_held_by_a_test() -> None:
     assert len([*properties()]) == 35 + 24
 
 
-def said(source: str) -> str:
+def docstring_of(source: str) -> str:
     wrong = faults([*claims_in(source, "t.py")])
     return "\n".join(fault for fault in wrong if not fault.endswith(": no test"))
 
@@ -36,7 +36,7 @@ def said(source: str) -> str:
 def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> None:
     (claim,) = claims_in(source, "t.py")
     assert (claim.key, claim.test, claim.fault) == ((CORE, 1), "test_it", None)
-    assert said(source) == ""
+    assert docstring_of(source) == ""
     assert f"{CORE}, Property 1:" not in "\n".join(faults([claim]))
     assert f"{CORE}, Property 2: Default Provider Resolution: no test" in faults([claim])
 
@@ -55,8 +55,8 @@ def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> N
         (f'text = """\n{TITLE}\n"""\n', ""),
     ],
 )
-def test_what_holds_no_property_is_said(source: str, fault: str) -> None:
-    assert fault in said(source)
-    assert bool(fault) == bool(said(source))
+def test_what_holds_no_property_is_reported(source: str, fault: str) -> None:
+    assert fault in docstring_of(source)
+    assert bool(fault) == bool(docstring_of(source))
     if not fault:
         assert [*claims_in(source, "t.py")] == []

@@ -101,7 +101,7 @@ def test_a_name_is_loaded_when_it_is_used_and_no_more_than_it_needs() -> None:
     assert {"httpx", "textual", "ollm_tui.runtime.public"}.isdisjoint(loaded)
 
 
-def test_every_name_is_told_to_type_checkers() -> None:
+def test_every_name_is_visible_to_type_checkers() -> None:
     """The table of names and the imports for type checkers say the same."""
     source = (ROOT / "ollm_tui" / "__init__.py").read_text("utf-8")
     block = source.partition("if TYPE_CHECKING:\n")[2].partition("\n__")[0]

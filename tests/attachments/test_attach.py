@@ -45,7 +45,7 @@ async def refused(path: Path) -> str:
         (webp(), "webp", (9, 8)),
     ],
 )
-async def test_a_picture_is_told_by_its_bytes_and_sent_unchanged(
+async def test_a_picture_is_identified_by_its_bytes_and_sent_unchanged(
     data: bytes, kind: str, sides: tuple[int, int], tmp_path: Path
 ) -> None:
     found = await attach(write(tmp_path, data, "wrong.txt"))
@@ -64,7 +64,7 @@ def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "reason"),
     [
         (bmp(), "is a BMP file. Models accept PNG, JPEG, WebP and GIF; convert it first."),
         (heic(), "is a HEIC file."),
@@ -82,9 +82,9 @@ def test_a_picture_is_encoded_whole_however_many_pieces_that_takes() -> None:
     ],
 )
 async def test_what_cannot_be_sent_is_refused_in_a_sentence(
-    data: bytes, said: str, tmp_path: Path
+    data: bytes, reason: str, tmp_path: Path
 ) -> None:
-    assert said in await refused(write(tmp_path, data))
+    assert reason in await refused(write(tmp_path, data))
 
 
 async def test_only_a_picture_will_do_where_one_is_asked_for(tmp_path: Path) -> None:

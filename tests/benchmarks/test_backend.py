@@ -112,5 +112,7 @@ def test_a_client_that_hangs_up_is_noted_when_it_does(server: BenchServer) -> No
     ],
 )
 def test_a_prompt_says_what_is_sent(messages: list[str], job: Job | None) -> None:
-    said = [dict(zip(("role", "content"), text.split(" ", 1), strict=True)) for text in messages]
-    assert job_of(said) == job
+    messages_sent = [
+        dict(zip(("role", "content"), text.split(" ", 1), strict=True)) for text in messages
+    ]
+    assert job_of(messages_sent) == job

@@ -107,10 +107,10 @@ def test_a_limit_is_the_most_that_is_good(value: float, limit: float | None, ver
     assert line.split(" | ")[-1].rstrip(" |") == verdict
 
 
-def test_only_figures_whose_cases_were_run_are_told() -> None:
+def test_only_figures_whose_cases_were_run_are_reported() -> None:
     rows = Rows(started(OLLM, 0.2) + started(BARE, 0.2))
-    told = [figure.what for figure in figures_run(rows)]
-    assert told == ["start to usable prompt", "memory after start"]
+    reported = [figure.what for figure in figures_run(rows)]
+    assert reported == ["start to usable prompt", "memory after start"]
     assert "| ollm | 0.20 |" in programs_table(rows)
     assert programs_table(Rows([Row(OLLM, "idle", 0, {})])) == ""
 

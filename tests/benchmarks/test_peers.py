@@ -36,8 +36,8 @@ def test_a_peer_that_brings_no_command_is_left_out_with_the_reason(folder: Path)
 
 
 def test_a_reason_is_the_last_line_that_speaks_of_an_error() -> None:
-    said = "ERROR: needs another Python\nERROR: no matching distribution\n\nWARNING: old\n"
-    assert reason(said) == "ERROR: no matching distribution"
+    output = "ERROR: needs another Python\nERROR: no matching distribution\n\nWARNING: old\n"
+    assert reason(output) == "ERROR: no matching distribution"
     assert reason("") == "no reason given"
     assert len(reason("error " * 100)) <= 160
 
@@ -56,8 +56,8 @@ def test_what_is_there_is_not_fetched_again(
 def test_a_peer_is_given_the_server_and_a_home_of_its_own(name: str, tmp_path: Path) -> None:
     url = "http://127.0.0.1:5"
     program = PEERS[name](url, tmp_path, ())
-    told = [*program.argv, *program.env.values(), *program.files.values()]
-    assert any("127.0.0.1:5" in text for text in told)
+    configuration = [*program.argv, *program.env.values(), *program.files.values()]
+    assert any("127.0.0.1:5" in text for text in configuration)
     assert all(not Path(file).is_absolute() for file in program.files)
     assert program.argv[0].startswith(str(peers_folder()))
 

@@ -6,8 +6,6 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-import anyio
-import anyio.abc
 import anyio.to_thread
 import pytest
 
@@ -22,6 +20,7 @@ from benchmarks.servers.activity import (
 )
 from benchmarks.servers.asking import Sent, Target, asked_by_curl, has_text
 from tests.support.aborting import server_process
+from tests.support.raw_server import raw_server, sending
 
 FAKE_CURL = """#!/bin/sh
 at=$(dirname "$0")
@@ -62,25 +61,16 @@ async def test_the_key_stands_in_no_command_line_and_in_no_file_that_others_read
     "reply", [b"junk\r\n\r\n", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n"]
 )
 async def test_a_server_that_does_not_speak_http_there_ends_no_run(reply: bytes) -> None:
-    async def answer(stream: anyio.abc.SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(reply)
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port = listener.extra(anyio.abc.SocketAttribute.local_port)
-    async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, answer)
+    async with raw_server(sending(reply)) as port:
         with pytest.raises(CannotTell, match="/slots is not answered in HTTP"):
             await anyio.to_thread.run_sync(watch_of, f"http://127.0.0.1:{port}")
-        tasks.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.0.0.1:99999", "http://[::1", "https://127.0.0.1", "127.0.0.1:9"]
 )
 @pytest.mark.parametrize("look", [watch_of, listener])
-def test_what_is_no_plain_address_is_told_so(look: Callable[[str], object], url: str) -> None:
+def test_what_is_no_plain_address_is_reported(look: Callable[[str], object], url: str) -> None:
     with pytest.raises(CannotTell, match="is no"):
         look(url)
 
@@ -170,5 +160,5 @@ def test_a_server_elsewhere_cannot_be_watched() -> None:
         ("", False),
     ],
 )
-def test_a_line_with_text_is_told_from_the_others(line: str, is_text: bool) -> None:
+def test_a_line_with_text_is_distinguished_from_the_others(line: str, is_text: bool) -> None:
     assert has_text(line) is is_text

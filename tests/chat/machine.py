@@ -32,7 +32,7 @@ from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import MessageRow
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
-from tests.support.puppets import (
+from tests.chat.puppets import (
     PuppetApprover,
     PuppetProvider,
     PuppetTool,
@@ -167,7 +167,7 @@ class Bench:
         self.own_tasks = asyncio.all_tasks(self.loop)
         self.allowed = 0
         self.looked = 0
-        self.looks_told: list[str] = []
+        self.reported_lookups: list[str] = []
 
     # What a test does
 
@@ -203,7 +203,7 @@ class Bench:
     def _remember_looks(self) -> None:
         for event in self.prompt.seen if self.prompt else ():
             if isinstance(event, ToolCallResult) and event.result.content.startswith("seen "):
-                self.looks_told.append(event.result.content)
+                self.reported_lookups.append(event.result.content)
 
     def give(self, *steps: Step) -> None:
         self.do(lambda: self.provider.give(steps))
@@ -241,10 +241,12 @@ class Bench:
             self._check_journal()
 
     def _check_journal(self) -> None:
-        stored, told = self.stored(), self.messages
-        both = min(len(stored), len(told))
-        assert stored[:both] == told[:both]
-        assert len(stored) <= len(told) + 1, "only the answer that grows is in the journal alone"
+        stored, reported = self.stored(), self.messages
+        both = min(len(stored), len(reported))
+        assert stored[:both] == reported[:both]
+        assert len(stored) <= len(reported) + 1, (
+            "only the answer that grows is in the journal alone"
+        )
 
     def check_ended(self) -> None:
         """Hold what is true when no prompt is being answered."""
@@ -291,16 +293,20 @@ class Bench:
 
     def _check_calls(self, prompt: OnePrompt, added: Sequence[Message]) -> None:
         started = [e.call.id for e in prompt.seen if isinstance(e, ToolCallStart)]
-        told = {e.call.id: e.result for e in prompt.seen if isinstance(e, ToolCallResult)}
+        reported = {e.call.id: e.result for e in prompt.seen if isinstance(e, ToolCallResult)}
         results = [e.call.id for e in prompt.seen if isinstance(e, ToolCallResult)]
         assert len(started) == len(set(started))
         assert len(results) == len(set(results))
         if prompt.how == "read" and not _timed_out(prompt.seen):
             assert set(started) <= set(results)
-        looks = [r.content for r in told.values() if r.content.startswith("seen ")]
-        assert len(set(self.looks_told + looks)) == len(self.looks_told + looks), "told twice"
+        looks = [r.content for r in reported.values() if r.content.startswith("seen ")]
+        assert len(set(self.reported_lookups + looks)) == len(self.reported_lookups + looks), (
+            "told twice"
+        )
         kept = {m.tool_call_id: m.text for m in added if m.role == "tool"}
-        assert {id_: kept.get(id_) for id_ in told} == {i: r.content for i, r in told.items()}
+        assert {id_: kept.get(id_) for id_ in reported} == {
+            i: r.content for i, r in reported.items()
+        }
 
     async def _nothing_runs(self) -> None:
         left = asyncio.all_tasks() - {asyncio.current_task()} - self.own_tasks

@@ -181,7 +181,7 @@ async def test_a_provider_without_an_end_mark_is_incomplete() -> None:
     assert events[-1].error.code == ErrorCode.STREAM_INCOMPLETE
 
 
-async def test_a_call_that_nobody_runs_still_has_its_one_result_for_the_next_request() -> None:
+async def test_a_call_that_is_not_run_still_has_its_one_result_for_the_next_request() -> None:
     call = ToolCall(id="c1", name="look", args={})
     provider = ScriptedProvider(script=[ToolCallEvent(call), Finish("tool_calls")])
     client = client_over(provider)

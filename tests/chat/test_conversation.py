@@ -6,14 +6,14 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
 
 
-def talk(*messages: Message) -> Conversation:
+def conversation_of(*messages: Message) -> Conversation:
     return Conversation(messages=[*messages])
 
 
 def test_the_title_is_the_first_line_of_the_first_question_that_has_words() -> None:
-    assert talk().title is None
-    assert talk(Message("assistant", "Hello."), Message("user", "  \n")).title is None
-    asked = talk(
+    assert conversation_of().title is None
+    assert conversation_of(Message("assistant", "Hello."), Message("user", "  \n")).title is None
+    asked = conversation_of(
         Message("system", "Be brief."),
         Message("user", " \n"),
         Message("user", "\n Why?\nSay it."),
@@ -23,27 +23,27 @@ def test_the_title_is_the_first_line_of_the_first_question_that_has_words() -> N
 
 
 def test_the_last_answer_is_the_newest_that_has_words() -> None:
-    assert talk(Message("user", "Why?")).last_answer() is None
+    assert conversation_of(Message("user", "Why?")).last_answer() is None
     thought = Message("assistant", [ThinkingContent("hm")])
     answers = (Message("assistant", "one"), Message("assistant", "two"))
-    assert talk(*answers, Message("user", "And?"), thought).last_answer() == "two"
+    assert conversation_of(*answers, Message("user", "And?"), thought).last_answer() == "two"
 
 
 def test_going_back_drops_what_follows_the_newest_question() -> None:
     first, second = Message("user", "one"), Message("user", "two")
-    asked = talk(first, Message("assistant", "1"), second, Message("assistant", "2"))
+    asked = conversation_of(first, Message("assistant", "1"), second, Message("assistant", "2"))
     assert asked.rewind_to_prompt()
     assert asked.messages[2:] == [second]
     assert asked.rewind_to_prompt()
     assert len(asked.messages) == 3
-    unasked = talk(Message("assistant", "Hello."))
+    unasked = conversation_of(Message("assistant", "Hello."))
     assert not unasked.rewind_to_prompt()
     assert len(unasked.messages) == 1
 
 
 def test_ids_of_calls_and_blocks_are_known_for_the_whole_chat() -> None:
     calls = [ToolCall(id=name, name="look", args={}) for name in ("a", "b")]
-    asked = talk(*(Message("assistant", "", tool_calls=[call]) for call in calls))
+    asked = conversation_of(*(Message("assistant", "", tool_calls=[call]) for call in calls))
     assert asked.call_ids() == {"a", "b"}
     assert [asked.next_block(), asked.next_block()] == ["b1", "b2"]
     assert asked.blocks_used == 2

@@ -38,7 +38,7 @@ async def look_outside() -> str:
 
 
 @asynccontextmanager
-async def talking(folder: Path, root: Path, *tools: str) -> AsyncIterator[ChatClient]:
+async def chatting(folder: Path, root: Path, *tools: str) -> AsyncIterator[ChatClient]:
     """A chat with the scripted model and these built-in tools."""
     async with embedded(folder) as (provider, _supervisor):
         registry = ProviderRegistry()
@@ -60,7 +60,7 @@ def text_of(events: list[ChatEvent]) -> str:
 async def test_a_native_call_runs_and_its_result_is_answered(
     model_folder: Path, tmp_path: Path
 ) -> None:
-    async with talking(model_folder, tmp_path, "look_outside") as client:
+    async with chatting(model_folder, tmp_path, "look_outside") as client:
         events = await ask(client, "use a tool please")
         [result] = [event for event in events if isinstance(event, ToolCallResult)]
         assert result.call.name == "look_outside"
@@ -73,7 +73,7 @@ async def test_a_native_call_runs_and_its_result_is_answered(
 
 
 async def test_reasoning_is_kept_apart_from_the_answer(model_folder: Path, tmp_path: Path) -> None:
-    async with talking(model_folder, tmp_path) as client:
+    async with chatting(model_folder, tmp_path) as client:
         events = await ask(client, "please think")
         thought = "".join(e.delta for e in events if isinstance(e, chat_events.ThinkingDelta))
         assert "Two and two make four." in thought
@@ -83,7 +83,7 @@ async def test_reasoning_is_kept_apart_from_the_answer(model_folder: Path, tmp_p
 async def test_an_endless_answer_is_stopped_and_the_next_one_comes(
     model_folder: Path, tmp_path: Path
 ) -> None:
-    async with talking(model_folder, tmp_path) as client:
+    async with chatting(model_folder, tmp_path) as client:
         signal = AbortSignal()
         with anyio.fail_after(30):
             async with client.chat("forever", signal=signal) as events:
@@ -102,7 +102,7 @@ async def test_an_answer_is_held_to_a_json_schema(model_folder: Path, tmp_path: 
         "required": ["color", "n"],
         "additionalProperties": False,
     }
-    async with talking(model_folder, tmp_path) as client:
+    async with chatting(model_folder, tmp_path) as client:
         client.conversation.options = GenerationOptions(response_format=schema)
         assert text_of(await ask(client, "hello")).replace(" ", "") == '{"color":"","n":1}'
 
@@ -110,7 +110,7 @@ async def test_an_answer_is_held_to_a_json_schema(model_folder: Path, tmp_path: 
 async def test_the_count_before_the_request_is_the_engines_own(
     model_folder: Path, tmp_path: Path
 ) -> None:
-    async with talking(model_folder, tmp_path) as client:
+    async with chatting(model_folder, tmp_path) as client:
         for prompt in ("hello", "Grüße an alle", "and once more"):
             events = await ask(client, prompt)
             assert client.guard.state is not None
@@ -125,7 +125,7 @@ async def test_the_count_before_the_request_is_the_engines_own(
 async def test_a_conversation_over_the_window_is_not_sent(
     model_folder: Path, tmp_path: Path
 ) -> None:
-    async with talking(model_folder, tmp_path) as client:
+    async with chatting(model_folder, tmp_path) as client:
         client.conversation.messages = [Message("user", "x"), Message("assistant", "y")]
         events = await ask(client, "z" * 5000)
         assert isinstance(events[-1], chat_events.ErrorEvent)

@@ -107,7 +107,7 @@ async def ask(client: ChatClient, prompt: str) -> list[ChatEvent]:
         return [event async for event in events]
 
 
-async def talk_and_read_again(
+async def chat_and_reopen(
     kind: str,
     store: ConversationStore,
     texts: Sequence[str] = (),
@@ -116,14 +116,14 @@ async def talk_and_read_again(
     """Ask, go on with this client and with one read from the file, and compare what they sent."""
     tool = ScriptedTool("look")
     async with serve(answering(kind, texts, calls)) as server, provider_for(kind, server) as given:
-        parts, talk = parts_for(given, tool), Conversation(model="p://m", tools=("look",))
-        journal = store.journal(talk)
-        client = ChatClient(parts, talk, journal=journal)
+        parts, conversation = parts_for(given, tool), Conversation(model="p://m", tools=("look",))
+        journal = store.journal(conversation)
+        client = ChatClient(parts, conversation, journal=journal)
         events = await ask(client, "begin")
         assert isinstance(events[-1], Finish), events[-1]
         stored = await store.load(journal.conversation_id)
         read = [message.message for message in stored.messages]
-        assert read == talk.messages
+        assert read == conversation.messages
         again = Conversation(model="p://m", tools=("look",), messages=[*read])
         for other in (client, ChatClient(parts, again)):
             assert isinstance((await ask(other, "continue"))[-1], Finish)
@@ -145,14 +145,14 @@ async def test_halves_of_characters_are_repaired_once_and_nul_is_kept(
     kind: str, store: ConversationStore
 ) -> None:
     texts = ["a\ud800b", "\udfff", "c\0d", "\ud83d\ude00"]
-    read, _, _ = await talk_and_read_again(kind, store, texts)
+    read, _, _ = await chat_and_reopen(kind, store, texts)
     assert read[1].text == "a\ufffdb\ufffdc\0d\U0001f600"
 
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_answer_of_ten_megabytes(kind: str, store: ConversationStore) -> None:
     piece = "0123456789abcde\n" * 4096
-    read, _, _ = await talk_and_read_again(kind, store, [piece] * 160)
+    read, _, _ = await chat_and_reopen(kind, store, [piece] * 160)
     assert read[1].text == piece * 160
 
 
@@ -161,7 +161,7 @@ async def test_a_call_with_a_hundred_thousand_bytes_of_arguments(
     kind: str, store: ConversationStore
 ) -> None:
     args: JsonObject = {"text": "x" * 99_000 + "\ud800\0é" * 300}
-    read, _, tool = await talk_and_read_again(kind, store, calls=[("look", args)])
+    read, _, tool = await chat_and_reopen(kind, store, calls=[("look", args)])
     repaired = {"text": "x" * 99_000 + "\ufffd\0é" * 300}
     assert tool.calls == [repaired]
     assert [call.args for call in read[1].tool_calls] == [repaired]
@@ -172,7 +172,7 @@ async def test_of_a_thousand_calls_sixty_four_run_and_all_have_a_result(
     kind: str, store: ConversationStore
 ) -> None:
     calls: list[Call] = [("look", {"n": number}) for number in range(1000)]
-    read, events, tool = await talk_and_read_again(kind, store, calls=calls)
+    read, events, tool = await chat_and_reopen(kind, store, calls=calls)
     assert tool.calls == [{"n": number} for number in range(64)]
     ids = [call.id for call in read[1].tool_calls]
     assert ids == [message.tool_call_id for message in read if message.role == "tool"]
@@ -227,19 +227,19 @@ async def test_a_request_that_fails_in_the_middle_runs_no_tool_twice(
     tool = ScriptedTool("look")
     handler = failing(kind, fails_at, how)
     async with serve(handler) as server, provider_for(kind, server) as provider:
-        talk = Conversation(model="p://m", tools=("look",))
-        client = ChatClient(parts_for(provider, tool), talk)
+        conversation = Conversation(model="p://m", tools=("look",))
+        client = ChatClient(parts_for(provider, tool), conversation)
         assert isinstance((await ask(client, "begin"))[-1], ErrorEvent)
         assert tool.calls == [{"round": number} for number in range(1, fails_at)]
-        results = [message for message in talk.messages if message.role == "tool"]
+        results = [message for message in conversation.messages if message.role == "tool"]
         async with client.go_on() as events:
             end = [event async for event in events][-1]
     assert isinstance(end, Finish)
     assert (end.reason, end.turn) == ("stop", ROUNDS - fails_at + 1)
     assert tool.calls == [{"round": number} for number in range(1, ROUNDS)]
-    assert talk.messages[-1].text == "Done."
-    assert [m for m in talk.messages if m.role == "tool"][: len(results)] == results
-    ids = [message.tool_call_id for message in talk.messages if message.role == "tool"]
+    assert conversation.messages[-1].text == "Done."
+    assert [m for m in conversation.messages if m.role == "tool"][: len(results)] == results
+    ids = [message.tool_call_id for message in conversation.messages if message.role == "tool"]
     assert len(ids) == len(set(ids)) == ROUNDS - 1
 
 
@@ -270,9 +270,9 @@ async def test_a_disk_that_does_not_answer_gets_every_message_and_holds_up_nothi
     calls: list[Call] = [("look", {"n": number}) for number in range(5)]
     handler = answering("ollama", [], calls)
     async with serve(handler) as server, provider_for("ollama", server) as provider:
-        talk = Conversation(model="p://m", tools=("look",))
-        client = ChatClient(parts_for(provider, tool), talk, journal=journal)
+        conversation = Conversation(model="p://m", tools=("look",))
+        client = ChatClient(parts_for(provider, tool), conversation, journal=journal)
         with anyio.fail_after(5):
             assert isinstance((await ask(client, "begin"))[-1], Finish)
-    assert [m for m in journal.taken if m.role == "tool"] == talk.messages[2:7]
-    assert journal.taken[0] == talk.messages[0]
+    assert [m for m in journal.taken if m.role == "tool"] == conversation.messages[2:7]
+    assert journal.taken[0] == conversation.messages[0]

@@ -43,9 +43,9 @@ async def test_a_field_that_was_left_out_is_one_line_before_the_answer() -> None
     assert client.conversation.last_answer() == "Hello"
 
 
-async def test_it_is_said_once_for_each_chat_and_model() -> None:
+async def test_it_is_reported_once_for_each_chat_and_model() -> None:
     first, second = clients(2)
-    told = [
+    left_out_events = [
         sum(isinstance(event, chat_events.Retrying) for event in await events_of(client, model))
         for client, model in (
             (first, None),
@@ -55,4 +55,4 @@ async def test_it_is_said_once_for_each_chat_and_model() -> None:
             (second, None),
         )
     ]
-    assert told == [1, 0, 1, 0, 1]
+    assert left_out_events == [1, 0, 1, 0, 1]

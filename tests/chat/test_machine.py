@@ -34,7 +34,7 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.tools import ToolCall
 from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench, OnePrompt
-from tests.support.puppets import NoEnd, Step
+from tests.chat.puppets import NoEnd, Step
 
 SEQUENCES, FILE_SEQUENCES, STEPS = 400, 40, 30
 LONGER = int(os.environ.get("OLLM_SOAK", "1"))  # read before the tests' environment is cleaned

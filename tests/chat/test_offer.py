@@ -50,8 +50,8 @@ class Table:
             tools=ToolRunner(ToolRegistry([self.clock, self.secret]), self.approver),
             modes=ToolModes(chosen={"scripted://m": mode} if mode else {}),
         )
-        talk = Conversation(model="scripted://m", tools=tuple(tools))
-        self.client = ChatClient(self.parts, talk)
+        conversation = Conversation(model="scripted://m", tools=tuple(tools))
+        self.client = ChatClient(self.parts, conversation)
 
     async def ask(self, options: ChatOptions | None = None) -> list[ChatEvent]:
         async with self.client.chat("hi", options) as events:
@@ -97,8 +97,8 @@ async def test_a_call_outside_the_offer_is_answered_and_never_asked_about(
 ) -> None:
     table = Table(script("secret"), after, mode=mode)
     events = await table.ask()
-    [told] = results(events)
-    assert told == "Not run: the tool 'secret' is not offered. Offered: clock."
+    [reported] = results(events)
+    assert reported == "Not run: the tool 'secret' is not offered. Offered: clock."
     assert table.asked == []
     assert table.secret.calls == []
     assert events[-1] == chat_events.Finish(reason="stop", turn=2)
@@ -138,12 +138,12 @@ async def test_a_change_to_tools_as_text_keeps_the_offer() -> None:
     refusal = AIError(ErrorCode.UNSUPPORTED_FEATURE, "m does not support tools")
     table = Table([ErrorEvent(refusal)], react("secret"), REACT_DONE)
     table.provider.streaming_format = "sse"
-    [told] = results(await table.ask())
-    assert told.endswith("Offered: clock.")
+    [reported] = results(await table.ask())
+    assert reported.endswith("Offered: clock.")
     assert table.secret.calls == []
 
 
-async def test_with_nothing_on_offer_the_call_gets_a_result_and_the_end_is_said() -> None:
+async def test_with_nothing_on_offer_the_call_gets_a_result_and_the_end_is_reported() -> None:
     table = Table(native("secret"), DONE, tools=())
     events = await table.ask()
     assert results(events) == ["Not run: no tools are offered. Answer without them."]
@@ -217,7 +217,7 @@ async def test_other_reasons_do_not_keep_a_call_from_running(reason: str) -> Non
         ([ThinkingDelta("Rivers."), TextDelta("\n\n"), Finish("length")], "thinking"),
     ],
 )
-async def test_an_end_without_an_answer_is_told_once_before_the_turn_ends(
+async def test_an_end_without_an_answer_is_reported_once_before_the_turn_ends(
     script: Script, cause: str
 ) -> None:
     events = await Table(script).ask()
@@ -239,6 +239,6 @@ async def test_an_answer_a_failure_and_a_stop_are_no_silent_ends(script: Script)
     assert no_answers(await Table(script).ask()) == []
 
 
-async def test_silence_after_a_tool_is_told_too() -> None:
+async def test_silence_after_a_tool_is_reported_too() -> None:
     events = await Table([TextDelta("Let me look."), *native("clock")], [Finish("stop")]).ask()
     assert no_answers(events) == ["empty"]

@@ -2,11 +2,7 @@
 
 from dataclasses import replace
 
-from ollm_tui.chat.prompt import (
-    merged_options,
-    messages_to_send,
-    no_result,
-)
+from ollm_tui.chat.prompt import merged_options, messages_to_send, no_result
 from ollm_tui.protocol.blocks import AudioContent, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions

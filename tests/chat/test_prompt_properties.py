@@ -52,8 +52,8 @@ def client_over(
     parts = ChatParts(
         router=Router(registry, ModelCatalog(registry)), tools=tools, modes=modes or ToolModes()
     )
-    talk = Conversation(model="scripted://m", tools=("look",) if tools else ())
-    return ChatClient(parts, talk, journal=journal)
+    conversation = Conversation(model="scripted://m", tools=("look",) if tools else ())
+    return ChatClient(parts, conversation, journal=journal)
 
 
 async def ask(client: ChatClient, signal: AbortSignal | None = None) -> list[ChatEvent]:
@@ -61,7 +61,7 @@ async def ask(client: ChatClient, signal: AbortSignal | None = None) -> list[Cha
         return [event async for event in events]
 
 
-def told(events: Sequence[ChatEvent]) -> list[tuple[str, str]]:
+def reported_blocks(events: Sequence[ChatEvent]) -> list[tuple[str, str]]:
     return [
         (type(event).__name__, event.delta)
         for event in events
@@ -69,7 +69,7 @@ def told(events: Sequence[ChatEvent]) -> list[tuple[str, str]]:
     ]
 
 
-def said(events: Sequence[ProviderEvent]) -> list[tuple[str, str]]:
+def sent_blocks(events: Sequence[ProviderEvent]) -> list[tuple[str, str]]:
     return [(type(e).__name__, e.delta) for e in events if isinstance(e, TextDelta | ThinkingDelta)]
 
 
@@ -102,8 +102,8 @@ async def test_a_signal_ends_the_prompt_with_one_abort_wherever_it_comes(
     assert ends(seen) == [seen[-1]]
     assert isinstance(seen[-1], chat_events.Finish)
     assert seen[-1].reason == "abort"
-    assert said(before)[:at] == told(seen)[:at]
-    assert told(seen) == said(before)[: len(told(seen))]
+    assert sent_blocks(before)[:at] == reported_blocks(seen)[:at]
+    assert reported_blocks(seen) == sent_blocks(before)[: len(reported_blocks(seen))]
     assert provider.open_streams == 0
     kept = client.conversation.messages[1:]
     assert [message.metadata.get("ended") for message in kept] == ["stopped"] * len(kept)
@@ -123,14 +123,14 @@ def histories(draw: st.DrawFn) -> list[Message]:
     system=st.none() | st.text(min_size=1),
     seed=st.none() | st.integers(0, 9),
 )
-async def test_every_turn_begins_with_all_that_was_said_before_it(
+async def test_every_turn_begins_with_all_earlier_messages(
     history: list[Message], rounds: int, system: str | None, seed: int | None
 ) -> None:
     provider = Turns(*[wants(n) for n in range(rounds)], DONE)
     client = client_over(provider, FakeTools())
-    talk = client.conversation
-    talk.messages.extend(history)
-    talk.system_prompt, talk.options = system, GenerationOptions(seed=seed)
+    conversation = client.conversation
+    conversation.messages.extend(history)
+    conversation.system_prompt, conversation.options = system, GenerationOptions(seed=seed)
     await ask(client)
     sent = [request.conversation for request in provider.requests]
     assert len(sent) == rounds + 1
@@ -138,7 +138,7 @@ async def test_every_turn_begins_with_all_that_was_said_before_it(
     for earlier, later in pairwise(sent):
         assert later[: len(earlier)] == earlier
         assert [message.role for message in later[len(earlier) :]] == ["assistant", "tool"]
-    assert list(sent[-1]) == talk.messages[:-1]
+    assert list(sent[-1]) == conversation.messages[:-1]
     assert {request.system_prompt for request in provider.requests} == {system}
     assert {request.options.seed for request in provider.requests} == {seed}
 
@@ -163,13 +163,13 @@ async def test_a_turn_collects_everything_up_to_its_end_and_nothing_after_it(
     ]
     client = client_over(ScriptedProvider(script=[*script, end, *late]))
     seen = await ask(client)
-    assert told(seen) == said(script)
+    assert reported_blocks(seen) == sent_blocks(script)
     assert ends(seen) == [seen[-1]]
     match end, seen[-1]:
-        case Finish(reason=reason), chat_events.Finish(reason=told_reason):
-            assert reason == told_reason
-        case ErrorEvent(error=error), chat_events.ErrorEvent(error=told_error):
-            assert error == told_error
+        case Finish(reason=reason), chat_events.Finish(reason=reported_reason):
+            assert reason == reported_reason
+        case ErrorEvent(error=error), chat_events.ErrorEvent(error=reported_error):
+            assert error == reported_error
         case _:
             raise AssertionError(seen[-1])
     calls = [event.call.id for event in script if isinstance(event, ToolCallEvent)]
@@ -289,7 +289,7 @@ async def test_a_chat_goes_on_without_what_its_provider_cannot_do_and_tells(
     assert (listing.problem is None) == lists
     seen = await ask(client)
     assert seen[-1] == chat_events.Finish(reason="stop")
-    assert "".join(text for _, text in told(seen)).strip() == "done"
+    assert "".join(text for _, text in reported_blocks(seen)).strip() == "done"
     assert client.guard.state is not None
     assert client.guard.state.counted.estimated == (counts != "yes")
     assert remembered == ([] if takes_tools else [("scripted://m", "react")])

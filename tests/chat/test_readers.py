@@ -74,7 +74,7 @@ def test_a_whole_call_in_a_tag_is_a_call_after_all_text() -> None:
 
 
 @pytest.mark.parametrize("end", [Finish("abort"), FAILED], ids=["stopped", "failed"])
-def test_an_action_that_nobody_waited_for_is_no_call(end: End) -> None:
+def test_an_action_that_was_not_waited_for_is_no_call(end: End) -> None:
     assert calls(read(react(), REACT, end)) == []
     assert calls(read(react(), REACT + "\nObservation: ", end)) == []
 
@@ -122,12 +122,12 @@ def test_reasoning_real_calls_and_parallel_answers_pass_as_they_are(
 
 
 @pytest.mark.parametrize(
-    ("written", "told"), [("Thought: hm", True), ("", True), ("Well.", False), (REACT, False)]
+    ("written", "reported"), [("Thought: hm", True), ("", True), ("Well.", False), (REACT, False)]
 )
-def test_a_turn_that_says_nothing_is_sent_back_for_correction(written: str, told: bool) -> None:
+def test_a_turn_that_says_nothing_is_sent_back_for_correction(written: str, reported: bool) -> None:
     reader = react()
     read(reader, written, Finish("stop"))
-    assert (reader.correction is not None) is told
+    assert (reader.correction is not None) is reported
     assert leaked().correction is None
 
 

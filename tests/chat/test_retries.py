@@ -11,13 +11,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.turn import LONGEST_WAIT_S, wait_before
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    Rerouted,
-    TextDelta,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted, TextDelta
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error
@@ -74,7 +68,7 @@ async def test_a_busy_server_is_asked_again_and_the_answer_is_one_answer() -> No
     assert [m.role for m in rig.client.conversation.messages] == ["user", "assistant"]
 
 
-async def test_another_server_of_a_pool_is_told_as_a_retry_and_counts_as_none() -> None:
+async def test_another_server_of_a_pool_is_reported_as_a_retry_and_counts_as_none() -> None:
     rerouted = Rerouted(refused(), attempt=1)
     rig = Rig([rerouted, ErrorEvent(busy())], [TextDelta("Hello"), Finish("stop")])
     events = await rig.ask()

@@ -84,7 +84,7 @@ async def test_a_stopped_answer_is_finished_in_the_journal(by_signal: bool) -> N
     assert journal.steps[-1] == ("finish 2", "partial")
 
 
-async def test_a_full_disk_does_not_end_the_chat_and_is_told() -> None:
+async def test_a_full_disk_does_not_end_the_chat_and_is_reported() -> None:
     journal = ListJournal(failure=AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full."))
     client = client_over(ScriptedProvider(script=[TextDelta("ok"), Finish("stop")]), journal)
     async with client.chat("hi") as events:

@@ -34,16 +34,18 @@ async def test_signed_thoughts_go_back_to_their_model_and_to_no_other() -> None:
             registry.register(create_provider(spec_of(name, kind, server)))
         tool = ScriptedTool("weather", parameters={"type": "object"})
         parts = ChatParts(router=Router(registry, ModelCatalog(registry)), tools=runner_for(tool))
-        talk = Conversation(model="claude://tiny", tools=("weather",))
-        client = ChatClient(parts, talk)
-        await said(client, "ponder")
+        conversation = Conversation(model="claude://tiny", tools=("weather",))
+        client = ChatClient(parts, conversation)
+        await send(client, "ponder")
         assert tool.calls == [{"city": "Oslo"}]
-        talk.messages = [message_from_json(message_to_json(m)) for m in talk.messages]
-        await said(client, "hello")
-        talk.model = "claude://small"
-        await said(client, "hello")
-        talk.model = "box://tiny"
-        await said(client, "hello")
+        conversation.messages = [
+            message_from_json(message_to_json(m)) for m in conversation.messages
+        ]
+        await send(client, "hello")
+        conversation.model = "claude://small"
+        await send(client, "hello")
+        conversation.model = "box://tiny"
+        await send(client, "hello")
         for adapter in registry.by_priority():
             assert isinstance(adapter, SupportsDispose)
             await adapter.dispose()
@@ -65,13 +67,15 @@ async def test_signatures_are_saved_with_the_chat(tmp_path: Path) -> None:
         registry.register(provider)
         parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
         async with open_store(tmp_path / "chats.db") as store:
-            talk = Conversation(model="claude://tiny")
-            await said(ChatClient(parts, talk, journal=store.journal(talk)), "think")
+            conversation = Conversation(model="claude://tiny")
+            await send(
+                ChatClient(parts, conversation, journal=store.journal(conversation)), "think"
+            )
             (chat,) = await store.list()
             opened = await store.load(chat.id)
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-    assert opened.history == talk.messages
+    assert opened.history == conversation.messages
     thought = ThinkingContent("Let me see.", SIGNATURE, "claude://tiny")
     assert opened.history[-1].content == (thought, TextContent("Yes."))
 
@@ -80,7 +84,7 @@ def spec_of(name: str, kind: str, server: Server) -> ProviderSpec:
     return ProviderSpec(name=name, kind=kind, base_url=server.url)
 
 
-async def said(client: ChatClient, prompt: str) -> None:
+async def send(client: ChatClient, prompt: str) -> None:
     async with client.chat(prompt) as events:
         kinds = [type(event).__name__ async for event in events]
     assert kinds[-1] == "Finish", kinds

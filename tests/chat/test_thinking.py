@@ -27,8 +27,8 @@ async def end_of(
     registry.register(provider)
     catalog = ModelCatalog(registry)
     await catalog.refresh()
-    talk = Conversation(model="scripted://m", should_think=wish)
-    client = ChatClient(ChatParts(router=Router(registry, catalog)), talk)
+    conversation = Conversation(model="scripted://m", should_think=wish)
+    client = ChatClient(ChatParts(router=Router(registry, catalog)), conversation)
     async with client.chat("hi") as events:
         return [event async for event in events][-1], provider
 
@@ -82,12 +82,12 @@ async def test_the_answer_after_the_reasoning_begins_with_its_first_line(
     provider = ScriptedProvider(script=(*thought, *map(TextDelta, pieces), Finish("stop")))
     registry = ProviderRegistry()
     registry.register(provider)
-    talk = Conversation(model="scripted://m")
-    client = ChatClient(ChatParts(router=Router(registry, ModelCatalog(registry))), talk)
+    conversation = Conversation(model="scripted://m")
+    client = ChatClient(ChatParts(router=Router(registry, ModelCatalog(registry))), conversation)
     async with client.chat("hi") as events:
-        told = [event async for event in events]
-    deltas = [event.delta for event in told if isinstance(event, chat_events.TextDelta)]
-    assert "".join(deltas) == answer == talk.messages[-1].text
+        received = [event async for event in events]
+    deltas = [event.delta for event in received if isinstance(event, chat_events.TextDelta)]
+    assert "".join(deltas) == answer == conversation.messages[-1].text
     assert all(deltas)
-    thinking = [event.delta for event in told if isinstance(event, chat_events.ThinkingDelta)]
+    thinking = [event.delta for event in received if isinstance(event, chat_events.ThinkingDelta)]
     assert "".join(thinking) == "Two and two.\n"

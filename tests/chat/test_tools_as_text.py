@@ -101,9 +101,9 @@ async def test_react_requests_hold_instructions_stop_and_observations_and_no_nat
     assert first.options.stop == ("\nObservation:",)
     assert second.messages is not None
     assert not any(m.tool_calls or m.role == "tool" for m in second.messages)
-    told = "\n".join(message.text for message in second.messages)
-    assert "Action: weather" in told
-    assert 'Observation: "sunny"' in told or "Observation: sunny" in told
+    prompt_text = "\n".join(message.text for message in second.messages)
+    assert "Action: weather" in prompt_text
+    assert 'Observation: "sunny"' in prompt_text or "Observation: sunny" in prompt_text
 
 
 async def test_the_history_of_a_react_chat_is_ordinary_so_that_the_model_can_be_switched() -> None:
@@ -139,7 +139,7 @@ async def test_asking_again_drops_the_corrections_with_the_answer() -> None:
     assert [m.text for m in client.conversation.messages if m.role == "user"] == ["hi"]
 
 
-async def test_an_input_that_is_no_json_is_never_run_and_the_model_is_told() -> None:
+async def test_an_input_that_is_no_json_is_never_run_and_the_model_is_informed() -> None:
     broken = "Thought: go.\nAction: weather\nAction Input: city = Wien\n"
     provider = Turns(says(broken), says(ANSWER))
 
@@ -217,7 +217,7 @@ async def test_a_cut_react_turn_runs_nothing() -> None:
     assert tools.calls == []
 
 
-async def test_answers_are_not_marked_as_final_for_a_model_that_is_told_of_no_tools() -> None:
+async def test_answers_are_not_marked_as_final_for_a_model_without_tools() -> None:
     provider = ScriptedProvider(script=[TextDelta("Hello."), Finish("stop")])
     client = client_over(provider, Weather(), mode="react")
     client.conversation.tools = ()

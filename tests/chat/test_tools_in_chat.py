@@ -136,9 +136,9 @@ async def test_results_continue_the_conversation_as_tool_messages(results: list[
     await ask(client)
     sent = provider.requests[1].messages
     assert sent is not None
-    told = [message for message in sent if message.role == "tool"]
-    assert [message.text for message in told] == results
-    assert all(message.name == "look" for message in told)
+    reported = [message for message in sent if message.role == "tool"]
+    assert [message.text for message in reported] == results
+    assert all(message.name == "look" for message in reported)
     assert client.conversation.messages[:-1] == list(sent)
 
 
@@ -155,7 +155,7 @@ async def test_calls_of_one_turn_run_at_the_same_time(count: int) -> None:
 
 
 @given(order=st.permutations(range(6)))
-async def test_results_are_told_as_they_come_and_kept_in_call_order(order: list[int]) -> None:
+async def test_results_are_reported_as_they_come_and_kept_in_call_order(order: list[int]) -> None:
     # Feature: stage-02-core-provider, Property 6: Tool Call Queuing and Execution
     gates = [anyio.Event() for _ in order]
 
@@ -165,16 +165,16 @@ async def test_results_are_told_as_they_come_and_kept_in_call_order(order: list[
             return ToolResult(call_id=made.id, name=made.name, content="x")
 
     client = client_over(Turns(wants(*range(6)), DONE), Ordered())
-    told: list[str] = []
+    reported: list[str] = []
     async with client.chat("hi") as events:
         async for event in events:
             if isinstance(event, ToolCallStart) and event.call.id == "c5":
                 gates[order[0]].set()
             if isinstance(event, ToolCallResult):
-                told.append(event.call.id)
-                if len(told) < 6:
-                    gates[order[len(told)]].set()
-    assert told == [f"c{n}" for n in order]
+                reported.append(event.call.id)
+                if len(reported) < 6:
+                    gates[order[len(reported)]].set()
+    assert reported == [f"c{n}" for n in order]
     kept = [m.tool_call_id for m in client.conversation.messages if m.role == "tool"]
     assert kept == [f"c{n}" for n in range(6)]
 
@@ -289,14 +289,14 @@ def test_a_model_without_tool_use_gets_its_tools_as_text() -> None:
 
 
 def test_a_refusal_of_tools_is_remembered_and_other_errors_are_not() -> None:
-    told: list[tuple[str, str]] = []
-    modes = ToolModes(remember=lambda address, mode: told.append((address, mode)))
+    reported: list[tuple[str, str]] = []
+    modes = ToolModes(remember=lambda address, mode: reported.append((address, mode)))
     ref = ModelRef("p", "a")
     assert not modes.learn_from(ref, AIError(ErrorCode.UNSUPPORTED_FEATURE, "No streaming."))
     assert not modes.learn_from(ref, AIError(ErrorCode.BAD_REQUEST, "tools?"))
     assert modes.learn_from(ref, AIError(ErrorCode.UNSUPPORTED_FEATURE, "No support for tools."))
     assert modes.mode_of(ref, None) == "react"
-    assert told == [("p://a", "react")]
+    assert reported == [("p://a", "react")]
 
 
 @pytest.mark.parametrize("count", [1, 4])

@@ -154,8 +154,8 @@ async def asked(
             tools=Weather(),
             modes=ToolModes(remember=lambda address, mode: kept.append((address, mode))),
         )
-        talk = Conversation(model=f"p://{model}", tools=("weather",), options=OPTIONS)
-        client = ChatClient(parts, talk)
+        conversation = Conversation(model=f"p://{model}", tools=("weather",), options=OPTIONS)
+        client = ChatClient(parts, conversation)
         events = []
         for _ in range(prompts):
             async with client.chat("hello") as stream:
@@ -190,8 +190,8 @@ async def test_vllm_without_a_tool_parser_runs_tools_that_were_described_in_text
         registry = ProviderRegistry()
         registry.register(provider)
         parts = ChatParts(router=Router(registry, ModelCatalog(registry)), tools=tools)
-        talk = Conversation(model="v://tiny-sql", tools=("weather",))
-        async with ChatClient(parts, talk).chat(step, ChatOptions(max_turns=1)) as stream:
+        conversation = Conversation(model="v://tiny-sql", tools=("weather",))
+        async with ChatClient(parts, conversation).chat(step, ChatOptions(max_turns=1)) as stream:
             events = [event async for event in stream]
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
@@ -222,6 +222,6 @@ async def test_no_other_complaint_takes_native_tools_away(name: str) -> None:
 
 
 def test_the_line_closes_the_servers_words_as_a_sentence() -> None:
-    for said, closed in ((PARSER, f"{PARSER}."), ("No.", "No.")):
-        note = chat_events.Retrying(attempt=1, wait_s=0, error=AIError(400, said), turn=1)
+    for reason, closed in ((PARSER, f"{PARSER}."), ("No.", "No.")):
+        note = chat_events.Retrying(attempt=1, wait_s=0, error=AIError(400, reason), turn=1)
         assert note.why == closed

@@ -86,7 +86,7 @@ async def test_it_is_left_out_for_a_model_that_is_listed_as_reading_only_text() 
     assert client.conversation.messages[0].content == ASKED
 
 
-async def test_a_server_that_has_not_said_is_asked_once() -> None:
+async def test_a_server_that_has_not_declared_it_is_asked_once() -> None:
     provider = ShowingProvider(models=[ModelInfo(name="m")], capability=ONLY_TEXT)
     client = client_over(provider)
     for _ in range(2):

@@ -57,7 +57,7 @@ def refusing() -> Whole:
     return Whole(script=[ErrorEvent(NO_STREAM)])
 
 
-async def test_the_answer_comes_in_one_piece_and_that_is_said() -> None:
+async def test_the_answer_comes_in_one_piece_and_that_is_reported() -> None:
     provider = refusing()
     events = await ask(provider)
     assert [type(event).__name__ for event in events] == [

@@ -3,14 +3,19 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from ollm_tui.cli import main
 from tests.cli.fake_ollama import FakeOllama
+from tests.support.fake_ollama import OllamaServer
+from tests.support.http_server import Server, in_thread
 from tests.support.isolation import guarded_path
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 class Ollm(Protocol):
@@ -57,3 +62,26 @@ def ollm(tmp_path: Path) -> Ollm:
 def fake() -> Iterator[FakeOllama]:
     with FakeOllama().serving() as served:
         yield served
+
+
+@pytest.fixture
+def server() -> OllamaServer:
+    return OllamaServer()
+
+
+@pytest.fixture
+def served(server: OllamaServer) -> Iterator[Server]:
+    with in_thread(server.answer) as running:
+        yield running
+
+
+@pytest.fixture
+def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run `ollm models ...` in this process, with the fake as `local`."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        code = main(["models", *arguments, "--host", served.url])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run

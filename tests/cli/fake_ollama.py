@@ -11,7 +11,7 @@ from typing import Any
 Line = dict[str, Any]
 
 
-def said(text: str, **more: Any) -> Line:
+def text_line(text: str, **more: Any) -> Line:
     return {"message": {"role": "assistant", "content": text, **more}, "done": False}
 
 
@@ -33,7 +33,7 @@ class FakeOllama:
     """Answers each chat with `lines`; with `hangs` it then waits until the client leaves."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = [said("Hello"), said(" there."), DONE]
+        self.lines: list[Line] = [text_line("Hello"), text_line(" there."), DONE]
         self.capabilities: list[str] | None = ["completion"]
         self.models = ["tiny:1b"]
         self.hangs = False

@@ -108,10 +108,10 @@ def test_the_other_places_are_printed_too(ollm: Ollm, tmp_path: Path) -> None:
 
 
 def test_a_servers_words_are_ended_before_the_hint() -> None:
-    said = io.StringIO()
-    Output(err=said).error("model not found", "Choose another.")
-    Output(err=said).error("It broke.", "Ask again.")
-    assert said.getvalue() == (
+    errors = io.StringIO()
+    Output(err=errors).error("model not found", "Choose another.")
+    Output(err=errors).error("It broke.", "Ask again.")
+    assert errors.getvalue() == (
         "ollm: model not found. Choose another.\nollm: It broke. Ask again.\n"
     )
 

@@ -50,7 +50,7 @@ def provider(found: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(one)
 
 
-def test_what_answers_is_told_with_all_that_it_can_do(
+def test_what_answers_is_reported_with_all_that_it_can_do(
     ollm: Ollm, home: Mapping[str, str], fake: FakeOllama
 ) -> None:
     found = report(ollm, home, OLLAMA_HOST=fake.url)
@@ -83,7 +83,7 @@ def test_what_is_missing_has_a_next_step_and_the_exit_code_says_so(
     assert done.stderr == ""
 
 
-def test_folders_of_other_programs_are_told_with_the_setting_that_adds_them(
+def test_folders_of_other_programs_are_reported_with_the_setting_that_adds_them(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     studio = Path(home["HOME"]) / ".lmstudio" / "models" / "ada"
@@ -104,7 +104,7 @@ def test_folders_of_other_programs_are_told_with_the_setting_that_adds_them(
     assert "has them listed." not in text
 
 
-def test_an_ollama_without_models_is_told_how_to_get_one(
+def test_an_ollama_without_models_comes_with_the_way_to_get_one(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     empty = OllamaServer()
@@ -117,7 +117,7 @@ def test_an_ollama_without_models_is_told_how_to_get_one(
     assert "`ollm models pull attic://qwen3:4b`" in attic["advice"]
 
 
-def test_an_engine_is_told_as_what_it_is_and_a_wrong_setting_is_said(
+def test_an_engine_is_reported_as_what_it_is_and_a_wrong_setting_is_reported(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     with in_thread(SHAPES["llama.cpp, which imitates ollama"]) as server:
@@ -130,7 +130,7 @@ def test_an_engine_is_told_as_what_it_is_and_a_wrong_setting_is_said(
     assert "take `backend` out of [providers.box]" in box["advice"]
 
 
-def test_a_key_that_is_missing_or_wrong_is_said_and_none_is_shown(
+def test_a_key_that_is_missing_or_wrong_is_reported_and_none_is_shown(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     planted = "sk-planted-0123456789"
@@ -186,7 +186,7 @@ def test_the_servers_of_a_pool_that_do_not_answer_are_named(
     assert shown.returncode == 0
 
 
-def test_keys_of_the_environment_are_told_to_be_there_and_paths_name_nobody(
+def test_keys_of_the_environment_are_reported_and_paths_name_no_user(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     key = "sk-planted-in-the-environment"

@@ -30,7 +30,7 @@ def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "typed", ["config path", "config check", "config show", "doctor", "-p hi", "models list"]
 )
-def test_a_user_without_a_home_is_told_what_to_set(
+def test_a_user_without_a_home_learns_what_to_set(
     typed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(typed.split()) == ERROR
@@ -61,7 +61,7 @@ def home(path: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("place", [TOO_LONG, "circle", "file"])
 @pytest.mark.parametrize("typed", ["config check", "doctor"])
-def test_a_home_out_of_reach_is_told_with_its_place(
+def test_a_home_out_of_reach_is_reported_with_its_place(
     place: str, typed: str, ollm: Ollm, tmp_path: Path
 ) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
@@ -72,7 +72,7 @@ def test_a_home_out_of_reach_is_told_with_its_place(
 
 
 @pytest.mark.parametrize("named", ["~nobody-of-that-name/x.toml", TOO_LONG, "circle"])
-def test_settings_that_are_named_and_out_of_reach_are_told(
+def test_settings_that_are_named_and_out_of_reach_are_reported(
     named: str, ollm: Ollm, tmp_path: Path
 ) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
@@ -89,7 +89,7 @@ def test_settings_that_are_named_and_out_of_reach_are_told(
         '[embedded]\nmodel_folders = ["~nobody-of-that-name/x"]\n',
     ],
 )
-def test_folders_of_the_settings_out_of_reach_are_told(
+def test_folders_of_the_settings_out_of_reach_are_reported(
     settings: str, ollm: Ollm, tmp_path: Path
 ) -> None:
     (tmp_path / "c.toml").write_text(settings)
@@ -99,7 +99,7 @@ def test_folders_of_the_settings_out_of_reach_are_told(
 
 
 @pytest.mark.parametrize("name", ["circle", "gone", "pipe", "a" * 300, "~nobody-of-that-name/m"])
-def test_a_model_that_cannot_be_read_is_told_with_its_name(
+def test_a_model_that_cannot_be_read_is_reported_with_its_name(
     name: str, ollm: Ollm, tmp_path: Path
 ) -> None:
     (tmp_path / "circle").symlink_to(tmp_path / "circle")

@@ -48,7 +48,7 @@ def test_a_model_of_which_nothing_is_known_gets_the_picture(
     assert len(fake.requests[-1]["messages"][-1]["images"]) == 1
 
 
-def test_a_model_that_reads_only_text_gets_none_and_that_is_said(
+def test_a_model_that_reads_only_text_gets_none_and_that_is_reported(
     ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     (tmp_path / "one.png").write_bytes(png())
@@ -72,7 +72,7 @@ def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
     (tmp_path / "large.png").write_bytes(png())
     os.truncate(tmp_path / "large.png", 20_000_001)
     os.mkfifo(tmp_path / "pipe")
-    for name, said in {
+    for name, shown in {
         "none.png": "none.png does not exist.",
         "a.bmp": "a.bmp is a BMP file.",
         "a.txt": "a.txt is not a picture.",
@@ -84,7 +84,7 @@ def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
     }.items():
         done = ollm(*local(seeing), "-p", "What?", "--image", "good.png", "--image", name)
         assert (done.stdout, done.returncode) == ("", 2), name
-        assert said in done.stderr
+        assert shown in done.stderr
         assert len(done.stderr.splitlines()) == 1
     assert seeing.requests == []
 
@@ -93,13 +93,13 @@ def test_too_many_pictures_and_pictures_without_a_prompt_are_refused(
     ollm: Ollm, seeing: FakeOllama, tmp_path: Path
 ) -> None:
     (tmp_path / "a.png").write_bytes(png())
-    for arguments, said in {
+    for arguments, shown in {
         ("-p", "x", *["--image", "a.png"] * 21): "21 pictures are too many; 20 is the limit.",
         ("--image", "a.png"): "--image needs a prompt.",
         ("--image", "a.png", "models", "list"): "`models` does not take --image.",
     }.items():
         done = ollm(*local(seeing), *arguments)
-        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, shown in done.stderr) == (2, True), done.stderr
 
 
 @pytest.mark.parametrize(

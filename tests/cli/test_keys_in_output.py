@@ -41,7 +41,7 @@ def test_no_way_out_shows_a_key(exit_: str) -> None:
         assert MARK in shown or exit_ == "progress", name
 
 
-def test_a_word_in_place_of_a_key_does_not_garble_what_is_said() -> None:
+def test_a_word_in_place_of_a_key_does_not_garble_what_is_reported() -> None:
     out = StringIO()
     output = Output(out, StringIO())
     output.keep_secret(["ollama", None, ""])

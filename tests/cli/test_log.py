@@ -56,8 +56,8 @@ def test_a_fault_of_the_program_is_one_line_and_a_traceback_in_the_log(
     path = tmp_path / "ollm.log"
     with logging_to(path):
         assert Output().guard(work) == ERROR
-    said = capfd.readouterr().err
-    assert said == "ollm: Internal error (ZeroDivisionError).\n"
+    message = capfd.readouterr().err
+    assert message == "ollm: Internal error (ZeroDivisionError).\n"
     kept = path.read_text("utf-8")
     assert 'File "' in kept
     assert "ZeroDivisionError" in kept
@@ -74,8 +74,10 @@ def test_a_full_disk_is_one_line_and_exit_code_1() -> None:
             text=True,
             check=False,
         )
-    said = "The output could not be written (No space left on device). Some of it may be missing."
-    assert (done.returncode, done.stderr) == (1, f"ollm: {said}\n")
+    message = (
+        "The output could not be written (No space left on device). Some of it may be missing."
+    )
+    assert (done.returncode, done.stderr) == (1, f"ollm: {message}\n")
 
 
 @pytest.mark.parametrize("cut", ["all but the head", "half", "zeros"])
@@ -96,8 +98,8 @@ def test_a_compiled_file_that_a_full_disk_left_is_named(
         return 0
 
     assert Output().guard(work) == ERROR
-    said = capsys.readouterr().err
-    assert said == (
+    message = capsys.readouterr().err
+    assert message == (
         f"ollm: A file of the program is damaged, as after a full disk: {compiled}. "
         "Delete it; Python recreates it.\n"
     )

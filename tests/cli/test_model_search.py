@@ -1,13 +1,12 @@
 """`ollm models search` and `rate`: found, ordered, rated, from the command line."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ollm_tui.cli import main
 from ollm_tui.cli.model_search import count_text, fit_column, table_of
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.library.hub.repo import Hub, HubModel
@@ -17,12 +16,10 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime import hub as hub_module
+from tests.cli.conftest import Run
 from tests.hostile.payloads import PAYLOADS
 from tests.library.test_registry import ListedHub
-from tests.support.fake_ollama import OllamaServer
-from tests.support.http_server import in_thread
 
-Run = Callable[..., tuple[int, str, str]]
 PHI = HubModel(repo="bartowski/phi-4-GGUF", downloads=123_456, likes=9)
 OWN = HubModel(repo="new/Thing-3B-GGUF", downloads=5, licence="mit", tags=("conversational",))
 
@@ -51,15 +48,9 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def models(hub: ListedHub, machine: None, capsys: pytest.CaptureFixture[str]) -> Iterator[Run]:
-    with in_thread(OllamaServer().answer) as served:
-
-        def run(*arguments: str) -> tuple[int, str, str]:
-            code = main(["models", *arguments, "--host", served.url])
-            said = capsys.readouterr()
-            return code, said.out, said.err
-
-        yield run
+def models(hub: ListedHub, machine: None, models: Run) -> Run:
+    """Run `ollm models ...` with that hub, on that machine."""
+    return models
 
 
 def listed(out: str) -> Sequence[str]:
@@ -87,7 +78,7 @@ def test_a_model_of_a_server_is_found_with_its_address(models: Run) -> None:
     assert out.splitlines()[0].split()[-2:] == ["HERE", "FITS"]
 
 
-def test_offline_nobody_is_asked_and_what_was_said_before_is_found(
+def test_offline_no_server_is_asked_and_earlier_replies_are_found(
     models: Run, hub: ListedHub
 ) -> None:
     models("search", "thing")
@@ -117,13 +108,13 @@ def test_a_purpose_leaves_all_others_out(models: Run) -> None:
     assert listed(models("search", "thing", "--purpose", "chat")[1])[0] == "hf:new/Thing-3B-GGUF"
 
 
-def test_nothing_found_is_said_and_is_an_error(models: Run) -> None:
+def test_nothing_found_is_reported_and_is_an_error(models: Run) -> None:
     code, out, err = models("search", "no such thing at all", "--offline")
     assert (code, out) == (1, "")
     assert err == "ollm: No models found. Try fewer words.\n"
 
 
-def test_many_models_are_cut_and_it_is_said(models: Run) -> None:
+def test_many_models_are_cut_and_it_is_reported(models: Run) -> None:
     code, out, err = models("search", "--offline")
     assert (code, len(listed(out))) == (0, 50)
     assert "These are the first 50" in err
@@ -214,7 +205,7 @@ def test_an_address_in_the_table_is_as_people_write_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "said"),
+    ("facts", "captured"),
     [
         ({"sizes": {"Q4_K_M": 5 * 10**9, "Q6_K": 7 * 10**9, "F16": 16 * 10**9}}, "Q6_K: GPU"),
         ({"sizes": {"Q4_K_M": 20 * 10**9, "Q2_K": 11 * 10**9}}, "Q4_K_M: 52 % GPU"),
@@ -223,11 +214,11 @@ def test_an_address_in_the_table_is_as_people_write_it() -> None:
         ({}, ""),
     ],
 )
-def test_the_size_to_take_is_judged(facts: Mapping[str, Any], said: str) -> None:
+def test_the_size_to_take_is_judged(facts: Mapping[str, Any], captured: str) -> None:
     card = Gpu(name="card", total=12 * 10**9, free=12 * 10**9)
     judge = fit_column(Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,)))
     assert judge is not None
-    assert judge(RegistryEntry(id="a", name="a", **facts)) == said
+    assert judge(RegistryEntry(id="a", name="a", **facts)) == captured
 
 
 def test_nothing_is_judged_where_the_machine_is_not_known() -> None:

@@ -4,7 +4,6 @@ import io
 import json
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ from ollm_tui.config import backends
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from tests.cli.conftest import command, environment
+from tests.cli.conftest import Run, command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
@@ -34,33 +33,8 @@ from tests.support.pty_session import PtySession
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
 
-Run = Callable[..., tuple[int, str, str]]
 
-
-@pytest.fixture
-def server() -> OllamaServer:
-    return OllamaServer()
-
-
-@pytest.fixture
-def served(server: OllamaServer) -> Iterator[Server]:
-    with in_thread(server.answer) as running:
-        yield running
-
-
-@pytest.fixture
-def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run `ollm models ...` in this process, with the fake as `local`."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["models", *arguments, "--host", served.url])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
-
-
-def test_a_model_is_pulled_with_plain_lines_where_nobody_watches(
+def test_a_model_is_pulled_with_plain_lines_without_a_terminal(
     models: Run, server: OllamaServer
 ) -> None:
     code, out, err = models("pull", "new")
@@ -142,7 +116,7 @@ def test_a_model_gets_a_second_name_is_loaded_listed_unloaded_and_deleted(
     assert "other:latest" not in server.models
 
 
-def test_the_small_deeds_have_a_line_of_json_too(models: Run) -> None:
+def test_the_small_actions_have_a_line_of_json_too(models: Run) -> None:
     assert json.loads(models("cp", "tiny", "local://b", "--json")[1]) == {
         "model": "local://tiny:latest",
         "copy": "local://b",
@@ -154,7 +128,7 @@ def test_the_small_deeds_have_a_line_of_json_too(models: Run) -> None:
     assert json.loads(deleted) == {"model": "local://b:latest", "deleted": True}
 
 
-def test_nothing_is_deleted_where_nobody_can_be_asked(models: Run, server: OllamaServer) -> None:
+def test_nothing_is_deleted_without_a_confirmation(models: Run, server: OllamaServer) -> None:
     code, out, err = models("rm", "tiny")
     assert (code, out) == (3, "")
     assert "--yes" in err
@@ -202,9 +176,9 @@ def test_what_cannot_be_done_is_one_sentence_and_a_code(
 )
 def test_a_failure_is_a_line_of_json_too(models: Run, arguments: list[str], code: int) -> None:
     ended, out, err = models(*arguments, "--json")
-    said = json.loads(out)
-    assert (ended, said["type"], said["error"]["code"]) == (1, "error", code)
-    assert said["error"]["message"].rstrip(".") in err
+    captured = json.loads(out)
+    assert (ended, captured["type"], captured["error"]["code"]) == (1, "error", code)
+    assert captured["error"]["message"].rstrip(".") in err
 
 
 def test_a_file_of_the_own_folder_is_deleted_and_any_other_kept_for_a_reason(
@@ -257,7 +231,7 @@ def test_the_servers_of_a_pool_are_managed_together(
     assert not any("new:latest" in fake.models for fake in fakes)
 
 
-def test_a_server_whose_backend_nobody_named_pulls_as_what_it_is(
+def test_a_server_whose_backend_is_not_named_pulls_as_what_it_is(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = tmp_path / "lab.toml"
@@ -302,7 +276,7 @@ def test_what_has_only_a_list_says_why_a_model_is_not_in_it(
     assert (gone, "does not answer at" in capsys.readouterr().err) == (1, True)
 
 
-def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_list_gives(
+def test_an_engine_that_is_not_configured_is_managed_by_the_address_that_the_list_gives(
     served: Server,
     server: OllamaServer,
     monkeypatch: pytest.MonkeyPatch,
@@ -315,11 +289,11 @@ def test_an_engine_that_nobody_configured_is_managed_by_the_address_that_the_lis
     elsewhere["vllm"]["base_url"] = served.url
     monkeypatch.setattr(backends, "BUILT_IN_PROVIDERS", elsewhere)
     name = f"ollama-{served.url.rpartition(':')[2]}"
-    for deed in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
-        more = ["--yes"] if deed[0] == "rm" else []
-        code = main(["models", deed[0], f"{name}://{deed[1]}", *more])
-        assert (code, said := capsys.readouterr().err) == (0, said)
-    assert f"Deleted tiny:latest from Ollama ({name[7:]}) at {served.url}." in said
+    for action in (["load", "thinker"], ["pull", "new"], ["rm", "tiny"]):
+        more = ["--yes"] if action[0] == "rm" else []
+        code = main(["models", action[0], f"{name}://{action[1]}", *more])
+        assert (code, captured := capsys.readouterr().err) == (0, captured)
+    assert f"Deleted tiny:latest from Ollama ({name[7:]}) at {served.url}." in captured
     assert server.loaded == {"thinker:latest"}
     assert set(server.models) == {"thinker:latest", "new:latest"}
 
@@ -445,10 +419,12 @@ def test_no_word_of_a_server_drives_the_terminal(payload: Payload) -> None:
         report.done()
         output.draw(text)
         output.question(text)
-        said = err.getvalue().replace("\r", "") + out.getvalue()
-        controls = [c for c in said if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0]
+        captured = err.getvalue().replace("\r", "") + out.getvalue()
+        controls = [
+            c for c in captured if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0
+        ]
         assert controls == []
-        assert "\u202e" not in said
+        assert "\u202e" not in captured
 
 
 async def hostile(request: Received, reply: Reply) -> None:
@@ -474,8 +450,8 @@ def test_hostile_names_are_listed_shown_and_deleted_without_driving_anything(
             ["rm", f"local://0{PAYLOADS[0].text}", "--yes"],
         ):
             assert main(["models", *arguments, "--host", running.url]) == 0
-            said = capsys.readouterr()
-            text = said.out + said.err
+            captured = capsys.readouterr()
+            text = captured.out + captured.err
             assert "0␛[2J" in text
             assert not {c for c in text if (ord(c) < 0x20 and c != "\n") or 0x7F <= ord(c) < 0xA0}
 

@@ -1,7 +1,6 @@
 """`ollm models list`, `show`, `load` and `ps`: what is known of models, in columns and sections."""
 
 import json
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,32 +12,10 @@ from ollm_tui.cli.models import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from tests.cli.conftest import Run
 from tests.support.fake_lmstudio import FakeLMStudio
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Server, in_thread
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def server() -> OllamaServer:
-    return OllamaServer()
-
-
-@pytest.fixture
-def served(server: OllamaServer) -> Iterator[Server]:
-    with in_thread(server.answer) as running:
-        yield running
-
-
-@pytest.fixture
-def models(served: Server, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["models", *arguments, "--host", served.url])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
@@ -55,7 +32,7 @@ def test_a_list_is_filtered_by_all_words_and_sorted(models: Run) -> None:
     assert models("list", "--sort", "beauty")[0] == 2
 
 
-def test_what_cannot_be_used_is_not_said_to_do_anything() -> None:
+def test_what_cannot_be_used_is_listed_as_unusable() -> None:
     text = frozenset({"text"})
     half = ModelInfo(name="half", capability=ModelCapability(text, text))
     assert can_text(half) == "chat"
@@ -111,7 +88,7 @@ def test_abilities_are_few_words_with_how_they_are_known() -> None:
     assert can_text(ModelInfo(name="m", capability=draws)) == "image hears"
 
 
-def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: Path) -> None:
+def test_the_settings_of_a_model_stand_with_their_source(models: Run, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text("[options]\ntemperature = 0.25\nnum_ctx = 3000\n")
     code, out, _err = models("show", "tiny", "--config", str(file))
@@ -121,14 +98,14 @@ def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: P
     assert rows["num_ctx"].endswith("options.num_ctx (instead of 2048, the model file)")
     assert rows["top_p"].split(maxsplit=2)[1:] == ["-", "the default of Ollama"]
     assert rows["WINDOWS"].endswith("trained 8192, configured 3000, loaded 4096")
-    told = json.loads(models("show", "tiny", "--json", "--config", str(file))[1])
-    [temperature] = [one for one in told["settings"] if one["name"] == "temperature"]
+    shown_json = json.loads(models("show", "tiny", "--json", "--config", str(file))[1])
+    [temperature] = [one for one in shown_json["settings"] if one["name"] == "temperature"]
     assert temperature["value"] == "0.25"
-    [window] = [one for one in told["settings"] if one["name"] == "num_ctx"]
+    [window] = [one for one in shown_json["settings"] if one["name"] == "num_ctx"]
     assert window["instead_of"] == [{"value": "2048", "source": "the model file"}]
-    assert (told["windows"]["tokens"], told["windows"]["trained"]) == (3000, 8192)
-    assert told["licence"].startswith("A licence.")
-    assert (told["template"], told["gpu_share"]) == ("{{ .Prompt }}", 0.5)
+    assert (shown_json["windows"]["tokens"], shown_json["windows"]["trained"]) == (3000, 8192)
+    assert shown_json["licence"].startswith("A licence.")
+    assert (shown_json["template"], shown_json["gpu_share"]) == ("{{ .Prompt }}", 0.5)
 
 
 @pytest.mark.parametrize(
@@ -143,26 +120,26 @@ def test_the_settings_of_a_model_stand_with_who_said_so(models: Run, tmp_path: P
 )
 def test_one_text_of_a_model_stands_alone(models: Run, option: str, text: str) -> None:
     assert models("show", "tiny", option)[:2] == (0, text)
-    told = json.loads(models("show", "tiny", option, "--json")[1])
-    assert set(told) == {"model", "system" if option == "--system-prompt" else option[2:]}
-    assert next(iter(told.values())) == "local://tiny:latest"
+    shown_json = json.loads(models("show", "tiny", option, "--json")[1])
+    assert set(shown_json) == {"model", "system" if option == "--system-prompt" else option[2:]}
+    assert next(iter(shown_json.values())) == "local://tiny:latest"
 
 
-def test_a_text_that_a_provider_does_not_tell_is_said_to_be_missing(
+def test_a_text_that_a_provider_does_not_tell_is_reported_as_missing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with in_thread(FakeLMStudio()) as lab:
         monkeypatch.setenv("OLLM_PROVIDERS__LAB__BASE_URL", lab.url)
         monkeypatch.setenv("OLLM_PROVIDERS__LAB__BACKEND", "lmstudio")
         code = main(["models", "show", "lab://tiny", "--license"])
-        said = capsys.readouterr()
+        captured = capsys.readouterr()
         both = main(["models", "show", "lab://tiny", "--license", "--template"])
-    assert (code, said.out) == (1, "")
-    assert said.err == "ollm: tiny has no license.\n"
+    assert (code, captured.out) == (1, "")
+    assert captured.err == "ollm: tiny has no license.\n"
     assert both == 2
 
 
-def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: OllamaServer) -> None:
+def test_a_model_is_loaded_for_as_long_as_the_user_wants(models: Run, server: OllamaServer) -> None:
     sent = []
     for time in ("10m", "-1"):
         assert models("load", "thinker", "--keep-alive", time)[0] == 0
@@ -170,9 +147,9 @@ def test_a_model_is_loaded_for_as_long_as_somebody_wants(models: Run, server: Ol
     assert sent == ["10m", -1]
     row = next(line for line in models("ps")[1].splitlines() if "thinker" in line)
     assert "2 kB    50 %    4096     forever  Ollama at http://127.0.0.1:" in row
-    told = json.loads(models("ps", "--json")[1])
-    assert {entry["gpu_share"] for entry in told} == {0.5}
-    assert all(entry["place"].startswith("Ollama at ") for entry in told)
+    shown_json = json.loads(models("ps", "--json")[1])
+    assert {entry["gpu_share"] for entry in shown_json} == {0.5}
+    assert all(entry["place"].startswith("Ollama at ") for entry in shown_json)
     code, _out, err = models("load", "tiny", "--keep-alive", "soon")
     assert (code, err) == (
         1,

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from tests.cli.conftest import Ollm
-from tests.providers.test_transport import closed_port
+from tests.providers.asking import closed_port
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Received, Reply, in_thread
 
@@ -23,22 +23,22 @@ async def busy(request: Received, reply: Reply) -> None:
         await fake_openai(key="k-1")(request, reply)
 
 
-def test_a_server_without_room_is_told_of_and_another_one_answers(
+def test_a_server_without_room_is_reported_and_another_one_answers(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     with in_thread(busy) as full, in_thread(fake_openai(key="k-1")) as server:
-        told = ""
+        addressed = ""
         asked = ("--config", settings(tmp_path, full.url, server.url), "-p", "hello")
         for _ in range(20):  # which of the two is asked first is left to chance
-            if told:
+            if addressed:
                 break
             done = ollm(*asked, "--model", "vllm://tiny", TEAM_KEY="k-1")
             assert (done.returncode, done.stdout) == (0, "Hello, world!\n")
-            told += done.stderr
-    assert "The queue is full. Trying another server." in told
+            addressed += done.stderr
+    assert "The queue is full. Trying another server." in addressed
 
 
-def test_a_dead_server_keeps_nobody_from_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
+def test_a_dead_server_does_not_delay_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
     with in_thread(fake_openai(key="k-1")) as server:
         file = settings(tmp_path, f"http://127.0.0.1:{closed_port()}", server.url)
         done = ollm("--config", file, "-p", "hello", "--model", "vllm://tiny", TEAM_KEY="k-1")

@@ -39,8 +39,8 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
 def models(hub: FakeHub, capsys: pytest.CaptureFixture[str]) -> Run:
     def run(*arguments: str) -> tuple[int, str, str]:
         code = main(["models", *arguments])
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return run
 
@@ -49,7 +49,7 @@ def library() -> Path:
     return Path(os.environ["XDG_DATA_HOME"]) / "ollm" / "models"
 
 
-def test_where_nobody_can_be_asked_the_recommended_quantization_is_taken(models: Run) -> None:
+def test_without_a_terminal_the_recommended_quantization_is_taken(models: Run) -> None:
     code, out, err = models("pull", SMALL)
     assert (code, out) == (0, "built-in://Small-1.7B-Q8_0\n")
     lines = err.splitlines()
@@ -298,6 +298,8 @@ def test_no_word_of_a_download_drives_the_terminal(payload: Payload) -> None:
     for report in (LiveJob(output, str), PlainJob(output, str), JsonJob(output)):
         report.progress(job)
         report.ended(job, text)
-    said = err.getvalue().replace("\r", "") + out.getvalue()
-    assert [c for c in said if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0] == []
-    assert "\u202e" not in said
+    captured = err.getvalue().replace("\r", "") + out.getvalue()
+    assert [
+        c for c in captured if (ord(c) < 0x20 and c not in "\n\t") or 0x7F <= ord(c) < 0xA0
+    ] == []
+    assert "\u202e" not in captured

@@ -38,16 +38,18 @@ def repo_of(model: HubModel) -> HubRepo:
     return HubRepo(model=model, revision="1" * 40, variants=variants_of(files))
 
 
-async def chosen(repo: HubRepo, machine: Machine, said: io.StringIO) -> HubFiles:
-    async def told(*_asked: object, **_more: object) -> HubRepo:
+async def chosen(repo: HubRepo, machine: Machine, output_stream: io.StringIO) -> HubFiles:
+    async def listed(*_asked: object, **_more: object) -> HubRepo:
         return repo
 
     async def look() -> Machine:
         return machine
 
-    hub = cast("Hub", SimpleNamespace(repo=told))
+    hub = cast("Hub", SimpleNamespace(repo=listed))
     address = HubAddress(repo=repo.model.repo)
-    return await choose(address, Arguments(flags=Flags()), hub, look, Output(said, said))
+    return await choose(
+        address, Arguments(flags=Flags()), hub, look, Output(output_stream, output_stream)
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,8 +75,8 @@ async def test_it_is_the_one_that_the_screen_marks(free_gb: float, architecture:
         repo="o/n", parameters=4_000_000_000, context=32_768, architecture=architecture
     )
     repo = repo_of(model)
-    said = io.StringIO()
-    origin = await chosen(repo, machine, said)
+    output_stream = io.StringIO()
+    origin = await chosen(repo, machine, output_stream)
     fits = EntryFit(machine)
     sizes = [(one.quantization, one.size) for one in repo.variants]
     place = fits.best(sizes, model.parameters, model.context, architecture)
@@ -83,4 +85,4 @@ async def test_it_is_the_one_that_the_screen_marks(free_gb: float, architecture:
     fit = fits.of_size(marked.size or 0, model.parameters, model.context, architecture)
     assert fit is not None
     assert origin.name == marked.name
-    assert fit_words(fit) in said.getvalue()
+    assert fit_words(fit) in output_stream.getvalue()

@@ -32,8 +32,8 @@ def run(
 ) -> tuple[int, str, str]:
     with in_thread(replaying(**others)) as server:
         code = main([*arguments, "--host", server.url])
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
 
 
 def test_the_list_tells_abilities_and_the_windows_of_loaded_models(
@@ -55,7 +55,7 @@ def test_a_model_is_shown_with_what_its_template_can_do(capsys: pytest.CaptureFi
     assert "vision no, tools yes, thinking yes" in out
 
 
-def test_a_pull_from_a_registry_is_told_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pull_from_a_registry_is_reported_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, ["models", "pull", "127.0.0.1:5000/library/tiny"])
     assert code == 0, out + err
 
@@ -126,7 +126,7 @@ def test_a_copy_with_a_name_that_no_model_can_have_says_what_a_name_looks_like(
         ("h" * 90 + "/u.u/x", False),
     ],
 )
-def test_a_name_that_is_too_long_is_told_so(
+def test_a_name_that_is_too_long_is_reported(
     arguments: list[str],
     replies: dict[str, str],
     name: str,

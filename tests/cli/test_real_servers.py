@@ -27,7 +27,7 @@ def at(server: Replay, folder: Path, *arguments: str, kind: str = "openai-compat
 
 
 @pytest.mark.parametrize("reply", CHATS, ids=lambda reply: reply.id)
-def test_every_recorded_chat_is_printed_or_said_to_have_failed(
+def test_every_recorded_chat_is_printed_or_reported_to_have_failed(
     reply: RecordedReply,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

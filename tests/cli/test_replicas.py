@@ -120,7 +120,7 @@ def test_an_answer_of_a_killed_replica_is_cut_and_the_next_ones_come_from_others
         assert "None of the 3 servers of team answers." in done.stderr
 
 
-def test_a_replica_that_is_back_is_told_to_answer_again(replicas: Replicas, ollm: Ollm) -> None:
+def test_a_replica_that_is_back_answers_again(replicas: Replicas, ollm: Ollm) -> None:
     gone, there = replicas.add(), replicas.add()
     replicas.kill(gone)
     before = checked(ollm, "--config", replicas.config())

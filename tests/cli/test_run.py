@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Ollm, command, environment
-from tests.cli.fake_ollama import DONE, FakeOllama, said
+from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 
 
 def local(fake: FakeOllama) -> list[str]:
@@ -22,7 +22,7 @@ def prompt_of(fake: FakeOllama) -> Any:
 
 
 def test_the_answer_and_nothing_else_goes_to_standard_output(ollm: Ollm, fake: FakeOllama) -> None:
-    fake.lines = [said("", thinking="hm"), said("Hello"), said(" there."), DONE]
+    fake.lines = [text_line("", thinking="hm"), text_line("Hello"), text_line(" there."), DONE]
     done = ollm(*local(fake), "-p", "hi")
     assert (done.stdout, done.stderr, done.returncode) == ("Hello there.\n", "", 0)
     assert prompt_of(fake) == "hi"
@@ -91,13 +91,18 @@ def test_system_prompt_and_bare_model_name_reach_the_server(ollm: Ollm, fake: Fa
 
 
 def test_control_characters_are_shown_and_line_ends_are_kept(ollm: Ollm, fake: FakeOllama) -> None:
-    fake.lines = [said("a\x1b]0;x\x07\r"), said("\nb\x9b31m\u202e"), said("c\r"), DONE]
+    fake.lines = [
+        text_line("a\x1b]0;x\x07\r"),
+        text_line("\nb\x9b31m\u202e"),
+        text_line("c\r"),
+        DONE,
+    ]
     done = ollm(*local(fake), "-p", "x")
     assert done.stdout == "a␛]0;x␇\nb⟦U+009B⟧31m⟦U+202E⟧c␍\n"
 
 
 def test_json_lines_are_ascii_whatever_the_model_says(ollm: Ollm, fake: FakeOllama) -> None:
-    fake.lines = [said("\x1b[31m\x9b\u2028\u202e\u00e9"), DONE]
+    fake.lines = [text_line("\x1b[31m\x9b\u2028\u202e\u00e9"), DONE]
     done = ollm(*local(fake), "--json", "-p", "x")
     assert done.stdout.isascii()
     assert not set(done.stdout) & {"\x1b", "\x07"}
@@ -105,7 +110,7 @@ def test_json_lines_are_ascii_whatever_the_model_says(ollm: Ollm, fake: FakeOlla
 
 
 def test_a_stream_that_breaks_keeps_its_text_and_exits_with_1(ollm: Ollm, fake: FakeOllama) -> None:
-    fake.lines = [said("Half an")]
+    fake.lines = [text_line("Half an")]
     done = ollm(*local(fake), "-p", "x")
     assert done.stdout == "Half an\n"
     assert done.returncode == 1
@@ -114,7 +119,7 @@ def test_a_stream_that_breaks_keeps_its_text_and_exits_with_1(ollm: Ollm, fake: 
 
 
 def test_an_answer_cut_at_the_token_limit_says_so(ollm: Ollm, fake: FakeOllama) -> None:
-    fake.lines = [said("Half"), {**DONE, "done_reason": "length"}]
+    fake.lines = [text_line("Half"), {**DONE, "done_reason": "length"}]
     done = ollm(*local(fake), "-p", "x")
     assert (done.stdout, done.returncode) == ("Half\n", 0)
     assert "token limit" in done.stderr
@@ -127,7 +132,7 @@ def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
     number: int, code: int, fake: FakeOllama
 ) -> None:
     fake.hangs = True
-    fake.lines = [said("So far")]
+    fake.lines = [text_line("So far")]
     with subprocess.Popen(
         command(*local(fake), "-p", "x"),
         stdin=subprocess.DEVNULL,
@@ -146,7 +151,7 @@ def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
 
 def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) -> None:
     fake.hangs = True
-    fake.lines = [said("x" * 65_536) for _ in range(20)]
+    fake.lines = [text_line("x" * 65_536) for _ in range(20)]
     with subprocess.Popen(
         command(*local(fake), "-p", "x"),
         stdin=subprocess.DEVNULL,
@@ -163,7 +168,7 @@ def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) ->
 
 def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) -> None:
     fake.hangs = True
-    fake.lines = [said("line\n" * 1000) for _ in range(50)]
+    fake.lines = [text_line("line\n" * 1000) for _ in range(50)]
     with subprocess.Popen(
         command(*local(fake), "-p", "x"),
         stdin=subprocess.DEVNULL,
@@ -211,7 +216,7 @@ def test_mistakes_are_one_line_and_a_stable_code(
     assert done.stderr.startswith("ollm: ")
 
 
-def test_who_answers_is_said_on_standard_error_where_it_was_not_named(
+def test_who_answers_is_reported_on_standard_error_where_it_was_not_named(
     ollm: Ollm, fake: FakeOllama
 ) -> None:
     for chosen in (["--host", fake.url], ["--host", fake.url, "--provider", "ollama"]):
@@ -260,7 +265,7 @@ def test_a_key_on_the_command_line_is_warned_of_and_never_shown(
     assert fake.requests[-1]["headers"]["authorization"] == "Bearer sk-canary"
 
 
-def test_a_broken_settings_file_is_said_and_the_answer_comes(
+def test_a_broken_settings_file_is_reported_and_the_answer_comes(
     ollm: Ollm, fake: FakeOllama, tmp_path: Path
 ) -> None:
     file = tmp_path / "c.toml"
@@ -274,7 +279,7 @@ def test_a_broken_settings_file_is_said_and_the_answer_comes(
 def test_a_locale_without_the_letters_of_the_answer_gets_question_marks(
     ollm: Ollm, fake: FakeOllama, handler: str
 ) -> None:
-    fake.lines = [said("caf\u00e9 \u4f60"), DONE]
+    fake.lines = [text_line("caf\u00e9 \u4f60"), DONE]
     done = ollm(*local(fake), "-p", "x", PYTHONIOENCODING=f"ascii:{handler}")
     assert (done.stdout, done.returncode) == ("caf? ?\n", 0)
 
@@ -318,7 +323,7 @@ def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: in
                 assert process.communicate() == (b"", b"")
 
 
-def test_settings_that_keep_a_model_from_being_chosen_are_told_once(
+def test_settings_that_keep_a_model_from_being_chosen_are_reported_once(
     ollm: Ollm, tmp_path: Path
 ) -> None:
     broken = tmp_path / "config.toml"
@@ -333,7 +338,7 @@ def test_settings_that_keep_a_model_from_being_chosen_are_told_once(
 
 
 def called(name: str, **arguments: object) -> dict[str, Any]:
-    return said("", tool_calls=[{"function": {"name": name, "arguments": arguments}}])
+    return text_line("", tool_calls=[{"function": {"name": name, "arguments": arguments}}])
 
 
 @pytest.mark.parametrize("way", ["flag", "settings"])
@@ -363,7 +368,7 @@ ONLY_CALLS = "The model gave no answer: it only asked for tools, and none was ru
     ("lines", "cause", "words"),
     [
         ([DONE], "empty", "The model gave an empty answer."),
-        ([said("", thinking="Rivers."), DONE], "thinking", "only thinking and no answer"),
+        ([text_line("", thinking="Rivers."), DONE], "thinking", "only thinking and no answer"),
         ([called("read_file", path="a"), DONE], "calls", ONLY_CALLS),
     ],
 )

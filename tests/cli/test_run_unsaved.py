@@ -30,7 +30,7 @@ from tests.support.providers import ScriptedProvider
         ),
     ],
 )
-async def test_a_chat_that_cannot_be_saved_is_told(
+async def test_a_chat_that_cannot_be_saved_is_reported(
     problem: AIError | None, code: int, notes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry = ProviderRegistry()
@@ -46,15 +46,15 @@ async def test_a_chat_that_cannot_be_saved_is_told(
         return None
 
     monkeypatch.setattr(run, "_client", chosen)
-    told: list[str] = []
+    warnings: list[str] = []
     runtime: Any = SimpleNamespace(
         branches=SimpleNamespace(news=no_news),
         offered_tools=tuple,
         config=SimpleNamespace(tools=SimpleNamespace(enabled=())),
     )
     show: Any = SimpleNamespace(set_model=lambda _: None, event=lambda _: None)
-    output: Any = SimpleNamespace(note=told.append)
+    output: Any = SimpleNamespace(note=warnings.append)
     stop: Any = SimpleNamespace(signal=None, answering=False)
     flags = Flags(goes_on=True)
     assert await run._ask("hi", runtime, flags, stop, show, output) == code
-    assert told == notes
+    assert warnings == notes

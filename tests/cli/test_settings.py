@@ -12,7 +12,7 @@ from ollm_tui.cli import main
 from ollm_tui.cli.output import ERROR
 from ollm_tui.config.origin import MOST_LISTED
 from tests.cli.conftest import Ollm, command, environment
-from tests.cli.fake_ollama import DONE, FakeOllama, said
+from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 
 OFF = "`tools.root` names a folder that does not exist: the tools for files are off."
 KEYS = [f'k{number} = "1"\n' for number in range(500)]
@@ -32,7 +32,7 @@ def test_a_folder_for_tools_that_is_not_there_leaves_the_chat(
     root: str, ollm: Ollm, fake: FakeOllama, settings: Path
 ) -> None:
     settings.write_text(f'[tools]\nenabled = ["current_time", "read_file"]\nroot = "{root}"\n')
-    fake.lines = [said("Hello."), DONE]
+    fake.lines = [text_line("Hello."), DONE]
     done = ollm(*local(fake, settings), "-p", "hi", HOME=str(settings.parent))
     assert (done.stdout, done.returncode) == ("Hello.\n", 0)
     (sentence,) = done.stderr.splitlines()
@@ -60,7 +60,7 @@ def test_the_doctor_and_the_check_name_that_folder_with_its_line(
 def test_a_folder_that_was_removed_under_the_program_leaves_the_chat(
     fake: FakeOllama, settings: Path, tmp_path: Path
 ) -> None:
-    fake.lines = [said("Hello."), DONE]
+    fake.lines = [text_line("Hello."), DONE]
     gone = tmp_path / "gone"
     gone.mkdir()
     done = subprocess.run(
@@ -80,7 +80,7 @@ def test_the_tools_of_the_settings_are_named_when_there_are_none(
     ollm: Ollm, fake: FakeOllama, settings: Path
 ) -> None:
     settings.write_text('[tools]\nenabled = ["read_fil"]\n')
-    fake.lines = [said("Hello."), DONE]
+    fake.lines = [text_line("Hello."), DONE]
     done = ollm(*local(fake, settings), "-p", "hi")
     assert done.stdout == "Hello.\n"
     (sentence,) = done.stderr.splitlines()
@@ -90,7 +90,7 @@ def test_the_tools_of_the_settings_are_named_when_there_are_none(
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
-def test_what_is_no_file_is_said_once_and_the_prompt_is_answered(
+def test_what_is_no_file_is_reported_once_and_the_prompt_is_answered(
     kind: str, ollm: Ollm, fake: FakeOllama, settings: Path
 ) -> None:
     match kind:
@@ -100,7 +100,7 @@ def test_what_is_no_file_is_said_once_and_the_prompt_is_answered(
             settings.symlink_to("/dev/zero")
         case _:
             settings.mkdir()
-    fake.lines = [said("Hello."), DONE]
+    fake.lines = [text_line("Hello."), DONE]
     done = ollm(*local(fake, settings), "-p", "hi")
     assert (done.stdout, done.returncode) == ("Hello.\n", 0)
     (sentence,) = done.stderr.splitlines()

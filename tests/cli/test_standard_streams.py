@@ -22,7 +22,7 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "settings": ("config", "show"),
     "doctor": ("doctor",),
 }
-TALKERS: Mapping[str, tuple[str, ...]] = {
+PRINTING: Mapping[str, tuple[str, ...]] = {
     "wrong command": ("nonsense",),
     "chat without a terminal": (),
     "empty prompt": ("-p", "-"),
@@ -92,7 +92,7 @@ def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Sh
 
 
 @pytest.mark.parametrize("name", sampled(WRITERS, 3))
-def test_a_limit_of_file_sizes_is_said(name: str, shell: Shell) -> None:
+def test_a_limit_of_file_sizes_is_reported(name: str, shell: Shell) -> None:
     for redirected, sentence in {">out": FULL.format(TOO_LARGE), ">out 2>err": ""}.items():
         ended = shell.run(WRITERS[name], redirected, "ulimit -f 0")
         assert ended == Ended(1, "", sentence), redirected
@@ -112,15 +112,15 @@ def test_a_reader_that_has_gone_ends_it_quietly(name: str, shell: Shell) -> None
     assert (ended.code, ended.err) == (0, "")
 
 
-@pytest.mark.parametrize("name", TALKERS)
+@pytest.mark.parametrize("name", PRINTING)
 def test_a_mistake_keeps_its_exit_code_whatever_is_closed(name: str, shell: Shell) -> None:
     for redirected in ("", ">&-", "<&-", "<&- >&-", ">/dev/full"):
-        ended = shell.run(TALKERS[name], redirected)
+        ended = shell.run(PRINTING[name], redirected)
         assert ended.code == 2, redirected
         assert ended.err.startswith("ollm: ")
         assert ended.err.count("\n") == 1
     for redirected in ("2>&-", "2>/dev/full", ">&- 2>&- <&-"):
-        assert shell.run(TALKERS[name], redirected) == Ended(2, "", ""), redirected
+        assert shell.run(PRINTING[name], redirected) == Ended(2, "", ""), redirected
 
 
 def test_no_file_of_the_program_gets_the_number_of_a_closed_stream(shell: Shell) -> None:

@@ -21,7 +21,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolResult
 from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.compose import open_runtime
 from tests.cli.conftest import Ollm
-from tests.cli.fake_ollama import DONE, FakeOllama, said
+from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 
 READING = [OfferedTool(name, "read", "Reads.") for name in ("read_file", "calculate")]
 WRITING = OfferedTool("write_note", "write", "Writes.")
@@ -44,7 +44,7 @@ def test_a_tool_that_does_more_than_read_needs_an_approval() -> None:
             allowed_tools(names, offered)
 
 
-def test_an_approval_that_nobody_can_give_has_its_own_exit_code(
+def test_an_approval_without_a_terminal_has_its_own_exit_code(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def work() -> int:
@@ -60,7 +60,9 @@ def test_an_unknown_tool_is_named_with_those_there_are() -> None:
     assert "read_file" in (caught.value.hint or "")
 
 
-def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_calls_and_results_are_reported_beside_the_answer(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     call = ToolCall(id="1", name="read_file", args={"path": "a\x1b[2Jb"})
     result = ToolResult(call_id="1", name="read_file", content="x" * 1000, is_error=False)
     show = TextWriter(Output())
@@ -75,7 +77,7 @@ def test_calls_and_results_are_told_beside_the_answer(capsys: pytest.CaptureFixt
     assert "\x1b" not in seen.err
 
 
-def test_a_refused_call_is_not_told_as_done(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_refused_call_is_not_reported_as_done(capsys: pytest.CaptureFixture[str]) -> None:
     call = ToolCall(id="1", name="shell", args={})
     result = ToolResult(call_id="1", name="shell", content="Not run.", interruption="denied")
     TextWriter(Output()).event(ToolCallResult(call=call, result=result, turn=1, block="b1"))
@@ -119,7 +121,7 @@ def test_tools_of_a_chat_are_off_until_the_option_names_them(
     asked = ["--host", fake.url, "--model", "local://tiny:1b", "--config", str(settings), "-c"]
     anyio.run(partial(save_a_chat, fake.url))
     fake.requests.clear()
-    fake.lines = [said("", tool_calls=[READ]), DONE]
+    fake.lines = [text_line("", tool_calls=[READ]), DONE]
 
     done = ollm(*asked, "-p", "plan?")
     assert "tools" not in fake.requests[0]

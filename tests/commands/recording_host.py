@@ -20,7 +20,7 @@ class SomeTool:
 
 
 @dataclass(frozen=True)
-class RecordingDeeds:
+class RecordingActions:
     asked: list[tuple[str, ...]]
 
     def show(self, name: str, section: str | None) -> None:
@@ -34,7 +34,7 @@ class RecordingDeeds:
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
     mode: Literal["native", "react"] | None = None
-    talk: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
+    current: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
@@ -54,18 +54,18 @@ class RecordingHost:
         self.asked.append(("set_model", address))
 
     def model_addresses(self) -> Mapping[str, bool]:
-        return {address: address == self.talk.model for address in self.models}
+        return {address: address == self.current.model for address in self.models}
 
     def conversation(self) -> Conversation:
-        return self.talk
+        return self.current
 
     @property
     def prompt(self) -> str | None:
-        return self.talk.system_prompt
+        return self.current.system_prompt
 
     @property
     def sampling(self) -> GenerationOptions:
-        return self.talk.options
+        return self.current.options
 
     async def retry(self) -> None:
         self.asked.append(("retry",))
@@ -105,11 +105,11 @@ class RecordingHost:
         return len(gone)
 
     @property
-    def model_actions(self) -> "RecordingDeeds":
-        return RecordingDeeds(self.asked)
+    def model_actions(self) -> "RecordingActions":
+        return RecordingActions(self.asked)
 
     @model_actions.setter
-    def model_actions(self, deeds: object) -> None:
+    def model_actions(self, actions: object) -> None:
         raise NotImplementedError
 
     def quit(self) -> None:

@@ -29,5 +29,5 @@ async def test_files_are_attached_listed_and_removed() -> None:
     assert host.attached == []
 
 
-async def test_why_a_file_is_not_attached_is_said() -> None:
+async def test_why_a_file_is_not_attached_is_reported() -> None:
     assert await run(RecordingHost(), "/attach none.png") == ("error", "none.png does not exist.")

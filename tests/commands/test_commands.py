@@ -24,7 +24,7 @@ a ~~~ b
 
 
 def answered(text: str) -> RecordingHost:
-    return RecordingHost(talk=Conversation(messages=[Message("assistant", text)]))
+    return RecordingHost(current=Conversation(messages=[Message("assistant", text)]))
 
 
 async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
@@ -102,12 +102,12 @@ async def test_the_system_prompt_is_shown_changed_and_cleared() -> None:
 
 
 async def test_control_characters_of_a_system_prompt_are_shown_not_sent() -> None:
-    host = await run("/system", RecordingHost(talk=Conversation(system_prompt="a\x1b[2Jb")))
+    host = await run("/system", RecordingHost(current=Conversation(system_prompt="a\x1b[2Jb")))
     assert host.asked == [("info", "System prompt: a␛[2Jb")]
 
 
 async def test_set_without_an_argument_lists_every_option_and_its_value() -> None:
-    host = RecordingHost(talk=Conversation(system_prompt="one\ntwo"))
+    host = RecordingHost(current=Conversation(system_prompt="one\ntwo"))
     await run("/set temperature 0.25", host)
     await run("/set", host)
     listing = host.asked[-1][1].splitlines()
@@ -167,6 +167,6 @@ async def test_rename_alone_says_the_title_and_how_to_change_it(
     message: Message, words: str
 ) -> None:
     host = RecordingHost()
-    host.talk.messages = [message]
+    host.current.messages = [message]
     await run("/rename", host)
     assert host.asked == [("info", f"{words} To rename it: /rename TITLE")]

@@ -64,7 +64,7 @@ def test_models_keep_their_order_and_the_one_in_use_is_marked() -> None:
 
 
 def test_option_names_come_before_their_values() -> None:
-    host = RecordingHost(talk=Conversation(options=GenerationOptions(temperature=0.5)))
+    host = RecordingHost(current=Conversation(options=GenerationOptions(temperature=0.5)))
     assert values("/set temp") == ["temperature"]
     found = ask("/set temp", host)
     assert found is not None

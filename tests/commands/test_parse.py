@@ -36,7 +36,7 @@ def call(text: str) -> tuple[str, str]:
         ("/set\ttemperature 0.2", "set", "temperature 0.2"),
     ],
 )
-def test_a_command_is_told_from_its_argument(text: str, name: str, argument: str) -> None:
+def test_a_command_is_distinguished_from_its_argument(text: str, name: str, argument: str) -> None:
     assert call(text) == (name, argument)
 
 
@@ -71,7 +71,7 @@ def test_a_command_that_people_expect_is_refused_with_what_to_do_instead(name: s
         assert isinstance(parse(f"/{other}", COMMANDS), CommandCall)
 
 
-async def test_an_unknown_command_is_said_as_an_error() -> None:
+async def test_an_unknown_command_is_reported_as_an_error() -> None:
     host = RecordingHost()
     parsed = parse("/modle", COMMANDS)
     assert parsed is not None
@@ -79,7 +79,7 @@ async def test_an_unknown_command_is_said_as_an_error() -> None:
     assert host.asked == [("error", "Unknown command: /modle. Did you mean /model?")]
 
 
-async def test_what_a_command_cannot_do_is_said_with_its_next_step() -> None:
+async def test_what_a_command_cannot_do_is_reported_with_its_next_step() -> None:
     host = RecordingHost()
     parsed = parse("/model nowhere", COMMANDS)
     assert parsed is not None
@@ -100,6 +100,6 @@ def test_any_text_is_parsed_without_an_exception(text: str) -> None:
         assert "\x1b" not in parsed.sentence
 
 
-def test_who_wants_a_private_chat_is_not_told_that_every_chat_is_saved() -> None:
+def test_a_private_chat_comes_without_the_note_that_every_chat_is_saved() -> None:
     assert "every chat is saved" not in NOT_THERE["private"].lower()
     assert "save = false" in NOT_THERE["private"]

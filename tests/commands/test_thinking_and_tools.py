@@ -33,47 +33,47 @@ async def run(host: RecordingHost, text: str) -> str:
         ("high", ThinkingConfig(mode="last", effort="high")),
     ],
 )
-async def test_think_sets_what_is_said_and_shows_it(
+async def test_think_sets_what_is_given_and_shows_it(
     host: RecordingHost, word: str, wanted: ShouldThink
 ) -> None:
-    said = await run(host, f"/think {word}")
-    assert host.talk.should_think == wanted
-    assert type(host.talk.should_think) is type(wanted)
-    mode = said.removeprefix("Thinking from the next answer: ")
+    message = await run(host, f"/think {word}")
+    assert host.current.should_think == wanted
+    assert type(host.current.should_think) is type(wanted)
+    mode = message.removeprefix("Thinking from the next answer: ")
     assert (await run(host, "/think")).startswith(f"Thinking: {mode}")
 
 
 @pytest.mark.parametrize("word", ["first", "last", "DEEP"])
-async def test_think_refuses_a_mode_that_nobody_is_told_of(host: RecordingHost, word: str) -> None:
-    said = await run(host, f"/think {word}")
+async def test_think_refuses_a_mode_that_is_not_documented(host: RecordingHost, word: str) -> None:
+    message = await run(host, f"/think {word}")
     assert host.asked[-1][0] == "error"
-    assert said.startswith(f"/think {word.lower()} is not implemented")
-    assert host.talk.should_think is None
+    assert message.startswith(f"/think {word.lower()} is not implemented")
+    assert host.current.should_think is None
 
 
 async def test_think_none_leaves_it_to_the_model(host: RecordingHost) -> None:
     await run(host, "/think high")
     await run(host, "/think none")
-    assert host.talk.should_think is None
+    assert host.current.should_think is None
     assert "model default" in await run(host, "/think")
 
 
 async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHost) -> None:
-    host.talk.should_think = "deep"
-    said = await run(host, "/think very\u202e")
+    host.current.should_think = "deep"
+    message = await run(host, "/think very\u202e")
     assert host.asked[-1][0] == "error"
-    assert "very⟦U+202E⟧" in said
-    assert "medium" in said
-    assert host.talk.should_think == "deep"
+    assert "very⟦U+202E⟧" in message
+    assert "medium" in message
+    assert host.current.should_think == "deep"
 
 
 async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
-    host.talk.should_think = ThinkingConfig(mode="deep", effort="low")
+    host.current.should_think = ThinkingConfig(mode="deep", effort="low")
     assert await run(host, "/think") == "Thinking: deep."
 
 
 async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:
-    host.talk.tools = ("clock",)
+    host.current.tools = ("clock",)
     _how, on, off = (await run(host, "/tools")).split("\n")
     assert on.split() == ["on", "clock", "read", "It", "does", "something"]
     assert off.split()[:3] == ["off", "shell", "run"]
@@ -92,33 +92,33 @@ async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost)
     ],
 )
 async def test_tools_are_chosen(host: RecordingHost, argument: str, on: tuple[str, ...]) -> None:
-    host.talk.tools = ("clock",)
-    said = await run(host, f"/tools {argument}")
-    assert host.talk.tools == on
-    assert all(name in said for name in on)
+    host.current.tools = ("clock",)
+    message = await run(host, f"/tools {argument}")
+    assert host.current.tools == on
+    assert all(name in message for name in on)
     assert host.asked[-1][0] == "info"
 
 
 async def test_an_unknown_tool_changes_nothing(host: RecordingHost) -> None:
-    host.talk.tools = ("clock",)
-    said = await run(host, "/tools clock nothing")
-    assert (host.asked[-1][0], host.talk.tools) == ("error", ("clock",))
-    assert said == 'No tool "nothing". Available: clock, shell.'
+    host.current.tools = ("clock",)
+    message = await run(host, "/tools clock nothing")
+    assert (host.asked[-1][0], host.current.tools) == ("error", ("clock",))
+    assert message == 'No tool "nothing". Available: clock, shell.'
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"),
+    ("argument", "message"),
     [
         ("clok", 'No tool "clok". Did you mean clock? Available: clock, shell.'),
         ("clock off", "Write /tools off alone, or only the names of tools."),
         ("on ALL", "Write /tools on alone, or only the names of tools."),
     ],
 )
-async def test_what_is_no_tool_is_told_with_what_was_meant(
-    host: RecordingHost, argument: str, said: str
+async def test_what_is_no_tool_is_reported_with_what_was_meant(
+    host: RecordingHost, argument: str, message: str
 ) -> None:
-    assert await run(host, f"/tools {argument}") == said
-    assert (host.asked[-1][0], host.talk.tools) == ("error", ())
+    assert await run(host, f"/tools {argument}") == message
+    assert (host.asked[-1][0], host.current.tools) == ("error", ())
 
 
 def test_tools_of_a_saved_chat_that_are_gone_are_named() -> None:
@@ -140,16 +140,16 @@ async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:
     assert second.endswith("Tells")
 
 
-async def test_no_tools_at_all_is_said(host: RecordingHost) -> None:
+async def test_no_tools_at_all_is_reported(host: RecordingHost) -> None:
     host.tools = ()
     assert await run(host, "/tools on") == "No tools are available."
 
 
 async def test_foreign_names_are_spelled_out(host: RecordingHost) -> None:
     host.tools = (SomeTool("a\u200bb", "write", "one\x1btwo"),)
-    said = await run(host, "/tools")
-    assert "a⟦U+200B⟧b" in said
-    assert "one␛two" in said
+    message = await run(host, "/tools")
+    assert "a⟦U+200B⟧b" in message
+    assert "one␛two" in message
 
 
 @pytest.mark.parametrize(
@@ -170,14 +170,14 @@ def test_arguments_are_completed(host: RecordingHost, draft: str, first: str | N
 
 
 @pytest.mark.parametrize(
-    ("mode", "said"),
+    ("mode", "message"),
     [("native", "calls tools natively"), ("react", "described to it in text"), (None, "")],
 )
 async def test_tools_says_how_the_model_gets_them(
-    host: RecordingHost, mode: Literal["native", "react"] | None, said: str
+    host: RecordingHost, mode: Literal["native", "react"] | None, message: str
 ) -> None:
     host.tools = (SomeTool("look", "read", "Look."),)
     host.mode = mode
     last = (await run(host, "/tools")).splitlines()[-1]
-    assert said in last
+    assert message in last
     assert ("look" in last) == (mode is None)

@@ -89,8 +89,8 @@ def _settings(path: Path) -> None:
     loaded = load_config(paths, environ)
     assert loaded.config.theme == "dusk"
     assert all("\n" not in str(problem) for problem in loaded.all_problems)
-    told = _refusal(lambda: set_key(path, "theme", "paper"), AIError)
-    assert told is None or str(path) in told
+    message = _refusal(lambda: set_key(path, "theme", "paper"), AIError)
+    assert message is None or str(path) in message
 
 
 def _authorities(path: Path) -> None:
@@ -111,9 +111,9 @@ def _adapter_with(path: Path) -> None:
     from ollm_tui.providers.spec import ProviderSpec
 
     spec = ProviderSpec(name="a", kind="openai", base_url="https://a", ca_file=path)
-    told = _refusal(lambda: _context(spec), AIError)
-    assert told is not None, "other authorities are trusted"
-    assert "cannot be read" in told
+    message = _refusal(lambda: _context(spec), AIError)
+    assert message is not None, "other authorities are trusted"
+    assert "cannot be read" in message
 
 
 def _hub_token(path: Path) -> None:
@@ -125,9 +125,9 @@ def _hub_token(path: Path) -> None:
 def _theme(path: Path) -> None:
     from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 
-    told = _refusal(lambda: read_theme(path), ThemeProblem)
-    assert told is not None, "it is a theme"
-    assert "\n" not in told
+    message = _refusal(lambda: read_theme(path), ThemeProblem)
+    assert message is not None, "it is a theme"
+    assert "\n" not in message
 
 
 def _choices(path: Path) -> None:
@@ -192,8 +192,8 @@ def _model(path: Path) -> None:
     from ollm_tui.library.gguf import read_header
     from ollm_tui.library.gguf_header import BadGGUF
 
-    told = _refusal(lambda: read_header(path), BadGGUF, OSError)
-    assert told is not None, "it is a model"
+    message = _refusal(lambda: read_header(path), BadGGUF, OSError)
+    assert message is not None, "it is a model"
     for name in ("m.gguf", "ggml-m.bin"):
         _or_refused(lambda name=name: path.rename(path.with_name(name)))  # type: ignore[misc]
         FolderLibrary([path.parent]).models()
@@ -211,16 +211,16 @@ def _wheel(path: Path) -> None:
     from ollm_tui.protocol.errors import AIError
 
     out = Path(tempfile.mkdtemp()) / "out"
-    told = _refusal(lambda: _unpack(path, out, STARTER, lambda _done: None), AIError, OSError)
-    assert told is not None, "it is a wheel"
+    message = _refusal(lambda: _unpack(path, out, STARTER, lambda _done: None), AIError, OSError)
+    assert message is not None, "it is a wheel"
 
 
 def _attachment(path: Path) -> None:
     from ollm_tui.attachments.attachment import read_file
     from ollm_tui.protocol.errors import AIError
 
-    told = _refusal(lambda: read_file(path, 10_000_000), AIError)
-    assert told is None or told.endswith(".")
+    message = _refusal(lambda: read_file(path, 10_000_000), AIError)
+    assert message is None or message.endswith(".")
 
 
 def _chats(path: Path) -> None:

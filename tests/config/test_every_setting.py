@@ -142,10 +142,16 @@ def test_every_number_has_a_least_and_a_greatest_value() -> None:
         if key == "options.keep_alive":  # also text; -1 is forever, and the greatest is ours not
             continue
         for marks in numbers(field.annotation):
-            told = [*field.metadata, *marks]
-            told += [one for mark in told if isinstance(mark, FieldInfo) for one in mark.metadata]
-            assert any(isinstance(m, annotated_types.Ge | annotated_types.Gt) for m in told), key
-            assert any(isinstance(m, annotated_types.Le | annotated_types.Lt) for m in told), key
+            reported = [*field.metadata, *marks]
+            reported += [
+                one for mark in reported if isinstance(mark, FieldInfo) for one in mark.metadata
+            ]
+            assert any(isinstance(m, annotated_types.Ge | annotated_types.Gt) for m in reported), (
+                key
+            )
+            assert any(isinstance(m, annotated_types.Le | annotated_types.Lt) for m in reported), (
+                key
+            )
 
 
 @pytest.mark.parametrize(("key", "value"), CASES)
@@ -248,18 +254,18 @@ def test_the_parts_of_a_key_are_bounded_before_the_parser_sees_them(load: Load) 
             assert "too large, or is nested too deep" in str(loaded.problems[0])
 
 
-def test_many_problems_are_told_in_short(paths: AppPaths, load: Load) -> None:
+def test_many_problems_are_reported_in_short(paths: AppPaths, load: Load) -> None:
     from ollm_tui.config.origin import MOST_SHOWN, summarize
 
     loaded = load("".join(f"k{number} = 1\n" for number in range(5000)))
     assert len(loaded.problems) == 5000
-    told = summarize(loaded.problems)
-    assert len(told) == MOST_SHOWN + 1
-    assert told[-1] == "And 4,980 more: see `ollm config check`."
+    reported = summarize(loaded.problems)
+    assert len(reported) == MOST_SHOWN + 1
+    assert reported[-1] == "And 4,980 more: see `ollm config check`."
 
 
 def test_settings_from_the_environment_are_checked_too(paths: AppPaths) -> None:
     environ = {"OLLM_THEME": "dsk", "OLLM_TOOLS__ROOT": "/not/there", "OLLM_OPTIONS__TOP_P": "7"}
     loaded = load_config(paths, environ)
-    told = {str(problem.origin) for problem in checked(loaded, paths)}
-    assert told == environ.keys()
+    reported = {str(problem.origin) for problem in checked(loaded, paths)}
+    assert reported == environ.keys()

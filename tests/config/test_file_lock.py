@@ -22,7 +22,7 @@ def test_one_holder_at_a_time_until_it_is_closed(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_lock_on_a_file_that_was_taken_away_is_told(tmp_path: Path) -> None:
+def test_a_lock_on_a_file_that_was_taken_away_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     descriptor = open_lock(path)
     try:

@@ -25,11 +25,11 @@ def rows(loaded: LoadedConfig) -> dict[str, tuple[str, str]]:
     return {row.key: (row.value, row.origin) for row in config_rows(loaded)}
 
 
-def said(loaded: LoadedConfig) -> list[str]:
+def problems_of(loaded: LoadedConfig) -> list[str]:
     return [str(problem) for problem in loaded.problems]
 
 
-def test_without_a_word_it_is_hugging_face_s_own_and_nobody_s_token(load: Load) -> None:
+def test_without_settings_it_is_hugging_face_s_own_without_a_token(load: Load) -> None:
     loaded = load("")
     assert (loaded.config.hub.endpoint, token_of(loaded)) == (HUGGING_FACE, None)
     assert loaded.config.hub.problem is None
@@ -41,7 +41,7 @@ def test_the_variables_of_the_hub_s_own_client_count(load: Load) -> None:
     assert (loaded.config.hub.endpoint, token_of(loaded)) == (f"{MIRROR}/hub", "hf_abc")
     assert rows(loaded)["hub.endpoint"] == (f"{MIRROR}/hub", "HF_ENDPOINT")
     assert rows(loaded)["hub.token"] == ("«set»", "HF_TOKEN")
-    assert said(loaded) == []
+    assert problems_of(loaded) == []
 
 
 def test_the_older_variable_counts_less(load: Load) -> None:
@@ -67,7 +67,7 @@ def test_the_highest_place_gives_the_token(
     loaded = load(f"[hub]\n{text}\n", environ)
     assert token_of(loaded) == token
     assert rows(loaded)["hub.token"][1].endswith(origin)
-    assert said(loaded) == []
+    assert problems_of(loaded) == []
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_a_token_stays_with_the_hub_it_was_given_for(
 ) -> None:
     loaded = load(f"[hub]\n{text}\n", environ)
     assert token_of(loaded) == token
-    told = [line for line in said(loaded) if "is not used" in line]
-    assert len(told) == (token is None)
-    assert all("names another hub" in line for line in told)
+    warnings = [line for line in problems_of(loaded) if "is not used" in line]
+    assert len(warnings) == (token is None)
+    assert all("names another hub" in line for line in warnings)
 
 
 @pytest.mark.parametrize(
@@ -113,23 +113,23 @@ def test_a_hub_that_cannot_be_meant_is_not_replaced_by_another(
     problem = loaded.config.hub.problem
     assert problem is not None
     assert "hub.endpoint" in str(problem)
-    assert str(problem) in said(loaded)
+    assert str(problem) in problems_of(loaded)
 
 
 def test_a_token_that_no_header_can_hold_is_left_out(load: Load) -> None:
     loaded = load("", {"HF_TOKEN": "a b"})
     assert token_of(loaded) is None
-    assert said(loaded) == ["HF_TOKEN: `hub.token` has characters that no token has."]
+    assert problems_of(loaded) == ["HF_TOKEN: `hub.token` has characters that no token has."]
 
 
-def test_a_variable_that_is_named_and_not_set_is_told(load: Load) -> None:
+def test_a_variable_that_is_named_and_not_set_is_reported(load: Load) -> None:
     loaded = load('[hub]\ntoken_env = "MINE"\n')
-    assert len(said(loaded)) == 1
-    assert said(loaded)[0].endswith("`hub.token_env` names MINE, which is not set.")
+    assert len(problems_of(loaded)) == 1
+    assert problems_of(loaded)[0].endswith("`hub.token_env` names MINE, which is not set.")
     assert loaded.config.hub.problem is None
 
 
-def test_a_literal_token_in_a_file_for_all_to_read_is_told(
+def test_a_literal_token_in_a_file_for_all_to_read_is_reported(
     paths: AppPaths, write: Callable[[str], Path]
 ) -> None:
     write('[hub]\ntoken = "t"\n').chmod(0o644)
@@ -166,7 +166,7 @@ def test_the_token_that_a_login_left_is_found(
     loaded = load("", environ)
     assert token_of(loaded) == "hf_kept"
     assert rows(loaded)["hub.token"] == ("«set»", str(path))
-    assert said(loaded) == []
+    assert problems_of(loaded) == []
 
 
 def test_a_token_of_one_s_own_counts_more_than_a_login(
@@ -183,11 +183,11 @@ def test_a_login_is_for_the_hub_that_its_own_client_asks(
     environ = {"HF_TOKEN_PATH": str(keep())}
     assert token_of(load("", {**environ, "HF_ENDPOINT": MIRROR})) == "hf_kept"
     elsewhere = load(f'[hub]\nendpoint = "{MIRROR}"\n', environ)
-    assert (token_of(elsewhere), said(elsewhere)) == (None, [])
+    assert (token_of(elsewhere), problems_of(elsewhere)) == (None, [])
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604])
-def test_a_login_that_others_can_read_is_told(
+def test_a_login_that_others_can_read_is_reported(
     load: Load, keep: Callable[..., Path], mode: int
 ) -> None:
     path = keep(mode=mode)
@@ -209,7 +209,7 @@ def test_a_file_without_a_token_gives_none(
 def test_what_is_no_file_gives_none(load: Load, tmp_path: Path) -> None:
     for name in (str(tmp_path), "/dev/zero", str(tmp_path / "none"), "~nobody-here/x"):
         loaded = load("", {"HF_TOKEN_PATH": name})
-        assert (token_of(loaded), said(loaded)) == (None, [])
+        assert (token_of(loaded), problems_of(loaded)) == (None, [])
 
 
 @settings(max_examples=100)
@@ -222,6 +222,6 @@ def test_any_variables_load_and_no_line_repeats_the_token(
 ) -> None:
     secret = f"S3cret{token}"
     loaded = load_config(paths, {"HF_ENDPOINT": endpoint, "HF_TOKEN": secret})
-    shown = "\n".join([*said(loaded), *(f"{value}" for value in rows(loaded).values())])
+    shown = "\n".join([*problems_of(loaded), *(f"{value}" for value in rows(loaded).values())])
     assert "S3cret" not in shown
     assert "S3cret" not in repr(loaded.config)

@@ -64,7 +64,9 @@ def test_settings_take_the_kind_of_a_plugin_which_needs_no_address(
     assert "ollm_good" not in sys.modules, "settings import nothing"
 
 
-def test_a_kind_that_nobody_brings_is_told_with_those_there_are(site: Path, tmp_path: Path) -> None:
+def test_a_kind_that_no_package_brings_is_reported_with_those_there_are(
+    site: Path, tmp_path: Path
+) -> None:
     loaded = load_config(settings(tmp_path, '[providers.mine]\nkind = "ecco"\n'), {})
     (problem,) = loaded.all_problems
     assert "one of 'ollama', " in str(problem)
@@ -77,7 +79,7 @@ def test_a_provider_is_made_of_its_settings(site: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reason"),
     [
         ("thing = 1", "provides 'odd', but it is not a provider class."),
         ("class thing: pass", "its class has no method 'chat_stream'."),
@@ -98,7 +100,7 @@ def test_a_provider_is_made_of_its_settings(site: Path) -> None:
     ],
 )
 def test_a_provider_that_cannot_be_made_is_one_sentence(
-    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "ollm_odd", raising=False)
     installed(
@@ -110,7 +112,7 @@ def test_a_provider_that_cannot_be_made_is_one_sentence(
     )
     with pytest.raises(AIError) as raised:
         create_provider(ProviderSpec(name="mine", kind="odd"))
-    assert told in raised.value.message
+    assert reason in raised.value.message
     assert raised.value.message.startswith("The plugin ollm-odd 1.0 ")
     assert raised.value.hint == "Update it, or remove it with `pip uninstall ollm-odd`."
     assert raised.value.provider == "mine"
@@ -191,7 +193,7 @@ async def test_a_command_of_a_plugin_runs_and_its_failure_is_a_sentence(
     assert "Traceback" in caplog.text
 
 
-def test_the_second_of_two_packages_with_one_name_is_told(
+def test_the_second_of_two_packages_with_one_name_is_reported(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(
@@ -221,7 +223,7 @@ def test_damaged_metadata_hides_nothing_else(site: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("code", "told"),
+    ("code", "reason"),
     [
         ('@command("hi", aliases=None)', "(the aliases of a command must be a tuple of names)."),
         ('@command("hi", aliases="hey")', "(the aliases of a command must be a tuple of names)."),
@@ -236,7 +238,7 @@ def test_damaged_metadata_hides_nothing_else(site: Path, tmp_path: Path) -> None
     ],
 )
 def test_a_command_that_cannot_be_typed_is_one_sentence(
-    code: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    code: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "ollm_odd", raising=False)
     text = (
@@ -247,7 +249,7 @@ def test_a_command_that_cannot_be_typed_is_one_sentence(
     installed(monkeypatch, tmp_path / "odd", "ollm-odd", {"ollm_odd.py": text}, groups)
     commands, (problem,) = plugin_commands(COMMANDS)
     assert commands == ()
-    assert told in problem
+    assert reason in problem
 
 
 async def test_a_command_that_exits_ends_nothing(
@@ -282,11 +284,14 @@ def test_the_key_of_a_provider_is_in_no_sentence_of_its_plugin(
     groups = {"providers": {"value": "ollm_tells:value", "own": "ollm_tells:own"}}
     installed(monkeypatch, tmp_path / "tells", "ollm-tells", {"ollm_tells.py": text}, groups)
     headers = {"X-Key": "hunter2-and-more-of-it"}
-    for kind, told in (("value", "could not make 'mine' (ValueError)."), ("own", "Bad key «key».")):
+    for kind, reason in (
+        ("value", "could not make 'mine' (ValueError)."),
+        ("own", "Bad key «key»."),
+    ):
         spec = ProviderSpec(name="mine", kind=kind, api_key="sk-canary-0123456", headers=headers)
         with pytest.raises(AIError) as raised:
             create_provider(spec)
-        assert told in str(raised.value)
+        assert reason in str(raised.value)
         assert "canary" not in str(raised.value)
         assert "hunter2" not in str(raised.value)
 
@@ -303,7 +308,7 @@ def test_what_a_plugin_prints_while_it_is_imported_is_not_on_standard_output(
     assert capsys.readouterr() == ("", "Welcome!\n")
 
 
-async def test_whoever_stops_waiting_leaves_a_slow_import_behind() -> None:
+async def test_a_caller_that_stops_waiting_leaves_a_slow_import_behind() -> None:
     begun, gate = Event(), Event()
 
     def slow() -> int:

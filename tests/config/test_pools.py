@@ -63,9 +63,11 @@ def test_one_and_several_addresses_in_one_place_belong_together(load: Load) -> N
     assert (addresses(loaded), key_of(loaded)) == (("http://gpu0:8000", "http://gpu1:8000"), "k-1")
 
 
-@pytest.mark.parametrize("said", ['["http://a", 1]', '"http://a"', '["ftp://a"]', '["http://a b"]'])
-def test_what_is_no_list_of_addresses_closes_the_provider(said: str, load: Load) -> None:
-    loaded = load(f"[providers.team]\nbase_urls = {said}\n")
+@pytest.mark.parametrize(
+    "addresses", ['["http://a", 1]', '"http://a"', '["ftp://a"]', '["http://a b"]']
+)
+def test_what_is_no_list_of_addresses_closes_the_provider(addresses: str, load: Load) -> None:
+    loaded = load(f"[providers.team]\nbase_urls = {addresses}\n")
     assert len(loaded.all_problems) == 1
     assert loaded.config.providers["team"].problem is not None
 

@@ -16,7 +16,7 @@ from ollm_tui.config.schema import AppConfig
 from tests.config.conftest import Load
 
 words = st.text("abcdefgh-_.", min_size=1, max_size=8)
-said = st.one_of(st.none(), words)
+values = st.one_of(st.none(), words)
 KEYS = ("theme", "model", "system_prompt")
 
 
@@ -24,9 +24,9 @@ KEYS = ("theme", "model", "system_prompt")
 # Feature: stage-11-vllm-openai, Property 17: CLI Flag Precedence
 @settings(max_examples=150)
 @given(
-    file=st.fixed_dictionaries(dict.fromkeys(KEYS, said)),
-    environment=st.fixed_dictionaries(dict.fromkeys(KEYS, said)),
-    flags=st.fixed_dictionaries(dict.fromkeys(KEYS, said)),
+    file=st.fixed_dictionaries(dict.fromkeys(KEYS, values)),
+    environment=st.fixed_dictionaries(dict.fromkeys(KEYS, values)),
+    flags=st.fixed_dictionaries(dict.fromkeys(KEYS, values)),
 )
 def test_the_highest_place_that_says_something_counts(
     file: dict[str, str | None],

@@ -103,8 +103,8 @@ def test_an_undefined_variable_closes_that_provider_alone_and_waits(load: Load) 
     loaded = load('[providers.work]\nbase_url = "http://w"\napi_key = "${WORK_KEY}"\n')
     assert loaded.problems == ()
     assert list(closed(loaded)) == ["work"]
-    said = closed(loaded)["work"]
-    assert "config.toml:3: `providers.work.api_key`: ${WORK_KEY} is not set." in said
+    work = closed(loaded)["work"]
+    assert "config.toml:3: `providers.work.api_key`: ${WORK_KEY} is not set." in work
     assert len(loaded.all_problems) == 1
 
 

@@ -144,7 +144,7 @@ def test_looking_at_a_path_never_fails(name: str, tmp_path: Path) -> None:
         assert real_path(path).is_relative_to(real_path(tmp_path))
 
 
-def test_what_lies_at_a_path_is_told_apart(tmp_path: Path) -> None:
+def test_what_lies_at_a_path_is_distinguished(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     os.mkfifo(tmp_path / "pipe")
     looks = {

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message
@@ -30,6 +30,7 @@ from tests.contract.selection import remotes_with
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
+from tests.support.raw_server import raw_server
 from tests.support.recordings import DECODERS, frames_of, recording
 from tests.support.seeds import chance_for
 
@@ -42,10 +43,10 @@ LONGEST = 9000
 KINDS = [*DECODERS]
 BACKENDS = [name for name in REMOTES if name not in KINDS]
 STOP = b"/api/extra/abort"
-Told = tuple[str, str]
+Outcome = tuple[str, str]
 
 
-def told(events: Sequence[ProviderEvent]) -> Told:
+def outcome_of(events: Sequence[ProviderEvent]) -> Outcome:
     return (
         "".join(event.delta for event in events if isinstance(event, TextDelta)),
         "".join(event.delta for event in events if isinstance(event, ThinkingDelta)),
@@ -59,12 +60,12 @@ def decoded(kind: str, body: bytes, *, to_end: bool = True) -> list[ProviderEven
 
 
 def check(
-    is_whole: bool, events: Sequence[ProviderEvent], at: int, *, least: Told, whole: Told
+    is_whole: bool, events: Sequence[ProviderEvent], at: int, *, least: Outcome, whole: Outcome
 ) -> None:
     """Check what came of the first `at` bytes; `least` is what their whole frames say."""
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
     assert [events[-1]] == ends
-    text, thinking = told(events)
+    text, thinking = outcome_of(events)
     assert whole[0].startswith(text.removesuffix("\ufffd")), at
     assert whole[1].startswith(thinking.removesuffix("\ufffd")), at
     assert text.startswith(least[0]), at
@@ -87,18 +88,18 @@ def is_ended(kind: str, body: bytes, at: int) -> bool:
 def cut_everywhere(kind: str, body: bytes) -> None:
     frames = frames_of(kind, body)
     ends = [len(b"".join(frames[: n + 1])) for n in range(len(frames))]
-    least: Told = ("", "")
-    whole = told(decoded(kind, body))
+    least: Outcome = ("", "")
+    whole = outcome_of(decoded(kind, body))
     for at in range(len(body)):
         if at in ends:
-            least = told(decoded(kind, body[:at], to_end=False))
+            least = outcome_of(decoded(kind, body[:at], to_end=False))
         events = decoded(kind, body[:at])
         check(is_ended(kind, body, at), events, at, least=least, whole=whole)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_recording_cut_at_any_byte_is_told_to_be_cut(kind: str, prompt: str) -> None:
+async def test_a_recording_cut_at_any_byte_is_reported_to_be_cut(kind: str, prompt: str) -> None:
     cut_everywhere(kind, await recording(kind, prompt))
 
 
@@ -126,7 +127,7 @@ RECORDED = [(kind, stream) for kind in KINDS for stream in three_of(APIS.get(kin
 @needs_corpus
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "stream"), RECORDED, ids=lambda v: getattr(v, "id", v))
-def test_an_answer_of_a_real_server_cut_at_any_byte_is_told_to_be_cut(
+def test_an_answer_of_a_real_server_cut_at_any_byte_is_reported_to_be_cut(
     kind: str, stream: RecordedStream
 ) -> None:
     cut_everywhere(kind, stream.decoded_body)
@@ -161,16 +162,14 @@ class Cutting:
 
 async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | None) -> None:
     body, server = await recording(kind, prompt), Cutting(kind)
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, server.connection)
-        url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+    async with raw_server(server.connection) as port:
+        url = f"http://127.0.0.1:{port}"
         provider = create_provider(REMOTES[kind].spec(url))
-        whole = told(decoded(kind, body))
+        whole = outcome_of(decoded(kind, body))
         for place in places or range(len(body)):
             at = place % len(body)
             server.answer = body[:at]
-            least = told(decoded(kind, body[:at], to_end=False))
+            least = outcome_of(decoded(kind, body[:at], to_end=False))
             events = await asked(provider)
             check(is_ended(kind, body, at), events, at, least=least, whole=whole)
             with anyio.fail_after(5):
@@ -178,7 +177,6 @@ async def cut_over_a_connection(kind: str, prompt: str, places: Sequence[int] | 
                     await anyio.sleep(0)
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-        group.cancel_scope.cancel()
 
 
 async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:
@@ -191,7 +189,9 @@ async def asked(provider: ProviderAdapter) -> list[ProviderEvent]:
 
 
 @pytest.mark.parametrize(("kind", "prompt"), remotes_with(PROMPTS, ["think"], DECODERS))
-async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prompt: str) -> None:
+async def test_a_connection_cut_at_some_bytes_is_reported_and_closed(
+    kind: str, prompt: str
+) -> None:
     chance = chance_for(20_267)
     await cut_over_a_connection(kind, prompt, [chance.randrange(10**6) for _ in range(SAMPLES)])
 
@@ -199,14 +199,14 @@ async def test_a_connection_cut_at_some_bytes_is_told_and_closed(kind: str, prom
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_connection_cut_at_any_byte_is_told_and_closed(kind: str, prompt: str) -> None:
+async def test_a_connection_cut_at_any_byte_is_reported_and_closed(kind: str, prompt: str) -> None:
     await cut_over_a_connection(kind, prompt, None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", BACKENDS)
-async def test_a_backends_connection_cut_at_any_byte_is_told_and_closed(
+async def test_a_backends_connection_cut_at_any_byte_is_reported_and_closed(
     kind: str, prompt: str
 ) -> None:
     longest = len(await recording(kind, prompt))

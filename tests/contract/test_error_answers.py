@@ -335,8 +335,8 @@ async def test_a_failure_inside_a_good_answer_is_never_shown_as_success(
             "delta": {"type": "text_delta", "text": "It was "},
         },
     }.get(wire, {"choices": [{"index": 0, "delta": {"content": "It was "}}]})
-    said = frame(wire, text) if after_text else b""
-    answer = Answer(200, said + frame(wire, value), says, "")
+    text_frame = frame(wire, text) if after_text else b""
+    answer = Answer(200, text_frame + frame(wire, value), says, "")
     async with (
         answered_with(kind, answer) as provider,
         provider.chat_stream(ASK) as stream,

@@ -51,7 +51,6 @@ TOOL = ToolSchema(name="clock", description="Tells it.", parameters=CITY)
 CALL = ToolCall(id="c1", name="clock", args={"city": "Oslo"}, raw_args='{"city": "Oslo"}')
 HELLO = Message("user", "hello")
 ASK = Request(model="tiny", messages=[HELLO])
-TOLD = "a fact that the data tells itself"
 
 MODELS = {"ollama": "thinker"}
 
@@ -84,11 +83,6 @@ def called(**named: object) -> Request:
 
 def shows(block: Block) -> Request:
     return chats(Message("user", [TextContent("hello"), block]))
-
-
-RESULT = chats(
-    HELLO, Message("assistant", tool_calls=[CALL]), Message("tool", "12:00", name="clock")
-)
 
 
 @dataclass(frozen=True)
@@ -254,7 +248,7 @@ class Asked:
                         found.error = error
                     case TextDelta(delta=text) | ThinkingDelta(delta=text):
                         kind = type(event).__name__
-                        found.said[kind] = found.said.get(kind, "") + text
+                        found.refusals[kind] = found.refusals.get(kind, "") + text
                     case _:
                         pass
         for server, old in zip(self.servers, before, strict=True):
@@ -272,7 +266,7 @@ class Outcome:
 
     def __init__(self) -> None:
         self.bodies: list[str] = []
-        self.said: dict[str, str] = {}
+        self.refusals: dict[str, str] = {}
         self.left_out: set[str] = set()
         self.acted: list[object] = []
         self.error: AIError | None = None
@@ -283,7 +277,7 @@ class Outcome:
             return "refused" if self.error.code in REFUSALS else f"error {self.error.code}"
         if self.bodies != other.bodies:
             return "sent"
-        if (self.acted, self.said) != (other.acted, other.said):
+        if (self.acted, self.refusals) != (other.acted, other.refusals):
             return "acted on"
         return "left out" if name in self.left_out else "ignored"
 

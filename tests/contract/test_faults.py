@@ -32,6 +32,7 @@ from tests.contract.observe import ends_of, no_task_left, tasks, text_of, thinki
 from tests.contract.selection import remotes_with
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
+from tests.support.raw_server import raw_server
 from tests.support.recordings import DECODERS, frames_of, recording
 
 FIRST_BYTE_S, IDLE_S, LONG_S = 0.6, 0.3, 30.0
@@ -110,17 +111,14 @@ async def faulty(
     kind: str, first_byte_s: float = LONG_S
 ) -> AsyncIterator[tuple[ProviderAdapter, Faulty]]:
     server = Faulty()
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    server.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, server.connection)
+    async with raw_server(server.connection) as port:
+        server.url = f"http://127.0.0.1:{port}"
         provider = create_provider(
             REMOTES[kind].spec(server.url, first_byte_timeout_s=first_byte_s, idle_timeout_s=IDLE_S)
         )
         yield provider, server
         assert isinstance(provider, SupportsDispose)
         await provider.dispose()
-        group.cancel_scope.cancel()
 
 
 async def ask(
@@ -135,7 +133,7 @@ async def ask(
     return events
 
 
-def said(kind: str, frames: Sequence[bytes]) -> list[ProviderEvent]:
+def events_before(kind: str, frames: Sequence[bytes]) -> list[ProviderEvent]:
     return DECODERS[REMOTES[kind].wire]().feed(b"".join(frames))
 
 
@@ -152,13 +150,15 @@ MET |= {f"{fault} in thoughts": (fault, "think") for fault in ("stall", "reset")
 
 
 @pytest.mark.parametrize(("kind", "met"), remotes_with(MET, ["reset in thoughts"], DECODERS))
-async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(kind: str, met: str) -> None:
+async def test_a_fault_after_any_frame_is_reported_and_what_came_is_kept(
+    kind: str, met: str
+) -> None:
     fault, prompt = MET[met]
     frames = frames_of(kind, await recording(kind, prompt))
     before = tasks()
-    unended = [n for n in range(len(frames) + 1) if not ends_of(said(kind, frames[:n]))]
+    unended = [n for n in range(len(frames) + 1) if not ends_of(events_before(kind, frames[:n]))]
     assert len(unended) >= 4
-    mute = [n for n in unended if not has_output(said(kind, frames[:n]))]
+    mute = [n for n in unended if not has_output(events_before(kind, frames[:n]))]
     for counts, first_byte_s in ((mute, FIRST_BYTE_S), (unended[len(mute) :], LONG_S)):
         async with faulty(kind, first_byte_s) as (provider, server):
             server.frames, server.fault = frames, fault
@@ -166,7 +166,7 @@ async def test_a_fault_after_any_frame_is_told_and_what_came_is_kept(kind: str, 
             async def meet(count: int, provider: ProviderAdapter = provider) -> None:
                 events = await ask(provider, count)
                 if isinstance(events[-1], ErrorEvent):
-                    check(events, said(kind, frames[:count]), fault)
+                    check(events, events_before(kind, frames[:count]), fault)
                 else:  # the reason had come, and then the end of the body
                     assert fault == "reset"
                     assert count >= len(frames) - 3
@@ -201,7 +201,7 @@ def check(events: list[ProviderEvent], came: list[ProviderEvent], fault: str) ->
 @pytest.mark.parametrize(
     ("kind", "fault"), remotes_with(["stall", "drip", "blank drip"], kinds=DECODERS)
 )
-async def test_a_stop_is_heard_in_a_fault_after_any_frame(kind: str, fault: str) -> None:
+async def test_a_stop_is_noticed_in_a_fault_after_any_frame(kind: str, fault: str) -> None:
     frames = frames_of(kind, await recording(kind, "think"))
     async with faulty(kind) as (provider, server):
         for count in range(len(frames) - 2):

@@ -74,11 +74,11 @@ async def test_pictures_are_sent_as_data_in_their_message(kind: str, stream: boo
 
 
 @pytest.mark.parametrize("kind", [name for name in REMOTES if name != "ollama"])
-async def test_the_kind_of_a_picture_is_told_from_its_data(kind: str) -> None:
+async def test_the_kind_of_a_picture_is_distinguished_from_its_data(kind: str) -> None:
     request = await asked(kind, Message("user", [ImageContent(data=JPEG), LOOK]))
-    said = json.dumps(request.json())
-    assert "image/jpeg" in said
-    assert "image/png" not in said
+    request_text = json.dumps(request.json())
+    assert "image/jpeg" in request_text
+    assert "image/png" not in request_text
 
 
 @pytest.mark.parametrize("kind", KINDS)

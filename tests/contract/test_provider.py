@@ -7,12 +7,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    ToolCallEvent,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, ToolCallEvent
 from ollm_tui.protocol.request import Response
 from ollm_tui.protocol.signals import AbortSignal
 from tests.contract.observe import (
@@ -170,7 +165,7 @@ async def test_a_signal_ends_the_stream_with_one_abort(rig: Rig, wanted: int) ->
     await no_task_left(before)
 
 
-async def test_a_signal_is_heard_while_nothing_comes(rig: Rig) -> None:
+async def test_a_signal_is_noticed_while_nothing_comes(rig: Rig) -> None:
     needs(rig, "silent")
     signal = AbortSignal()
     aborted: list[float] = []

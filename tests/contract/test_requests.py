@@ -73,8 +73,8 @@ def known_to_llamacpp_messages(body: JsonObject) -> None:
 
 
 def known_to_anthropic(body: JsonObject) -> None:
-    told = {key: value for key, value in body.items() if key not in OF_A_PERSON}
-    assert plain(ANTHROPIC_PARAMS.validate_python(told)) == told
+    sent = {key: value for key, value in body.items() if key not in OF_A_PERSON}
+    assert plain(ANTHROPIC_PARAMS.validate_python(sent)) == sent
 
 
 def known_to_ollama(body: JsonObject) -> None:
@@ -101,7 +101,7 @@ SAMPLERS = ("top_k", "min_p", "repeat_penalty")
 """What llama.cpp takes beside OpenAI's options, and what is built on it."""
 
 
-def told_to(backend: str) -> Maker:
+def sent_to(backend: str) -> Maker:
     return lambda request: openai.chat_body(request, backend)
 
 
@@ -113,15 +113,15 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
         as_openai.BODIES,
     ),
     "vllm": (lambda request: openai.chat_body(request, "vllm"), known_to_vllm, as_vllm.BODIES),
-    "lmstudio": (told_to("lmstudio"), known_with(*SAMPLERS), as_backends.LMSTUDIO),
-    "localai": (told_to("localai"), known_with(*SAMPLERS), as_backends.LOCALAI),
+    "lmstudio": (sent_to("lmstudio"), known_with(*SAMPLERS), as_backends.LMSTUDIO),
+    "localai": (sent_to("localai"), known_with(*SAMPLERS), as_backends.LOCALAI),
     "kobold": (
-        told_to("kobold"),
+        sent_to("kobold"),
         known_with("top_k", "min_p", "rep_pen"),
         as_backends.KOBOLD,
     ),
     "llamacpp": (
-        told_to("llamacpp"),
+        sent_to("llamacpp"),
         known_with(*SAMPLERS, "chat_template_kwargs"),
         as_backends.LLAMACPP,
     ),
@@ -140,7 +140,7 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
 
 @pytest.mark.parametrize("adapter", ADAPTERS)
 @pytest.mark.parametrize("name", CONVERSATIONS)
-def test_a_conversation_is_told_in_the_servers_words(adapter: str, name: str) -> None:
+def test_a_conversation_is_sent_in_the_servers_words(adapter: str, name: str) -> None:
     make, check, bodies = ADAPTERS[adapter]
     wanted = bodies[name]
     if isinstance(wanted, ErrorCode):

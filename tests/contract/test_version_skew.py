@@ -218,7 +218,7 @@ async def answered(skew: Skew) -> tuple[list[ProviderEvent], Server]:
 
 
 @pytest.mark.parametrize("name", SKEWS)
-async def test_another_version_answers_as_far_as_it_can_and_the_rest_is_told(name: str) -> None:
+async def test_another_version_answers_as_far_as_it_can_and_the_rest_is_reported(name: str) -> None:
     skew = SKEWS[name]
     events, server = await answered(skew)
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]

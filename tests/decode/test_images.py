@@ -56,7 +56,7 @@ def test_a_link_is_no_data_and_written_out_data_is_none() -> None:
 
 
 @given(data=st.binary(max_size=50))
-def test_the_size_of_base64_is_told_without_decoding_it(data: bytes) -> None:
+def test_the_size_of_base64_is_known_without_decoding_it(data: bytes) -> None:
     found = image_data(base64.b64encode(data).decode(), None)
     assert found is not None
     assert found.size == len(data)
@@ -76,7 +76,7 @@ SIDES = st.integers(1, 600)
 
 
 @given(st.sampled_from(KINDS), SIDES, SIDES)
-def test_pictures_are_told_by_their_beginning(kind: str, width: int, height: int) -> None:
+def test_pictures_are_identified_by_their_beginning(kind: str, width: int, height: int) -> None:
     data = flat(kind, (width, height))
     expected = ImageHeader(kind, width, height)  # type: ignore[arg-type]  # drawn from the kinds
     assert read_image_header(data) == read_image_header(data[: 64 * 1024]) == expected

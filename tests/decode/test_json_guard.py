@@ -166,7 +166,7 @@ def test_a_long_text_is_cut_without_a_trace(unit: str, lead: int, length: int) -
     assert max(map(len, slices)) <= 6 * (SLICE + PIECE) + 100
 
 
-def test_nesting_without_end_is_told_apart_and_so_is_what_json_does_not_know() -> None:
+def test_nesting_without_end_is_distinguished_and_so_is_what_json_does_not_know() -> None:
     deep: JsonValue = []
     for _ in range(100_000):
         deep = [deep]

@@ -127,7 +127,7 @@ def test_the_input_is_the_first_object_after_its_label(
         ('Action: {"action": "f"', "missing_action"),
     ],
 )
-def test_what_is_missing_is_said(text: str, problem: str) -> None:
+def test_what_is_missing_is_reported(text: str, problem: str) -> None:
     turn = seen(text)
     assert (turn.problem, turn.call, turn.answer) == (problem, None, "")
 
@@ -154,7 +154,7 @@ def test_name_and_input_in_one_object_are_a_call() -> None:
         ("Actio", "", "Actio"),
     ],
 )
-def test_thoughts_and_the_answer_are_told_apart(
+def test_thoughts_and_the_answer_are_distinguished(
     text: str, thought: str, answer: str | None
 ) -> None:
     turn = seen(text)

@@ -31,8 +31,8 @@ FIELDS = "tests/contract/test_every_field.py::test_nothing_that_is_asked_for_is_
 STARTER = "tests/library/test_starter.py"
 NEWCOMER = "tests/e2e/test_newcomer.py"
 PROVIDERS = "tests/config/test_providers.py"
-DEEDS = "tests/tui/screens/test_model_deeds.py"
-APPROVE = "tests/tui/modals/test_approve_tool.py"
+MODEL_ACTIONS = "tests/tui/models/test_actions.py"
+APPROVE = "tests/tui/dialogs/test_approve_tool.py"
 
 HELD: dict[str, tuple[str, ...]] = {
     "Chat with language models on your own": (
@@ -45,14 +45,14 @@ HELD: dict[str, tuple[str, ...]] = {
         f"{NEWCOMER}::test_the_starter_model_answers",
     ),
     "Answers stream as Markdown, Esc stops": (
-        "tests/tui/painters/test_markdown.py::test_any_cutting_paints_the_same_rows",
-        "tests/tui/screens/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/transcript/painters/test_markdown.py::test_any_cutting_paints_the_same_rows",
+        "tests/tui/chat/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
     ),
     "No account, no sign-in, no cloud": (
         f"{HERE}::test_a_first_look_around_speaks_to_this_machine_alone",
         "tests/runtime/test_compose.py::"
-        "test_a_key_makes_a_service_available_and_nobody_asks_it_unasked",
+        "test_a_key_makes_a_service_available_and_it_is_not_asked_unasked",
     ),
     "You need Python 3.11 or later": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
     "Clone this repository, then run:": (f"{DOCS}::test_make_targets_shown_exist",),
@@ -62,7 +62,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "Later runs need no network.": (f"{STARTER}::test_a_second_run_does_nothing",),
     "The starter model is there so that you can chat": (
-        "tests/tui/screens/test_find_models.py::"
+        "tests/tui/downloads/test_find_screen.py::"
         "test_a_machine_without_models_is_offered_the_starter_first",
     ),
     "For a better model, press F3": (
@@ -72,12 +72,12 @@ HELD: dict[str, tuple[str, ...]] = {
     "To install the commands `ollm`": (f"{HERE}::test_the_package_gives_the_commands_and_extras",),
     "Without `[embedded]`, the program works": (
         "tests/providers/embedded/test_provider.py::"
-        "test_without_the_engine_the_way_to_install_it_is_told",
+        "test_without_the_engine_the_way_to_install_it_is_reported",
         f"{HERE}::test_the_package_gives_the_commands_and_extras",
     ),
     'With `".[embedded,images]"`, it shows': (
         f"{HERE}::test_the_package_gives_the_commands_and_extras",
-        "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
+        "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
     "| built-in engine (llama.cpp) |": (
         "tests/providers/embedded/test_supervisor.py::"
@@ -93,7 +93,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/runtime/test_compose.py::"
         "test_a_service_without_a_key_says_what_to_set_and_is_not_asked",
         "tests/runtime/test_compose.py::"
-        "test_a_key_makes_a_service_available_and_nobody_asks_it_unasked",
+        "test_a_key_makes_a_service_available_and_it_is_not_asked_unasked",
     ),
     "| any OpenAI-compatible server |": (
         f"{PROVIDERS}::test_variables_of_the_engines_configure_them",
@@ -108,40 +108,40 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/providers/test_router.py::test_a_bare_name_is_never_looked_for_at_a_service",
     ),
     "F3 lists the models of all engines.": (
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
     ),
     "It shows what each one can do": (
-        "tests/tui/screens/test_models.py::test_it_lists_every_model_of_every_provider",
+        "tests/tui/models/test_screen.py::test_it_lists_every_model_of_every_provider",
         "tests/cli/test_models_shown.py::test_a_fit_is_a_verdict_with_its_numbers",
-        "tests/tui/screens/test_fit_check.py::"
+        "tests/tui/models/test_fit_check.py::"
         "test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use",
     ),
     "You can load, unload, copy and delete": (
-        f"{DEEDS}::test_the_menu_does_what_is_chosen",
-        f"{DEEDS}::test_the_details_show_the_model_and_what_is_chosen_there_is_done",
+        f"{MODEL_ACTIONS}::test_the_menu_does_what_is_chosen",
+        f"{MODEL_ACTIONS}::test_the_details_show_the_model_and_what_is_chosen_there_is_done",
     ),
     "Press Ctrl+F in the list to find new": (
         "tests/cli/test_model_search.py::"
-        "test_offline_nobody_is_asked_and_what_was_said_before_is_found",
-        "tests/tui/screens/test_find_models.py::"
+        "test_offline_no_server_is_asked_and_earlier_replies_are_found",
+        "tests/tui/downloads/test_find_screen.py::"
         "test_what_is_typed_is_found_at_once_and_at_the_hub_after_a_pause",
     ),
     "You see which quantizations fit": (
-        "tests/tui/modals/test_pick_variant.py::"
+        "tests/tui/downloads/test_variant_picker.py::"
         "test_each_quantization_has_its_size_and_verdict_and_one_is_recommended",
     ),
     "Downloads run in one queue": (
         "tests/library/downloads/test_queue.py::test_pause_stops_and_resume_goes_on",
     ),
     "It continues while you chat": (
-        "tests/tui/screens/test_fetching.py::test_it_goes_on_beside_an_answer",
+        "tests/tui/downloads/test_in_chat.py::test_it_goes_on_beside_an_answer",
         "tests/library/downloads/test_kill.py::test_a_killed_download_is_gone_on_with",
     ),
     "See the guides on": (LINKS,),
     "| Enter / Ctrl+J |": (KEYS,),
     "| Esc |": (
         KEYS,
-        "tests/tui/screens/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
+        "tests/tui/chat/test_stopping.py::test_escape_stops_at_once_and_keeps_what_came",
     ),
     "| Ctrl+L |": (KEYS,),
     "| F3 |": (KEYS,),
@@ -156,7 +156,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "Ctrl+C never loses a draft": (
         f"{NEWCOMER}::test_ctrl_c_clears_the_draft_then_twice_leaves",
-        "tests/tui/screens/test_stopping.py::"
+        "tests/tui/chat/test_stopping.py::"
         "test_control_c_stops_then_clears_then_quits_when_pressed_twice",
     ),
     "Only the answer goes to standard": (
@@ -166,7 +166,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "0 answered, 1 error or no answer": (
         "tests/cli/test_run.py::test_no_answer_is_one_line_an_event_and_an_exit_code",
         "tests/cli/test_run.py::test_mistakes_are_one_line_and_a_stable_code",
-        "tests/cli/test_tools.py::test_an_approval_that_nobody_can_give_has_its_own_exit_code",
+        "tests/cli/test_tools.py::test_an_approval_without_a_terminal_has_its_own_exit_code",
         "tests/cli/test_run.py::test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code",
     ),
     "More in [the guides]": (LINKS,),
@@ -175,23 +175,21 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/commands/test_parse.py::"
         "test_a_command_that_people_expect_is_refused_with_what_to_do_instead",
     ),
-    "The following do not exist yet:": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Tools that write files, run programs": (
-        f"{HERE}::test_what_is_said_to_be_missing_is_missing",
-    ),
-    "Search over all saved chats": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
-    "Shell commands with `!`": (f"{HERE}::test_what_is_said_to_be_missing_is_missing",),
+    "The following do not exist yet:": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Tools that write files, run programs": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Search over all saved chats": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Shell commands with `!`": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Generating speech, images, video": (FIELDS,),
     "Audio and video attachments": (
         FIELDS,
-        "tests/tui/painters/test_picture.py::test_the_space_is_there_before_the_picture",
+        "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
     "The thinking modes first, last": (
         FIELDS,
         "tests/commands/test_thinking_and_tools.py::"
-        "test_think_refuses_a_mode_that_nobody_is_told_of",
+        "test_think_refuses_a_mode_that_is_not_documented",
         "tests/providers/embedded/test_provider.py::"
-        "test_settings_beside_a_model_file_are_said_to_be_unread",
+        "test_settings_beside_a_model_file_are_reported_as_unread",
     ),
     "GPU support in the built-in engine": (
         "tests/library/test_machine_probe.py::"
@@ -208,8 +206,8 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_a_real_server_answers_lists_its_window_refuses_and_stops",
     ),
     "A truncated answer is never shown as complete.": (
-        "tests/contract/test_cuts.py::test_a_connection_cut_at_some_bytes_is_told_and_closed",
-        "tests/contract/test_cuts.py::test_a_recording_cut_at_any_byte_is_told_to_be_cut",
+        "tests/contract/test_cuts.py::test_a_connection_cut_at_some_bytes_is_reported_and_closed",
+        "tests/contract/test_cuts.py::test_a_recording_cut_at_any_byte_is_reported_to_be_cut",
         "tests/cli/test_run.py::test_a_stream_that_breaks_keeps_its_text_and_exits_with_1",
     ),
     "No text from a model or server": (
@@ -229,7 +227,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/cli/test_log_privacy.py::test_a_record_is_clean_and_tells_kinds_and_places_only",
     ),
     "A broken server, model file or": (
-        "tests/contract/test_faults.py::test_a_fault_after_any_frame_is_told_and_what_came_is_kept",
+        "tests/contract/test_faults.py::test_a_fault_after_any_frame_is_reported_and_what_came_is_kept",
         "tests/library/test_gguf_bounds.py::"
         "test_thousands_of_mutated_headers_crash_and_hang_nothing",
         "tests/config/test_broken_files.py::test_the_first_frame_comes_whatever_the_file_holds",
@@ -237,11 +235,11 @@ HELD: dict[str, tuple[str, ...]] = {
     "No wrong or incomplete file": (
         "tests/library/downloads/test_faulty_transfers.py::"
         "test_faulty_transfers_end_in_the_right_file_or_none",
-        f"{DEEDS}::test_deleting_names_what_and_where_and_no_is_the_default",
-        "tests/cli/test_models.py::test_nothing_is_deleted_where_nobody_can_be_asked",
+        f"{MODEL_ACTIONS}::test_deleting_names_what_and_where_and_no_is_the_default",
+        "tests/cli/test_models.py::test_nothing_is_deleted_without_a_confirmation",
     ),
     "Your terminal is always restored.": (
-        "tests/tui/test_driver_pty.py::"
+        "tests/tui/terminal/test_driver.py::"
         "test_stopping_and_continuing_gives_the_terminal_back_and_takes_it_again",
         "tests/tui/test_crash.py::test_a_crash_shows_one_sentence_and_exits_with_one",
         f"{NEWCOMER}::test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind",
@@ -253,12 +251,12 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "No tool runs without your permission": (
         f"{APPROVE}::test_it_shows_every_argument_with_every_character",
-        f"{APPROVE}::test_what_was_not_shown_cannot_be_allowed",
+        "tests/tui/dialogs/test_approve_tool_rows.py::test_what_was_not_shown_cannot_be_allowed",
         f"{APPROVE}::test_no_other_key_answers",
         "tests/chat/test_offer.py::test_a_call_outside_the_offer_is_answered_and_never_asked_about",
         "tests/tools/test_runner.py::test_a_tool_cannot_change_the_call_that_was_shown",
         "tests/tools/test_runner.py::test_no_id_runs_twice_not_even_at_once",
-        "tests/tui/test_permissions.py::test_a_new_chat_asks_for_everything",
+        "tests/tui/dialogs/test_permissions.py::test_a_new_chat_asks_for_everything",
     ),
     "A prompt never reaches a model or server": (
         "tests/runtime/test_named.py::test_what_was_named_and_cannot_be_asked_is_not_replaced",
@@ -271,7 +269,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "When two windows write to one chat": (
         "tests/store/test_two_writers.py::"
-        "test_nothing_that_two_programs_were_told_is_saved_is_lost_or_hidden",
+        "test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden",
     ),
     "`make help` lists the targets.": (f"{DOCS}::test_make_targets_shown_exist",),
     "`make test` runs the tests in three": (
@@ -357,7 +355,7 @@ def test_the_package_gives_the_commands_and_extras() -> None:
     assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License")
 
 
-def test_what_is_said_to_be_missing_is_missing() -> None:
+def test_what_is_reported_missing_is_missing() -> None:
     for name in ("export", "fork", "compact", "private", "compare", "mcp"):
         assert name in NOT_THERE
         assert not isinstance(parse(f"/{name}", COMMANDS), CommandCall)

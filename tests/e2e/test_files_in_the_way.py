@@ -50,10 +50,14 @@ def test_the_app_starts_with_settings_of_which_every_line_is_wrong(
         '[tools]\nroot = "~/notes"\nenabled = ["read_fil"]\n[options]\ntemperature = 300\n'
     )
     with start(home, size=(100, 50)) as session:
-        for told in ("The theme dsk cannot be used", "Did you mean dusk?", "gives Ctrl+O to both"):
-            session.wait_for(told, timeout=20)
-        for told in ("ctlr+p", "`tools.root`", "'read_fil'", "`options.temperature`"):
-            session.wait_for(told, timeout=20)
+        for message in (
+            "The theme dsk cannot be used",
+            "Did you mean dusk?",
+            "gives Ctrl+O to both",
+        ):
+            session.wait_for(message, timeout=20)
+        for message in ("ctlr+p", "`tools.root`", "'read_fil'", "`options.temperature`"):
+            session.wait_for(message, timeout=20)
         session.write(b"\x10")  # Ctrl+P still is the palette
         session.wait_for("Type to filter", timeout=10)
         session.write(b"\x1b")

@@ -38,9 +38,9 @@ def drop(session: PtySession, path: Path) -> None:
 def pictures(server: Server) -> list[list[bytes]]:
     """Give the pictures of each message of the newest request."""
     chats = [request for request in server.received if request.path == "/api/chat"]
-    told = objects(chats[-1].json()["messages"])  # type: ignore[arg-type]  # it came as JSON
+    expected = objects(chats[-1].json()["messages"])  # type: ignore[arg-type]  # it came as JSON
     return [
-        [base64.b64decode(str(one)) for one in _list(message.get("images"))] for message in told
+        [base64.b64decode(str(one)) for one in _list(message.get("images"))] for message in expected
     ]
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import command
-from tests.providers.test_transport import closed_port
+from tests.providers.asking import closed_port
 from tests.support import llama_server
 from tests.support.engine import MODEL, needs_engine
 from tests.support.isolation import guarded_path

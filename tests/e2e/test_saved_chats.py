@@ -39,8 +39,8 @@ def test_an_answer_outlives_a_program_that_is_killed(start: Start, home: Path) -
             ask(session, "/quit")
             assert_left_sane(session, 0)
         assert "back in the shell" in _headless(home, server.url, "echo back in the shell")
-        said = json.dumps(server.received[-1].json()["messages"])
-        found = [said.find(words) for words in ("forever 40", "word50", "onwards", "the shell")]
+        sent = json.dumps(server.received[-1].json()["messages"])
+        found = [sent.find(words) for words in ("forever 40", "word50", "onwards", "the shell")]
         assert -1 not in found
         assert found == sorted(found)
 

@@ -41,7 +41,7 @@ def test_a_plan_is_the_same_for_the_same_seed_and_has_its_shares() -> None:
     assert sum(turn.before == "other chat" for turn in turns) >= 50
 
 
-def test_growth_is_told_from_noise() -> None:
+def test_growth_is_distinguished_from_noise() -> None:
     noisy = [(turn, 80_000 + (7919 * turn) % 500 + 2 * turn) for turn in range(0, 5000, 100)]
     assert theil_sen(noisy) == pytest.approx(2.0, abs=0.1)
     assert theil_sen([(1, 5.0)]) == 0.0

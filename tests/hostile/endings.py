@@ -27,7 +27,7 @@ def _signal(number: signal.Signals) -> Ending:
     return Ending(lambda session: session.signal(number), 128 + number)
 
 
-def _write_to_nobody(session: PtySession) -> None:
+def _write_without_reader(session: PtySession) -> None:
     """SIGPIPE is ignored by Python; it must end nothing, and quitting must still work."""
     session.signal(signal.SIGPIPE)
     session.write(b"\x1b")
@@ -47,7 +47,7 @@ ENDINGS: Mapping[str, Ending] = {
         below_a_shell=True,
         keeps_terminal=False,
     ),
-    "SIGPIPE": Ending(_write_to_nobody, 0),
+    "SIGPIPE": Ending(_write_without_reader, 0),
 }
 
 

@@ -325,8 +325,8 @@ def hub_models(visit: Visit) -> None:
         session.wait_for(f"someone/{half}-{mine[0]:02}")
         seen: set[str] = set()
         for _row in mine:
-            session.wait_for(lambda: _told(visit) not in {"", *seen})  # noqa: B023 -- at once
-            seen.add(_told(visit))
+            session.wait_for(lambda: _report(visit) not in {"", *seen})  # noqa: B023 -- at once
+            seen.add(_report(visit))
             visit.look("licence of a model")
             session.write(b"\x1b[B")
     _search_hub(visit, FILES)
@@ -368,7 +368,7 @@ def _search_hub(visit: Visit, words: str) -> None:
     visit.session.write(words)
 
 
-def _told(visit: Visit) -> str:
+def _report(visit: Visit) -> str:
     """Give the number of the repository that the line below the list is about."""
     found = re.search(r"^ +b([0-9]{2})", visit.session.screen_text(), re.MULTILINE)
     return found[1] if found else ""

@@ -33,10 +33,10 @@ def hostile_server(payloads: Sequence[Payload]) -> Handler:
             case "GET", path if path.startswith("/api/models"):
                 await answer_as_hub(payloads, request, reply)
             case "POST", "/api/chat" | "/v1/chat/completions":
-                said = request.json().get("messages")
-                asked = last_prompt(said).rpartition("\n\n")[2]
+                conversation = request.json().get("messages")
+                asked = last_prompt(conversation).rpartition("\n\n")[2]
                 wire = _openai if request.path.startswith("/v1") else _ollama
-                if _roles(said)[-1:] == ["tool"]:
+                if _roles(conversation)[-1:] == ["tool"]:
                     asked = "ran"
                 await _chat(asked, text, message, reply, wire)
             case _:

@@ -75,7 +75,7 @@ async def test_labels_and_problems_with_brackets_are_shown_as_they_are(
             assert f"said {name}." in stage.screen_text
 
 
-async def test_everything_said_with_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
+async def test_every_text_with_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
     everything = "\n".join(BRACKETS)
     # A message of more lines than these is folded once it is sent.
     few_lines = "\n".join("  ".join(BRACKETS[start::15]) for start in range(15))

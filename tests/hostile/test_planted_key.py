@@ -1,6 +1,7 @@
 """A planted key is seen at a wrong server 0 times, whatever servers and settings say."""
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import httpx
@@ -11,6 +12,8 @@ from tests.support.canaries import coded, listening
 from tests.support.http_server import Received, Reply, Server, serve
 
 LEAST = 30
+for _module in ("planted_replies", "planted_settings"):  # which add their cases
+    import_module(f"tests.hostile.{_module}")
 
 
 def found_in(data: bytes) -> set[str]:
@@ -46,7 +49,7 @@ async def test_a_planted_key_stays_with_its_server(
 
         async with serve(play, right):
             await case.act(stage)
-    assert found_in(bytes(wrong.heard)) == set()
+    assert found_in(bytes(wrong.received)) == set()
     shown = "\n".join([*stage.shown, caplog.text]).encode()
     assert found_in(shown) == set()
     assert stage.shown or not case.arrives
@@ -67,4 +70,4 @@ async def test_a_key_that_went_astray_would_be_noticed() -> None:
 
         async with serve(sends_away) as server, httpx.AsyncClient(follow_redirects=True) as client:
             await client.post(server.url, headers={"x-api-key": SECRETS[0]}, content=SECRETS[1])
-    assert found_in(bytes(wrong.heard)) == {SECRETS[0], SECRETS[1]}
+    assert found_in(bytes(wrong.received)) == {SECRETS[0], SECRETS[1]}

@@ -54,8 +54,8 @@ def written(home: Path, given: frozenset[Path]) -> dict[str, set[str]]:
 
 def echo(request: Received) -> str:
     """Say what a careless server would: the key that it was given, in all its forms."""
-    said = request.headers.get("authorization", "") + " " + request.headers.get("x-team", "")
-    words = [word for word in said.split() if len(word) > 6]
+    credentials = request.headers.get("authorization", "") + " " + request.headers.get("x-team", "")
+    words = [word for word in credentials.split() if len(word) > 6]
     return " ".join([*words, *(quote(word, safe="") for word in words)])
 
 

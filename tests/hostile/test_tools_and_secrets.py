@@ -72,7 +72,7 @@ class Home:
         runner = ToolRunner(ToolRegistry(tools), AllowAll(), without_keys=guard.cleaned)
         return runner.offer([tool.schema.name for tool in tools])
 
-    async def told(self, name: str, root: Path | None = None, **args: JsonValue) -> str:
+    async def output(self, name: str, root: Path | None = None, **args: JsonValue) -> str:
         return (await self.runner(root).run(tool_call(name, args))).content
 
     async def everything(
@@ -125,14 +125,14 @@ def test_there_are_as_many_places_as_promised() -> None:
 
 
 @pytest.mark.parametrize("places", [PLACES, tuple(copies())], ids=["places", "copies"])
-async def test_no_known_place_of_secrets_is_told(home: Home, places: Sequence[str]) -> None:
+async def test_no_known_place_of_secrets_is_reported(home: Home, places: Sequence[str]) -> None:
     runner = home.runner()
     leaked, unexplained = [], []
     for place in places:
         file = home.put(place)
-        told = await home.everything(place, runner=runner, ways=3)
-        leaked += [place] if CANARY in told else []
-        unexplained += [place] if "passwords or keys" not in told else []
+        output = await home.everything(place, runner=runner, ways=3)
+        leaked += [place] if CANARY in output else []
+        unexplained += [place] if "passwords or keys" not in output else []
         file.unlink()
     assert leaked == []
     assert unexplained == []
@@ -144,12 +144,12 @@ async def test_a_search_of_the_whole_home_passes_all_of_them_over(home: Home) ->
             home.put(place)
     home.put("notes.txt", f"{CANARY}, of no importance")
     for mode in ("text", "regex"):
-        told = await home.told("search_files", pattern="canary of", mode=mode)
-        assert told.splitlines()[0] == f"notes.txt:1: {CANARY}, of no importance"
-        assert told.splitlines()[1].startswith("[1 matching line in ")
+        output = await home.output("search_files", pattern="canary of", mode=mode)
+        assert output.splitlines()[0] == f"notes.txt:1: {CANARY}, of no importance"
+        assert output.splitlines()[1].startswith("[1 matching line in ")
 
 
-async def test_what_only_looks_like_a_secret_is_told(home: Home) -> None:
+async def test_what_only_looks_like_a_secret_is_reported(home: Home) -> None:
     text = "plain text about ollama and application/json"
     refused = []
     runner = home.runner()
@@ -199,8 +199,8 @@ async def test_the_programs_own_folders_are_out_of_reach(home: Home, own: str) -
         for spelling in SPELLINGS:
             path = spelling.format(own=own, home=home.path, folder=below, last=folder.name)
             for asked in (f"{home.path}/{path}", *([path] if root == home.path else [])):
-                told = await home.everything(asked, runner=runner)
-                leaked += [asked] if CANARY in told else []
+                output = await home.everything(asked, runner=runner)
+                leaked += [asked] if CANARY in output else []
     assert leaked == []
 
 
@@ -212,10 +212,10 @@ async def test_no_root_opens_the_programs_own_folders(home: Home) -> None:
     (inner / "own.txt").write_text(CANARY)
     roots = (paths.config_dir, paths.data_dir, paths.state_dir, paths.cache_dir, inner)
     for root in (*roots, home.path / "link"):
-        told = await home.everything("own.txt", root)
-        assert CANARY not in told
+        output = await home.everything("own.txt", root)
+        assert CANARY not in output
         assert f"{root.resolve()}".startswith(str(home.path))
-        assert "is not given to a model" in told
+        assert "is not given to a model" in output
 
 
 async def test_folders_moved_by_the_environment_are_out_of_reach(
@@ -227,7 +227,7 @@ async def test_folders_moved_by_the_environment_are_out_of_reach(
         home.put(f"project/{kind.lower()}/other/own.txt", "of another program")
     for kind in ("config", "data", "state", "cache"):
         assert CANARY not in await home.everything(f"project/{kind}/ollm/own.txt")
-        assert await home.told("read_file", path=f"project/{kind}/other/own.txt") == (
+        assert await home.output("read_file", path=f"project/{kind}/other/own.txt") == (
             "of another program"
         )
 
@@ -259,11 +259,11 @@ async def test_settings_elsewhere_and_copies_beside_them_are_out_of_reach(
     runner, leaked = there.runner(), []
     for name in COPIES_OF_SETTINGS:
         there.put(f"project/{name}")
-        told = await there.everything(f"project/{name}", runner=runner)
-        leaked += [name] if CANARY in told else []
+        output = await there.everything(f"project/{name}", runner=runner)
+        leaked += [name] if CANARY in output else []
     assert leaked == []
     there.put("project/other.toml", "another file")
-    assert await there.told("read_file", path="project/other.toml") == "another file"
+    assert await there.output("read_file", path="project/other.toml") == "another file"
 
 
 async def test_settings_that_are_linked_elsewhere_are_out_of_reach_there_too(home: Home) -> None:
@@ -292,7 +292,7 @@ async def test_other_names_of_known_secrets_are_recognised(home: Home) -> None:
         assert CANARY not in await home.everything(path)
     (home.path / "own.txt").write_text("a file of two names")
     (home.path / "twin.txt").hardlink_to(home.path / "own.txt")
-    assert await home.told("read_file", path="twin.txt") == "a file of two names"
+    assert await home.output("read_file", path="twin.txt") == "a file of two names"
 
 
 def forms(secret: str) -> Iterator[tuple[str, bytes]]:
@@ -336,8 +336,8 @@ async def test_a_key_that_the_program_holds_leaves_in_no_form(home: Home, secret
     for name, data in forms(secret):
         content = b"first line\nkey " + data + b" end\n" + b"more\n" * 3
         home.put("src/notes.txt", content)
-        told = await home.everything("src/notes.txt", runner=runner)
-        leaked += [name] if "end" in told or "holds a key" not in told else []
+        output = await home.everything("src/notes.txt", runner=runner)
+        leaked += [name] if "end" in output or "holds a key" not in output else []
         for number in range(1, content.count(b"\n") + 1):
             args: dict[str, JsonValue] = {"path": "src/notes.txt", "start_line": number}
             part = await runner.run(tool_call("read_file", args, id=f"{name} {number}"))
@@ -349,9 +349,9 @@ async def test_a_pattern_learns_nothing_about_a_key(home: Home) -> None:
     home.put("notes.txt", f"key={KEY}\n")
     home.put("other.txt", "nothing\n")
     asked = (KEY[:4], KEY[:9], "nowhere", "planted", "key=")
-    answers = {await home.told("search_files", pattern=pattern) for pattern in asked}
+    answers = {await home.output("search_files", pattern=pattern) for pattern in asked}
     answers |= {
-        await home.told("search_files", pattern=pattern, mode="regex")
+        await home.output("search_files", pattern=pattern, mode="regex")
         for pattern in ("^key=sk-[a-p]", "^key=sk-[q-z]", "Canary.4", "Canary.5")
     }
     assert answers == {"[0 matching lines in 1 file of .; 1 file with keys passed over]"}
@@ -369,7 +369,7 @@ async def test_no_result_tells_whether_a_part_of_a_key_was_guessed(home: Home) -
         (home.path / ending).mkdir()
         assert "«key»" not in await home.everything(ending, runner=runner)
     answers = {
-        (await home.told("read_file", path=guess)).replace(guess, "GUESS")
+        (await home.output("read_file", path=guess)).replace(guess, "GUESS")
         for guess in (*guesses(known), *guesses(letters[-9:]))
         if not (home.path / guess).exists()
     }
@@ -385,32 +385,32 @@ async def test_a_key_at_the_end_of_what_is_read_is_not_given_in_part(
     for kept in (1, 10, len(KEY) - 1):
         before = most - len("key ") - kept
         home.put("large.txt", "x\n" * (before // 2) + "\n" * (before % 2) + f"key {KEY}\nend\n")
-        told = await home.told("search_files", pattern="key")
-        assert told == "[0 matching lines in 0 files of .; 1 file with keys passed over]"
-        told = await home.told("read_file", path="large.txt", start_line=before // 2)
-        assert "holds a key" in told
+        output = await home.output("search_files", pattern="key")
+        assert output == "[0 matching lines in 0 files of .; 1 file with keys passed over]"
+        output = await home.output("read_file", path="large.txt", start_line=before // 2)
+        assert "holds a key" in output
 
 
-async def test_of_a_file_that_is_no_text_only_its_kind_is_told(home: Home) -> None:
+async def test_of_a_file_that_is_no_text_only_its_kind_is_reported(home: Home) -> None:
     ec_key = bytes.fromhex("30770201010420") + bytes(range(7, 39)) + bytes(80)
     for data in (gzip.compress(KEY.encode(), mtime=0), ec_key, b"\0" + os.urandom(400)):
         home.put("data.bin", data)
-        told = await home.told("read_file", path="data.bin")
-        assert told.endswith(f"It begins with: {data[:8].hex(' ')}]")
+        output = await home.output("read_file", path="data.bin")
+        assert output.endswith(f"It begins with: {data[:8].hex(' ')}]")
 
 
 async def test_a_folder_does_not_name_places_of_secrets(home: Home) -> None:
     for name in (".ssh/id_rsa_of_the_bank", ".env", "creds.json", ".git/config", "notes.txt"):
         home.put(name)
     (home.path / ".netrc").symlink_to("nowhere")
-    assert await home.told("list_directory", include_hidden=True) == (
+    assert await home.output("list_directory", include_hidden=True) == (
         ".cache/\n.config/\n.git/\n.local/\nnotes.txt 24\n"
         "[.: 5 entries, 4 not named that may hold passwords or keys]"
     )
-    assert await home.told("list_directory") == (
+    assert await home.output("list_directory") == (
         "notes.txt 24\n[.: 1 entry, 7 hidden, 1 not named that may hold passwords or keys]"
     )
-    assert await home.told("list_directory", path=".config") == (
+    assert await home.output("list_directory", path=".config") == (
         "[.config: 0 entries, 1 not named that may hold passwords or keys]"
     )
 
@@ -466,7 +466,7 @@ REWRITTEN = {
 @pytest.mark.parametrize("form", REWRITTEN)
 async def test_a_private_key_is_known_however_it_was_put_into_a_file(home: Home, form: str) -> None:
     home.put("src/notes.txt", f"before\n{REWRITTEN[form]}\n")
-    assert "holds a key" in await home.told("read_file", path="src/notes.txt")
+    assert "holds a key" in await home.output("read_file", path="src/notes.txt")
     assert "qqqq" not in await home.everything("src/notes.txt")
 
 
@@ -477,15 +477,15 @@ async def test_no_text_behind_the_head_of_a_key_takes_long_to_look_through(
     # In time that grows faster than the text this would not end.
     text = f"-----BEGIN PRIVATE KEY-----\n{filler * 100_000}"
     home.put("src/notes.txt", text)
-    assert "src/notes.txt:1: -----BEGIN" in await home.told("search_files", pattern="BEGIN")
+    assert "src/notes.txt:1: -----BEGIN" in await home.output("search_files", pattern="BEGIN")
 
 
 @pytest.mark.parametrize("text", PRIVATE_KEYS)
 async def test_private_keys_are_known_by_their_form(home: Home, text: str) -> None:
     home.put("src/notes.txt", f"before\n{text}")
     for number in (1, 2, 4):
-        told = await home.told("read_file", path="src/notes.txt", start_line=number)
-        assert told == (
+        output = await home.output("read_file", path="src/notes.txt", start_line=number)
+        assert output == (
             "src/notes.txt holds a key and is not given to a model. "
             "Ask the user for what you need of it."
         )
@@ -496,4 +496,4 @@ async def test_private_keys_are_known_by_their_form(home: Home, text: str) -> No
 async def test_code_that_names_private_keys_stays_readable(home: Home) -> None:
     code = 'BEGIN = "-----BEGIN RSA PRIVATE KEY-----"\nEND = "-----END RSA PRIVATE KEY-----"\n'
     home.put("keys.py", code)
-    assert await home.told("read_file", path="keys.py") == code
+    assert await home.output("read_file", path="keys.py") == code

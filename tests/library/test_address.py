@@ -95,7 +95,7 @@ def test_the_home_is_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
         *("hf.co/a b/c", "hf://../x", "https://e.org\\@f.org/x.gguf"),
     ],
 )
-def test_what_cannot_be_fetched_is_told_in_a_sentence(text: str) -> None:
+def test_what_cannot_be_fetched_is_reported_in_a_sentence(text: str) -> None:
     meant = parse_address(text)
     assert isinstance(meant, InvalidAddress)
     assert meant.reason.endswith(".")

@@ -13,15 +13,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat
 from tests.support.gguf_bytes import STRING, file_of, pair, text
-from tests.support.tiny_gguf import write_scripted
 from tests.support.tiny_template import TEMPLATE
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
-    write_scripted(path)
-    return path.read_bytes()
 
 
 def put(path: Path, data: bytes) -> Path:
@@ -266,7 +258,7 @@ def test_a_file_that_is_nothing_alone_says_so(tmp_path: Path, kind: str) -> None
     assert not can_chat(info)
 
 
-def test_all_that_a_file_says_is_told(tmp_path: Path, scripted: bytes) -> None:
+def test_all_that_a_file_says_is_reported(tmp_path: Path, scripted: bytes) -> None:
     path = put(tmp_path / "m.gguf", scripted)
     origin = {"format": 1, "place": "owner/repo", "revision": "f" * 40, "licence": "mit", "x": 1}
     put(tmp_path / "m.gguf.origin.json", json.dumps(origin).encode())
@@ -281,10 +273,10 @@ def test_all_that_a_file_says_is_told(tmp_path: Path, scripted: bytes) -> None:
     assert facts["parameter_count"] == 250_560
 
 
-@pytest.mark.parametrize("said", [b"", b"{", b"[1]", b'{"place": 5}', b"\xff", b"[" * 60_000])
-def test_a_damaged_note_of_origin_is_none(tmp_path: Path, scripted: bytes, said: bytes) -> None:
+@pytest.mark.parametrize("note", [b"", b"{", b"[1]", b'{"place": 5}', b"\xff", b"[" * 60_000])
+def test_a_damaged_note_of_origin_is_none(tmp_path: Path, scripted: bytes, note: bytes) -> None:
     put(tmp_path / "m.gguf", scripted)
-    put(tmp_path / "m.gguf.origin.json", said)
+    put(tmp_path / "m.gguf.origin.json", note)
     assert "fetched_from" not in FolderLibrary([tmp_path]).facts("m")
 
 

@@ -8,15 +8,8 @@ import pytest
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from tests.support.gguf_bytes import ARRAY, BOOL, I32, STRING, U32, U64, file_of, pair, tensor, text
-from tests.support.tiny_gguf import CONTEXT, write_scripted
+from tests.support.tiny_gguf import CONTEXT
 from tests.support.tiny_template import TEMPLATE
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
-    write_scripted(path)
-    return path.read_bytes()
 
 
 def read(folder: Path, data: bytes) -> GGUFHeader:
@@ -92,7 +85,7 @@ def test_a_header_tells_what_the_memory_depends_on(tmp_path: Path) -> None:
         (ARRAY, struct.pack("<IQ", U32, 2000) + bytes(8000)),
     ],
 )
-def test_a_number_of_the_wrong_kind_counts_as_not_said(
+def test_a_number_of_the_wrong_kind_counts_as_not_reported(
     tmp_path: Path, kind: int, packed: bytes
 ) -> None:
     header = read(tmp_path, file_of(pair("llama.attention.head_count_kv", kind, packed)))
@@ -104,7 +97,7 @@ def test_facts_of_another_architecture_are_not_taken(tmp_path: Path) -> None:
     assert read(tmp_path, file_of(other)).block_count is None
 
 
-def test_a_text_too_long_for_a_fact_counts_as_not_said(tmp_path: Path) -> None:
+def test_a_text_too_long_for_a_fact_counts_as_not_reported(tmp_path: Path) -> None:
     data = file_of(
         pair("general.name", STRING, text("n" * 5000)),
         pair("general.license", STRING, text("mit")),

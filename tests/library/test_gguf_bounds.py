@@ -18,17 +18,9 @@ from hypothesis import strategies as st
 from ollm_tui.library.gguf import HEADER_LIMIT, read_header
 from ollm_tui.library.gguf_header import BadGGUF
 from tests.support.gguf_bytes import ARRAY, STRING, U32, U64, file_of, pair, tensor, text
-from tests.support.tiny_gguf import write_scripted
 
 CPU_S = 0.1
 MEMORY = 64 * 1024 * 1024
-
-
-@pytest.fixture(scope="session")
-def scripted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
-    write_scripted(path)
-    return path.read_bytes()
 
 
 def refusal(path: Path) -> str | None:

@@ -49,14 +49,14 @@ def put(root: Path, path: str, text: str) -> None:
     file.write_text(text, errors="surrogatepass")
 
 
-def linux(root: Path, *, said: str | None = None) -> Machine:
+def linux(root: Path, *, output: str | None = None) -> Machine:
     """Look at a Linux under this root, where the NVIDIA program says this."""
     folder = root / "bin"
     folder.mkdir(exist_ok=True)
-    if said is not None:
+    if output is not None:
         (folder / "nvidia-smi").touch(mode=0o755)
     return probe_machine(
-        Probe(platform="linux", root=root, environ={"PATH": str(folder)}, run=lambda _: said)
+        Probe(platform="linux", root=root, environ={"PATH": str(folder)}, run=lambda _: output)
     )
 
 
@@ -107,16 +107,16 @@ def test_a_group_outside_of_the_tree_is_not_followed(tmp_path: Path) -> None:
     assert linux(tmp_path) == Machine()
 
 
-def test_nvidia_cards_are_told_with_what_is_free(tmp_path: Path) -> None:
-    said = "NVIDIA GeForce RTX 4090, 24564, 22013\nNVIDIA A2, Rev. B, 15356, 15000\n"
-    assert linux(tmp_path, said=said).gpus == (
+def test_nvidia_cards_are_reported_with_what_is_free(tmp_path: Path) -> None:
+    output = "NVIDIA GeForce RTX 4090, 24564, 22013\nNVIDIA A2, Rev. B, 15356, 15000\n"
+    assert linux(tmp_path, output=output).gpus == (
         Gpu(name="NVIDIA GeForce RTX 4090", total=24564 * MIB, free=22013 * MIB),
         Gpu(name="NVIDIA A2, Rev. B", total=15356 * MIB, free=15000 * MIB),
     )
 
 
 @pytest.mark.parametrize(
-    "said",
+    "output",
     [
         *HOSTILE,
         "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.",
@@ -127,16 +127,16 @@ def test_nvidia_cards_are_told_with_what_is_free(tmp_path: Path) -> None:
         "x, -5, 3",
     ],
 )
-def test_a_driver_that_says_nothing_sensible_has_no_card(tmp_path: Path, said: str) -> None:
-    assert linux(tmp_path, said=said).gpus == ()
+def test_a_driver_that_says_nothing_sensible_has_no_card(tmp_path: Path, output: str) -> None:
+    assert linux(tmp_path, output=output).gpus == ()
 
 
-def test_more_free_than_there_is_counts_as_not_said(tmp_path: Path) -> None:
-    assert linux(tmp_path, said="x, 100, 200").gpus == (Gpu(name="x", total=100 * MIB),)
+def test_more_free_than_there_is_counts_as_not_reported(tmp_path: Path) -> None:
+    assert linux(tmp_path, output="x, 100, 200").gpus == (Gpu(name="x", total=100 * MIB),)
 
 
 def test_thousands_of_cards_are_not_believed(tmp_path: Path) -> None:
-    assert len(linux(tmp_path, said="x, 100, 50\n" * 5000).gpus) == 64
+    assert len(linux(tmp_path, output="x, 100, 50\n" * 5000).gpus) == 64
 
 
 def test_the_driver_is_looked_for_on_the_path_and_never_where_the_app_was_started(
@@ -156,7 +156,7 @@ def amd_card(root: Path, number: int, **files: str) -> None:
         put(root, f"sys/class/drm/card{number}/device/{name}", text)
 
 
-def test_amd_cards_are_told_and_graphics_within_a_processor_are_not(tmp_path: Path) -> None:
+def test_amd_cards_are_reported_and_graphics_within_a_processor_are_not(tmp_path: Path) -> None:
     amd_card(
         tmp_path,
         0,
@@ -271,8 +271,8 @@ def test_a_program_that_fails_or_is_not_there_says_nothing(tmp_path: Path) -> No
 
 
 def test_a_program_that_says_too_much_is_cut() -> None:
-    said = run_program([sys.executable, "-c", "print('x' * 10**6)"], time_limit_s=60)
-    assert said == "x" * OUTPUT_LIMIT
+    output = run_program([sys.executable, "-c", "print('x' * 10**6)"], time_limit_s=60)
+    assert output == "x" * OUTPUT_LIMIT
 
 
 def test_a_program_that_hangs_is_ended_with_what_it_started() -> None:
@@ -280,12 +280,12 @@ def test_a_program_that_hangs_is_ended_with_what_it_started() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "free"),
+    ("output", "free"),
     [("True\n", 8 * GIB), ("False\n", 0), (None, 0)],
     ids=["it does", "no", "none"],
 )
 def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
-    told: str | None, free: int, tmp_path: Path
+    output: str | None, free: int, tmp_path: Path
 ) -> None:
     driver = tmp_path / "nvidia-smi"
     driver.touch(mode=0o755)
@@ -293,7 +293,7 @@ def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
 
     def run(command: Sequence[str]) -> str | None:
         asked.append(command)
-        return f"GeForce, {8 * 1024}, {8 * 1024}\n" if command[0] == str(driver) else told
+        return f"GeForce, {8 * 1024}, {8 * 1024}\n" if command[0] == str(driver) else output
 
     environ = {"PATH": str(tmp_path)}
     machine = probe_machine(Probe(platform="linux", root=tmp_path, environ=environ, run=run))

@@ -58,7 +58,7 @@ def cached(home: Path, repo: str, revision: str, name: str, data: bytes) -> None
     (snapshot / name).symlink_to(blob)
 
 
-def test_those_that_are_there_are_told_with_what_they_hold(tmp_path: Path) -> None:
+def test_those_that_are_there_are_reported_with_what_they_hold(tmp_path: Path) -> None:
     where = OtherPrograms(home=tmp_path, environ={}, platform="linux")
     assert existing_folders(where) == []
     cached(tmp_path, "ada--tiny", "c1", "tiny.gguf", file_of())

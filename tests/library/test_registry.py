@@ -25,6 +25,7 @@ from ollm_tui.library.registry.storage import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+from tests.support.clock import ManualClock
 
 OFF = AIError(ErrorCode.SERVICE_UNAVAILABLE, "The hub does not answer.", hint="Try later.")
 
@@ -55,21 +56,14 @@ class ListedHub:
         raise NotImplementedError
 
 
-class Clock:
-    """A time that is set by hand."""
-
-    now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def registry(folder: Path, hub: Hub | None = None, clock: Clock | None = None) -> ModelRegistry:
+def registry(
+    folder: Path, hub: Hub | None = None, clock: ManualClock | None = None
+) -> ModelRegistry:
     return ModelRegistry(
         opinions_file=folder / "data" / "registry.json",
         hub_file=folder / "cache" / "hub.json",
         hub=hub,
-        now=clock or Clock(),
+        now=clock or ManualClock(1_000.0),
     )
 
 
@@ -171,7 +165,7 @@ async def test_a_rating_that_cannot_be_written_is_an_error_and_a_use_a_log_line(
 
 
 async def test_uses_are_counted_over_all_names_of_a_model(tmp_path: Path) -> None:
-    clock = Clock()
+    clock = ManualClock(1_000.0)
     made = registry(tmp_path, clock=clock)
     await made.note_use(ModelRef("local", "phi4:14b"))
     clock.now = 2_000.0
@@ -216,9 +210,9 @@ def test_what_makes_no_sense_in_a_file_is_left_out(tmp_path: Path) -> None:
     ratings = {"a": {"stars": 9}, "b": {"stars": True}, "c": 3, "": {"stars": 3}, "d": {"stars": 3}}
     uses = {"local://m": {"count": 2, "last_at": "x"}, "n": {"count": -1}, "o": {}}
     file.write_text(json.dumps({"ratings": ratings, "uses": uses}))
-    said = load_opinions(file)
-    assert [*said.ratings] == ["d"]
-    assert [(name, use.count, use.last_at) for name, use in said.uses.items()] == [
+    opinions = load_opinions(file)
+    assert [*opinions.ratings] == ["d"]
+    assert [(name, use.count, use.last_at) for name, use in opinions.uses.items()] == [
         ("local://m", 2, 0.0)
     ]
     hub = tmp_path / "hub.json"

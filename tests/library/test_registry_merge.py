@@ -112,14 +112,14 @@ def test_the_order_makes_no_difference(given: KnownModels, random: object) -> No
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_what_is_said_twice_counts_once(given: KnownModels) -> None:
+def test_what_is_listed_twice_counts_once(given: KnownModels) -> None:
     twice = replace(given, hub=[*given.hub] * 2, installed=[*given.installed] * 2)
     assert by_id(twice) == by_id(given)
 
 
 @given(known)
 @settings(max_examples=70, deadline=None)
-def test_nothing_that_was_said_is_lost(given: KnownModels) -> None:
+def test_every_known_fact_is_in_an_entry(given: KnownModels) -> None:
     entries = merge(given)
     assert {entry.id for entry in CURATED} <= {entry.id for entry in entries}
     at_hub = {entry.origins.get("huggingface", "").casefold() for entry in entries}
@@ -162,7 +162,7 @@ def test_other_files_of_a_known_model_are_an_entry_that_takes_over_what_is_known
     assert (entry.sizes, entry.downloads) == ({}, 1), "sizes and counts belong to the files"
 
 
-def test_a_name_without_a_size_is_told_by_what_the_server_says_of_it() -> None:
+def test_a_name_without_a_size_is_identified_by_what_the_server_reports() -> None:
     models = [
         listed("llama3.2:latest", details={"parameter_size": "3.2B"}),
         listed("llama3.2", "lab", details={"parameter_size": "1.2B"}),
@@ -212,7 +212,7 @@ def test_what_only_an_engine_knows_is_an_entry_with_its_facts() -> None:
 
 
 def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
-    said = Opinions(
+    opinions = Opinions(
         ratings={"local://qwen3:8b": Rating(2, 5.0), "hf:Qwen/Qwen3-8B-GGUF": Rating(5, 9.0)},
         uses={
             "local://qwen3:8b": Use(3, 7.0),
@@ -220,15 +220,15 @@ def test_a_rating_and_a_use_follow_the_model_to_its_new_name() -> None:
             "x://gone": Use(1, 1),
         },
     )
-    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=said))["qwen3-8b"]
+    entry = by_id(KnownModels(curated=CURATED_LIST, opinions=opinions))["qwen3-8b"]
     assert (entry.rating, entry.uses, entry.last_used_at) == (5, 4, 8.0)
-    own = Opinions(ratings={**said.ratings, "qwen3-8b": Rating(1, 0.0)})
+    own = Opinions(ratings={**opinions.ratings, "qwen3-8b": Rating(1, 0.0)})
     assert by_id(KnownModels(curated=CURATED_LIST, opinions=own))["qwen3-8b"].rating == 1
 
 
-def test_a_rated_model_that_nobody_knows_any_more_is_still_there() -> None:
-    said = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
-    entries = by_id(KnownModels(opinions=said))
+def test_a_rated_model_that_no_list_has_any_more_is_still_there() -> None:
+    opinions = Opinions(ratings={"hf:gone/Model": Rating(4, 1.0), "lab://old": Rating(1, 1.0)})
+    entries = by_id(KnownModels(opinions=opinions))
     assert {entry.id: (entry.name, entry.rating) for entry in entries.values()} == {
         "hf:gone/Model": ("gone/Model", 4),
         "lab://old": ("old", 1),

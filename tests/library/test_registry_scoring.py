@@ -92,7 +92,7 @@ def test_a_purpose_asks_for_its_skill(purpose: str, first: str | None) -> None:
     assert skills == sorted(skills, reverse=True)
 
 
-def test_what_a_person_thinks_and_uses_outweighs_what_everybody_fetches() -> None:
+def test_ratings_and_uses_of_the_user_outweigh_download_counts() -> None:
     loved = RegistryEntry(id="a", name="m", rating=5)
     used = RegistryEntry(id="b", name="m", uses=40, last_used_at=NOW)
     popular = RegistryEntry(id="c", name="m", downloads=10**7, modified_at="2027-01-01T00:00:00Z")

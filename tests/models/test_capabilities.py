@@ -30,7 +30,7 @@ INFOS = st.builds(
     context=st.none() | st.integers(1, 10**6),
     reported=st.none() | st.frozensets(st.sampled_from(ABILITIES)),
 )
-SAID = st.builds(
+OVERRIDES = st.builds(
     ModelOverrides,
     vision=st.none() | st.booleans(),
     tools=st.none() | st.booleans(),
@@ -39,7 +39,7 @@ SAID = st.builds(
 )
 
 
-def test_what_the_engine_said_is_known_also_that_it_lacks_something() -> None:
+def test_what_the_engine_declared_is_known_also_that_it_lacks_something() -> None:
     held = capabilities_of(ModelInfo(name="qwen3", capability=SEES, context=8192))
     assert held.vision == held.tools == Fact(value=True, source="known")
     assert held.thinking == Fact(value=False, source="known")
@@ -77,20 +77,22 @@ def test_a_name_is_a_hint_and_never_a_denial(name: str, able: set[str]) -> None:
     assert not [fact for fact in facts.values() if fact.value is False]
 
 
-@given(info=INFOS, said=SAID)
+@given(info=INFOS, overrides=OVERRIDES)
 def test_what_a_person_set_counts_and_changes_nothing_else(
-    info: ModelInfo, said: ModelOverrides
+    info: ModelInfo, overrides: ModelOverrides
 ) -> None:
-    before, after = capabilities_of(info), capabilities_of(with_overrides(info, said))
+    before, after = capabilities_of(info), capabilities_of(with_overrides(info, overrides))
     names: tuple[Ability, ...] = ("vision", "tools", "thinking")
     for name in names:
-        wish = getattr(said, name)
+        wish = getattr(overrides, name)
         expected = before.ability(name) if wish is None else Fact(wish, "set")
         assert after.ability(name) == expected
     assert after.embedding == before.embedding
-    assert after.context == (Fact(said.context, "set") if said.context else before.context)
+    assert after.context == (
+        Fact(overrides.context, "set") if overrides.context else before.context
+    )
 
 
 @given(info=INFOS)
-def test_nothing_said_leaves_a_model_as_it_is(info: ModelInfo) -> None:
+def test_no_overrides_leave_a_model_as_it_is(info: ModelInfo) -> None:
     assert with_overrides(info, ModelOverrides()) is info

@@ -190,7 +190,7 @@ EFFORT = ThinkingConfig(mode="deep", effort="high")
         (EFFORT, None, "high", "high"),
     ],
 )
-def test_a_server_with_one_switch_is_told_off_on_or_an_effort(
+def test_a_server_with_one_switch_gets_off_on_or_an_effort(
     request_: ShouldThink | None,
     own: ThinkingEffort | None,
     wire: bool | str | None,

@@ -95,9 +95,9 @@ def test_a_request_needs_a_model() -> None:
 def test_tools_do_not_count_with_a_single_input_or_when_switched_off() -> None:
     tool = ToolSchema(name="t")
     assert Request(model="m", input="x", tools=[tool]).offered_tools == ()
-    talk = [Message("user", "x")]
-    assert Request(model="m", messages=talk, tools=[tool]).offered_tools == (tool,)
-    off = Request(model="m", messages=talk, tools=[tool], tool_choice="none")
+    history = [Message("user", "x")]
+    assert Request(model="m", messages=history, tools=[tool]).offered_tools == (tool,)
+    off = Request(model="m", messages=history, tools=[tool], tool_choice="none")
     assert off.offered_tools == ()
 
 
@@ -151,15 +151,15 @@ def test_a_model_address_is_provider_and_name() -> None:
 
 
 def test_a_signal_tells_each_listener_once() -> None:
-    heard: list[str] = []
+    received: list[str] = []
     signal = AbortSignal()
-    signal.subscribe(lambda: heard.append("one"))
-    leave = signal.subscribe(lambda: heard.append("gone"))
+    signal.subscribe(lambda: received.append("one"))
+    leave = signal.subscribe(lambda: received.append("gone"))
     leave()
     signal.abort()
     signal.abort()
-    signal.subscribe(lambda: heard.append("late"))
-    assert heard == ["one", "late"]
+    signal.subscribe(lambda: received.append("late"))
+    assert received == ["one", "late"]
     assert signal.aborted
 
 

@@ -44,13 +44,13 @@ class Shape:
     header: str = ""
     """What it calls itself in the `Server` header."""
 
-    def heard(self, path: str) -> ProbeReply:
+    def reply_to(self, path: str) -> ProbeReply:
         """Give what a probe makes of one answer."""
         status, body = self.otherwise
         if path in self.bodies:
             status, body = self.statuses.get(path, 200), self.bodies[path]
-        told = cast(JsonValue, None if isinstance(body, bytes) else body)
-        return ProbeReply(status, told, self.header)
+        parsed = cast(JsonValue, None if isinstance(body, bytes) else body)
+        return ProbeReply(status, parsed, self.header)
 
     async def __call__(self, request: Received, reply: Reply) -> None:
         """Answer as this server does."""

@@ -122,12 +122,12 @@ BLOCKS = st.one_of(
 
 
 @given(blocks=st.lists(BLOCKS, min_size=1, max_size=6), data=st.data())
-def test_what_a_model_said_goes_back_to_it_unchanged(
+def test_what_a_model_wrote_goes_back_to_it_unchanged(
     blocks: list[ThinkingContent | TextContent], data: st.DataObject
 ) -> None:
-    (told,) = wire_messages([Message("assistant", blocks)], SIGNER)
-    assert isinstance(told, dict)
-    content = told["content"]
+    (wire_message,) = wire_messages([Message("assistant", blocks)], SIGNER)
+    assert isinstance(wire_message, dict)
+    content = wire_message["content"]
     wire = content if isinstance(content, list) else [{"type": "text", "text": content}]
     events: list[dict[str, object]] = [START]
     for index, block in enumerate(wire):
@@ -137,7 +137,7 @@ def test_what_a_model_said_goes_back_to_it_unchanged(
     decoder = AnthropicDecoder(ENDPOINT, SIGNER)
     got = [event for chunk in data.draw(cuts(body)) for event in decoder.feed(chunk)]
     again = wire_messages([message_of(got)], SIGNER)
-    assert joined(again) == joined([told])
+    assert joined(again) == joined([wire_message])
 
 
 def joined(messages: Sequence[object]) -> list[object]:
@@ -166,7 +166,7 @@ def test_recorded_thoughts_come_with_their_signatures() -> None:
         assert all(isinstance(b, ThinkingContent) and b.signature for b in thoughts), stream.id
 
 
-def test_counts_are_the_last_said_and_the_cache_is_part_of_the_prompt() -> None:
+def test_counts_are_the_last_reported_and_the_cache_is_part_of_the_prompt() -> None:
     first = {"input_tokens": 3, "cache_read_input_tokens": 10, "output_tokens": 1}
     start = {"type": "message_start", "message": {"usage": first}}
     events = read(sse(start, *ended(output_tokens=7, cache_creation_input_tokens=5)))
@@ -177,7 +177,7 @@ def test_counts_are_the_last_said_and_the_cache_is_part_of_the_prompt() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("complete", "meant"),
     [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
@@ -188,9 +188,9 @@ def test_counts_are_the_last_said_and_the_cache_is_part_of_the_prompt() -> None:
         ("something_new", "something_new"),
     ],
 )
-def test_reasons_are_told_in_our_words_and_kept_in_theirs(said: str, meant: str) -> None:
-    end = finish_of(read(sse(START, *ended(said))))
-    assert (end.reason, end.raw_reason) == (meant, said)
+def test_reasons_are_reported_in_our_words_and_kept_in_theirs(complete: str, meant: str) -> None:
+    end = finish_of(read(sse(START, *ended(complete))))
+    assert (end.reason, end.raw_reason) == (meant, complete)
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ def test_a_cut_at_every_byte_has_one_end_and_no_call() -> None:
     )
     last = sse(*ended("tool_use", output_tokens=9))
     body = THOUGHTS.partition(b"event: message_delta")[0] + sse(*call) + last
-    said = len(body) - len(last) + last.index(b"\n\n")
+    complete = len(body) - len(last) + last.index(b"\n\n")
     for at in range(len(body)):
         events = read(body[:at])
         assert [e for e in events if isinstance(e, Finish | ErrorEvent)] == [events[-1]]
         calls = [event for event in events if isinstance(event, ToolCallEvent)]
         # the reason is what ends an answer: all that follows it is the mark of its end
-        assert isinstance(events[-1], ErrorEvent) == (at < said), at
-        assert bool(calls) == (at >= said), at
+        assert isinstance(events[-1], ErrorEvent) == (at < complete), at
+        assert bool(calls) == (at >= complete), at
 
 
 def test_a_cut_is_no_stop_and_its_calls_are_not_run() -> None:
@@ -247,7 +247,7 @@ def test_a_cut_is_no_stop_and_its_calls_are_not_run() -> None:
     assert end.error.code == ErrorCode.STREAM_INCOMPLETE
 
 
-def test_calls_side_by_side_are_told_apart_by_index_and_servers_own_calls_are_not_ours() -> None:
+def test_calls_side_by_side_are_distinguished_by_index_and_servers_own_calls_are_not_ours() -> None:
     body = sse(
         START,
         started(0, type="server_tool_use", id="s1", name="web_search", input={}),

@@ -1,6 +1,5 @@
 """What is asked of Anthropic's models: what each takes, listing, counting, keys."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_httpx import HTTPXMock
 
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -106,8 +104,8 @@ async def test_sampling_that_a_model_refuses_is_left_out_for_it_from_then_on(
     async with connected(handler) as (provider, server):
         for _ in range(2):
             assert finish_of(await answer(provider, asked)).reason == "stop"
-    told = [{key: body[key] for key in options if key in body} for body in bodies(server)]
-    assert told == [options, left, left]
+    sent = [{key: body[key] for key in options if key in body} for body in bodies(server)]
+    assert sent == [options, left, left]
 
 
 async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says() -> None:
@@ -126,7 +124,7 @@ async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says
         "messages: first message must use the user role",
     ],
 )
-async def test_other_refusals_are_told_and_nothing_is_asked_again(message: str) -> None:
+async def test_other_refusals_are_reported_and_nothing_is_asked_again(message: str) -> None:
     handler = fake_anthropic(refuses={"tiny": message})
     asked = replace(THINK, options=GenerationOptions(temperature=1.5))
     async with connected(handler) as (provider, server):
@@ -210,13 +208,13 @@ async def test_the_key_goes_in_its_own_header_with_the_version() -> None:
         assert "authorization" not in request.headers
 
 
-async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
+async def test_thoughts_of_one_model_are_not_sent_to_another() -> None:
     async with connected(fake_anthropic()) as (provider, server):
-        said = message_of(await answer(provider))
-        history = [*ASK.conversation, said, Message("user", "hello")]
+        reply_message = message_of(await answer(provider))
+        history = [*ASK.conversation, reply_message, Message("user", "hello")]
         for model in ("tiny", "small"):
             await answer(provider, replace(ASK, model=model, messages=history))
-    assert said.content[0] == ThinkingContent("Let me see.", SIGNATURE, "p://tiny")
+    assert reply_message.content[0] == ThinkingContent("Let me see.", SIGNATURE, "p://tiny")
     _, same, other = bodies(server)
     thought = {"type": "thinking", "thinking": "Let me see.", "signature": SIGNATURE}
     text = {"type": "text", "text": "Yes."}
@@ -225,7 +223,7 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "told"),
+    ("wish", "sent"),
     [
         (None, {}),
         (False, {"chat_template_kwargs": {"enable_thinking": False}}),
@@ -239,23 +237,12 @@ async def test_thoughts_of_one_model_are_not_told_to_another() -> None:
         ),
     ],
 )
-async def test_llamacpp_is_told_about_thinking_by_its_template(
-    wish: object, told: dict[str, object]
+async def test_llamacpp_is_informed_about_thinking_by_its_template(
+    wish: object, sent: dict[str, object]
 ) -> None:
     asked = replace(ASK, should_think=wish)  # type: ignore[arg-type]
     async with connected(fake_anthropic(), backend="llamacpp") as (provider, server):
         await answer(provider, asked)
     (body,) = bodies(server)
-    assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == told
+    assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == sent
     assert "output_config" not in body
-
-
-async def test_without_an_address_the_service_itself_is_asked(httpx_mock: HTTPXMock) -> None:
-    messages = "https://api.anthropic.com/v1/messages"
-    httpx_mock.add_response(url=messages, text='data: {"type": "message_stop"}\n\n')
-    provider = AnthropicProvider(ProviderSpec(name="anthropic", kind="anthropic", api_key="sk-1"))
-    await answer(provider)
-    await provider.dispose()
-    (asked,) = httpx_mock.get_requests()
-    assert asked.headers["x-api-key"] == "sk-1"
-    assert json.loads(asked.content)["max_tokens"] == to_wire.MAX_DEFAULT_TOKENS

@@ -65,7 +65,7 @@ def test_paths_are_joined_before_the_query() -> None:
     assert server_root("https://x/api/v1") == "https://x/api"
 
 
-def test_addresses_are_shown_without_what_nobody_needs_or_may_see() -> None:
+def test_addresses_are_shown_without_secrets_and_needless_parts() -> None:
     assert shown_address("http://127.0.0.1:11434") == "localhost:11434"
     assert shown_address("https://me:secret@x.example/v1") == "x.example"
     assert shown_address("http://[2001:db8::1]:80/") == "[2001:db8::1]"

@@ -76,13 +76,13 @@ async def test_a_forgotten_listing_is_asked_for_again() -> None:
     assert provider.listed == 3
 
 
-async def test_a_gate_keeps_a_preset_that_nobody_answers_for_out() -> None:
+async def test_a_gate_keeps_a_preset_without_a_server_out() -> None:
     provider = ScriptedProvider("lmstudio")
 
-    async def nobody(_name: str) -> bool:
+    async def no_provider(_name: str) -> bool:
         return False
 
-    listing = await ModelCatalog(registry_of(provider), gate=nobody).listing("lmstudio")
+    listing = await ModelCatalog(registry_of(provider), gate=no_provider).listing("lmstudio")
     assert listing.absent
     assert provider.listed == 0
 

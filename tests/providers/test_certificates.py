@@ -10,17 +10,17 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.ports import SupportsList
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.signals import AbortSignal
-from tests.providers.test_transport import ASK, CANARY, ask, connected, error_of, spec_for
+from tests.providers.asking import ASK, CANARY, ask, connected, error_of, spec_for
 from tests.support.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.guarded.fair_clock import wait
 from tests.support.http_server import serve
+from tests.support.raw_server import keep_open, raw_server
 
 KEY = CANARY
 
@@ -58,7 +58,7 @@ async def test_authorities_are_read_once_and_not_by_the_event_loop(
     assert len(server.received) >= 3
 
 
-async def test_a_folder_of_authorities_that_does_not_answer_holds_up_nobody(
+async def test_a_folder_of_authorities_that_does_not_answer_delays_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def load(cafile: Path, _most: int) -> bytes:
@@ -100,7 +100,7 @@ class Bad:
     """A certificate that is refused, and the sentence about it."""
 
     make: Callable[[Authority], ssl.SSLContext]
-    said: str
+    reason: str
     next_step: str
     trusted: bool = True
 
@@ -144,7 +144,7 @@ async def test_a_bad_certificate_is_refused_in_one_sentence_and_gets_no_key(
         trusted = authority.file if bad.trusted else None
         error = await error_of(spec_for(server.url, ca_file=trusted, api_key=KEY))
     assert error.message.startswith(f"No secure connection to localhost:{server.port}: ")
-    assert bad.said in error.message
+    assert bad.reason in error.message
     assert error.message.count(".") == 1 or "127.0.0.1" in error.message
     assert not error.message.endswith("..")
     assert bad.next_step in (error.hint or "")
@@ -197,21 +197,9 @@ async def test_a_file_without_certificates_is_named(text: str, tmp_path: Path) -
 
 
 async def test_a_server_that_never_shakes_hands_runs_into_the_clock() -> None:
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            try:
-                while True:
-                    await stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError):
-                return
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        port = listener.extra(SocketAttribute.local_port)
+    async with raw_server(keep_open) as port:
         with anyio.fail_after(5):
             error = await error_of(spec_for(f"https://127.0.0.1:{port}", connect_timeout_s=0.2))
-        group.cancel_scope.cancel()
     assert error.message == (f"localhost:{port} cannot be reached: it did not respond in time.")
     assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
 

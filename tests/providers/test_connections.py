@@ -143,36 +143,38 @@ def _stale(kind: str) -> bytes:
 def _over(kind: str) -> Mapping[str, Callable[[int], bytes]]:
     """Replies with something left over, by what it is."""
 
-    def said(number: int) -> bytes:
+    def body_of(number: int) -> bytes:
         return _body(kind, f"answer {number}")
 
     return {
-        "a second response after content-length": lambda n: _sized(said(n)) + _stale(kind),
-        "a second response after chunks": lambda n: _chunked(said(n)) + _stale(kind),
+        "a second response after content-length": lambda n: _sized(body_of(n)) + _stale(kind),
+        "a second response after chunks": lambda n: _chunked(body_of(n)) + _stale(kind),
         "a second response after trailers": lambda n: (
-            _chunked(said(n), b"x-sum: 1\r\n") + _stale(kind)
+            _chunked(body_of(n), b"x-sum: 1\r\n") + _stale(kind)
         ),
-        "half a response": lambda n: _sized(said(n)) + _stale(kind)[:40],
-        "a line break": lambda n: _sized(said(n)) + b"\r\n",
-        "body bytes beyond the length": lambda n: _sized(said(n)) + said(n),
-        "an interim response": lambda n: _sized(said(n)) + b"HTTP/1.1 100 Continue\r\n\r\n",
+        "half a response": lambda n: _sized(body_of(n)) + _stale(kind)[:40],
+        "a line break": lambda n: _sized(body_of(n)) + b"\r\n",
+        "body bytes beyond the length": lambda n: _sized(body_of(n)) + body_of(n),
+        "an interim response": lambda n: _sized(body_of(n)) + b"HTTP/1.1 100 Continue\r\n\r\n",
         "interim responses before, a response after": lambda n: (
             b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
-            + _sized(said(n))
+            + _sized(body_of(n))
             + _stale(kind)
         ),
-        "more than is read at once": lambda n: _sized(said(n)) + _stale(kind) * 2000,
+        "more than is read at once": lambda n: _sized(body_of(n)) + _stale(kind) * 2000,
         "exactly what is read at once, then a response": lambda n: (
-            _sized(said(n) + b"\n" * (PIECE_BYTES - len(_sized(said(n) + b"\n" * 65000)) + 65000))
+            _sized(
+                body_of(n) + b"\n" * (PIECE_BYTES - len(_sized(body_of(n) + b"\n" * 65000)) + 65000)
+            )
             + _stale(kind) * 200
         ),
-        "HTTP/1.0": lambda n: _sized(said(n), version=b"1.0") + _stale(kind),
+        "HTTP/1.0": lambda n: _sized(body_of(n), version=b"1.0") + _stale(kind),
         "both lengths": lambda n: (
-            _chunked(said(n)).replace(b"\r\n\r\n", b"\r\ncontent-length: 3\r\n\r\n", 1)
+            _chunked(body_of(n)).replace(b"\r\n\r\n", b"\r\ncontent-length: 3\r\n\r\n", 1)
             + _stale(kind)
         ),
         "keep-alive and close": lambda n: (
-            _sized(said(n)).replace(b"\r\n\r\n", b"\r\nconnection: keep-alive, close\r\n\r\n", 1)
+            _sized(body_of(n)).replace(b"\r\n\r\n", b"\r\nconnection: keep-alive, close\r\n\r\n", 1)
             + _stale(kind)
         ),
     }
@@ -225,9 +227,11 @@ async def test_a_download_is_never_what_was_left_over(left_over: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_body_that_goes_on_after_the_end_mark_is_not_the_next_answer(kind: str) -> None:
     def reply(number: int) -> bytes:
-        said, stale = _body(kind, f"answer {number}"), _body(kind, "STALE")
+        body_of, stale = _body(kind, f"answer {number}"), _body(kind, "STALE")
         head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
-        return head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (said, stale, stale))
+        return head + b"".join(
+            b"%x\r\n%s\r\n" % (len(part), part) for part in (body_of, stale, stale)
+        )
 
     async with serving(Pushy(reply)) as server, connected(kind, server.url) as provider:
         assert [await text_of(provider) for _ in range(2)] == ["answer 1", "answer 2"]
@@ -273,7 +277,7 @@ async def test_an_early_reply_on_a_used_connection_is_not_believed() -> None:
         assert server.opened == 2
 
 
-async def test_an_early_refusal_is_told_in_the_server_s_words() -> None:
+async def test_an_early_refusal_is_reported_in_the_server_s_words() -> None:
     refusal = _sized(b'{"error":"too large"}', status=b"413 Content Too Large")
     server = Pushy(
         lambda n: _sized(_body("ollama", f"answer {n}")),

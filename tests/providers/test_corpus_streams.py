@@ -66,7 +66,7 @@ def joined(events: list[ProviderEvent]) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=stream_id)
-def test_a_recorded_answer_gives_what_was_said_in_it(stream: RecordedStream) -> None:
+def test_a_recorded_answer_gives_its_text(stream: RecordedStream) -> None:
     events = decode(stream, [stream.decoded_body])
     text, thinking, _, _ = joined(events)
     expected = stream.expected
@@ -153,7 +153,7 @@ def test_no_cutting_of_the_bytes_changes_the_joined_events(data: st.DataObject) 
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
-def test_a_cut_anywhere_is_told_and_keeps_what_came(data: st.DataObject) -> None:
+def test_a_cut_anywhere_is_reported_and_keeps_what_came(data: st.DataObject) -> None:
     stream = data.draw(st.sampled_from([s for s in SMALL if s.expected["outcome"] == "complete"]))
     body = stream.decoded_body
     part = body[: data.draw(st.integers(0, len(body)))]

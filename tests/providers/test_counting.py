@@ -66,7 +66,7 @@ async def counted(server: Server, backend: str, times: int = 1) -> int:
         ("ollama", None, False),
     ],
 )
-def test_only_servers_that_count_the_whole_chat_are_said_to(
+def test_only_servers_that_count_the_whole_chat_are_known_to(
     kind: str, backend: str | None, can: bool
 ) -> None:
     spec = ProviderSpec(name="p", kind=kind, base_url="http://localhost:1", backend=backend)

@@ -38,9 +38,9 @@ async def test_every_server_is_known_as_what_it_is(name: str) -> None:
 
 async def test_servers_without_a_backend_are_named_where_they_say_who_they_are() -> None:
     async with serve(SHAPES["sglang"]) as server:
-        sighting = await probe(server.url)
-    assert sighting.engine is not None
-    assert sighting.engine.label == "SGLang"
+        probe_result = await probe(server.url)
+    assert probe_result.engine is not None
+    assert probe_result.engine.label == "SGLang"
 
 
 @corpus.needs_corpus
@@ -58,20 +58,20 @@ def test_recorded_replies_tell_their_engine() -> None:
     assert backends == expected | {"lmstudio": "lmstudio"}
 
 
-async def test_nobody_there_is_nobody() -> None:
+async def test_no_server_is_found_where_there_is_none() -> None:
     async with serve(SHAPES["vllm"]) as server:
         pass
-    sighting = await probe(server.url)
-    assert (sighting.engine, sighting.latency_s) == (None, None)
-    assert sighting.failure == "no answer"
+    probe_result = await probe(server.url)
+    assert (probe_result.engine, probe_result.latency_s) == (None, None)
+    assert probe_result.failure == "no answer"
 
 
-@pytest.mark.parametrize("unheard", PATHS)
+@pytest.mark.parametrize("missing", PATHS)
 @pytest.mark.parametrize("name", [name for name, shape in SHAPES.items() if shape.backend])
-async def test_an_answer_that_did_not_come_makes_no_server_another(name: str, unheard: str) -> None:
+async def test_an_answer_that_did_not_come_makes_no_server_another(name: str, missing: str) -> None:
     shape = SHAPES[name]
-    heard = {path: shape.heard(path) for path in PATHS if path != unheard}
-    engine = identify(heard)
+    replies = {path: shape.reply_to(path) for path in PATHS if path != missing}
+    engine = identify(replies)
     assert engine is not None
     alike = (
         "llamacpp" if shape.backend == LLAMACPP_ROUTER else None
@@ -118,8 +118,8 @@ async def test_no_server_costs_more_than_the_patience(bad: Bad) -> None:
     async with serve(bad) as server:
         began = time.monotonic()
         with anyio.fail_after(5):
-            sighting = await probe(server.url, patience_s=0.3)
-        assert sighting.engine is None or sighting.engine.backend is None
+            probe_result = await probe(server.url, patience_s=0.3)
+        assert probe_result.engine is None or probe_result.engine.backend is None
         assert time.monotonic() - began < 2.5
         await server.settled()
     assert server.connections == 0
@@ -221,7 +221,7 @@ JSON = st.recursive(
     status=st.sampled_from([200, 200, 200, 401, 404, 503]),
     header=st.text(max_size=12),
 )
-def test_whatever_is_answered_somebody_or_nobody_is_told(
+def test_whatever_is_answered_a_server_or_none_is_reported(
     bodies: dict[str, JsonValue], status: int, header: str
 ) -> None:
     engine = identify({path: ProbeReply(status, body, header) for path, body in bodies.items()})

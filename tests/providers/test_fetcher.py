@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import FetchRequest
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.contract.observe import no_task_left, tasks
-from tests.providers.test_transport import closed_port
+from tests.providers.asking import closed_port
 from tests.support.canaries import coded, listening
 from tests.support.certificates import make_authority
 from tests.support.file_host import FileHost, Lie, content
@@ -137,14 +137,14 @@ async def test_a_redirect_from_https_to_http_is_refused(
     ):
         error = await failure(fetcher, safe.url, token=TOKEN)
         assert "without encryption" in error.message
-        assert ear.heard == b""
+        assert ear.received == b""
         assert await body_of(fetcher, f"{safe.url}/now") == b"/now"
         async with serve(sends_to(f"{safe.url}/up")) as plain:
             assert await body_of(fetcher, plain.url, token=TOKEN) == b"/up"
         assert TOKEN not in repr(safe.received[1:])
 
 
-async def test_a_server_whose_certificate_nobody_knows_is_refused(tmp_path: Path) -> None:
+async def test_a_server_whose_certificate_is_unknown_is_refused(tmp_path: Path) -> None:
     authority = make_authority(tmp_path)
     async with (
         serve(sends_to(), tls=authority.server("127.0.0.1")) as safe,
@@ -156,7 +156,7 @@ async def test_a_server_whose_certificate_nobody_knows_is_refused(tmp_path: Path
         assert "SSL_CERT_FILE" in error.hint
 
 
-async def test_a_file_of_authorities_that_is_none_is_told(
+async def test_a_file_of_authorities_that_is_none_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "authorities").write_text("none")
@@ -174,8 +174,8 @@ async def test_a_token_goes_to_the_first_origin_alone(caplog: pytest.LogCaptureF
             url = f"{server.url}/x?sign=planted-query-31415"
             assert await body_of(fetcher, url, token=TOKEN) == b"{}"
         assert [r.headers["authorization"] for r in server.received] == [f"Bearer {TOKEN}"] * 2
-        assert not any(form in ear.heard for form in coded(TOKEN))
-        assert b"planted-query" not in ear.heard
+        assert not any(form in ear.received for form in coded(TOKEN))
+        assert b"planted-query" not in ear.received
     assert "planted" not in caplog.text
 
 
@@ -213,7 +213,7 @@ async def test_name_and_password_of_an_address_stay_there_too() -> None:
         async with fetching(sends_to(f"{ear.url}/x")) as (fetcher, server):
             await body_of(fetcher, f"http://me:planted-word@127.0.0.1:{server.port}/")
             assert server.received[0].headers["authorization"].startswith("Basic ")
-        assert not any(form in ear.heard for form in coded("planted-word"))
+        assert not any(form in ear.received for form in coded("planted-word"))
 
 
 async def test_cookies_are_not_kept() -> None:
@@ -227,32 +227,32 @@ async def test_cookies_are_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "said"),
+    ("headers", "reason"),
     [({"x-a": "a" * 70_000}, "headers of more than 64 KB"), ({"x-a": "a" * 300_000}, "too large")],
 )
-async def test_headers_have_a_bound(headers: dict[str, str], said: str) -> None:
+async def test_headers_have_a_bound(headers: dict[str, str], reason: str) -> None:
     async def handler(request: Received, reply: Reply) -> None:
         await reply.whole(b"", headers=headers)
 
     async with fetching(handler) as (fetcher, server):
-        assert said in (await failure(fetcher, server.url)).message
+        assert reason in (await failure(fetcher, server.url)).message
 
 
 @pytest.mark.parametrize("url", ["", "x", "ftp://a/b", "http://", "http://h/" + "x" * 9000])
-async def test_an_address_that_is_none_is_said_so(url: str) -> None:
+async def test_an_address_that_is_none_is_reported(url: str) -> None:
     async with aclosing(HttpFetcher()) as fetcher:
         assert (await failure(fetcher, url)).code == ErrorCode.BAD_REQUEST
 
 
 @pytest.mark.parametrize("value", ["a\r\nx: y", "ä", "a\0"])
-async def test_a_header_that_cannot_be_sent_is_said_so(value: str) -> None:
+async def test_a_header_that_cannot_be_sent_is_reported(value: str) -> None:
     async with fetching(sends_to()) as (fetcher, server):
         error = await failure(fetcher, server.url, headers={"if-range": value})
         assert error.code == ErrorCode.BAD_REQUEST
         assert server.received == []
 
 
-async def test_nobody_there_is_told_without_saying_the_address_twice() -> None:
+async def test_no_server_is_reported_without_naming_the_address_twice() -> None:
     port = closed_port()
     async with aclosing(HttpFetcher()) as fetcher:
         error = await failure(fetcher, f"http://127.0.0.1:{port}/m.gguf")
@@ -403,4 +403,4 @@ async def test_a_client_that_follows_by_itself_would_be_noticed() -> None:
             httpx.AsyncClient(follow_redirects=True) as client,
         ):
             await client.get(server.url)
-        assert TOKEN.encode() in ear.heard
+        assert TOKEN.encode() in ear.received

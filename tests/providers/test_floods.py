@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.support.flooded import can_measure
+from tests.providers.flooded import can_measure
 from tests.support.floods import FLOODS, flooding
 
 MOST_MB = 50
@@ -36,7 +36,7 @@ async def outcomes(kind: str) -> dict[str, dict[str, Any]]:
         ]
         with anyio.fail_after(BOUND_S):
             done = await anyio.run_process(
-                [sys.executable, "-m", "tests.support.flooded"], input=json.dumps(jobs).encode()
+                [sys.executable, "-m", "tests.providers.flooded"], input=json.dumps(jobs).encode()
             )
     return dict(zip(met, json.loads(done.stdout), strict=True))
 

@@ -98,9 +98,9 @@ async def test_only_failures_in_a_row_count() -> None:
             return "told"
         raise AIError(ErrorCode.TIMEOUT, "slow", retryable=True)
 
-    told = []
+    reported = []
     with pytest.raises(AIError, match="slow"):
         async for reply in operations.poll(ask):
-            told.append(reply)
-    assert told == ["told"] * 3
+            reported.append(reply)
+    assert reported == ["told"] * 3
     assert len([*turns]) == 9 - operations.MAX_FAILURES - 1

@@ -309,7 +309,7 @@ def test_what_a_server_says_is_understood_however_it_is_cut(
 
 
 @given(st.data())
-def test_no_cutting_changes_what_a_server_said(data: st.DataObject) -> None:
+def test_no_cutting_changes_what_a_server_sent(data: st.DataObject) -> None:
     make, case = data.draw(st.sampled_from(ALL))
     check(decode(make(ENDPOINT), data.draw(cuts(case.body))), case)
 

@@ -122,7 +122,9 @@ def test_the_server_may_forbid_or_ask_for_another_try() -> None:
         (400, "This model does not support image inputs"),
     ],
 )
-def test_a_refusal_of_pictures_is_told_from_other_failures(status: int, message: str) -> None:
+def test_a_refusal_of_pictures_is_distinguished_from_other_failures(
+    status: int, message: str
+) -> None:
     error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), ENDPOINT)
     assert error.code == ErrorCode.UNSUPPORTED_MODALITY
     assert not error.retryable
@@ -140,16 +142,16 @@ def test_what_fails_again_in_the_same_way_is_not_tried_again(message: str, code:
     assert (error.code, error.retryable, error.message) == (code, False, message)
 
 
-@pytest.mark.parametrize("said", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
-def test_a_path_that_is_missing_is_not_a_model_that_is(said: str) -> None:
-    error = http_error(Head(404), json.dumps({"detail": said}).encode(), ENDPOINT)
-    assert error.message == f"Server at example.com does not know this path: {said}"
+@pytest.mark.parametrize("reason", ["Not Found", "File Not Found", "Invalid URL (POST /v1/x)"])
+def test_a_path_that_is_missing_is_not_a_model_that_is(reason: str) -> None:
+    error = http_error(Head(404), json.dumps({"detail": reason}).encode(), ENDPOINT)
+    assert error.message == f"Server at example.com does not know this path: {reason}"
     assert error.hint == "Check the server's address: it may lack a path, or have one too many."
     model = http_error(Head(404), b'{"error": "model \'m\' not found"}', ENDPOINT)
     assert (model.code, model.hint) == (ErrorCode.MODEL_NOT_FOUND, ENDPOINT.model_hint)
 
 
-def test_a_refused_key_is_told_with_the_provider() -> None:
+def test_a_refused_key_is_reported_with_the_provider() -> None:
     for place, message, hint in (
         (
             ENDPOINT,
@@ -222,8 +224,8 @@ def test_an_error_inside_a_stream_keeps_the_number_it_carries() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_body_is_read_without_an_exception(body: bytes) -> None:
-    said = read_error_body(body)
-    assert said.message is None or said.message.strip()
+    reason = read_error_body(body)
+    assert reason.message is None or reason.message.strip()
 
 
 @given(
@@ -348,7 +350,7 @@ OVERFLOWS: dict[str, tuple[str, int | None, int | None]] = {
 
 @pytest.mark.parametrize("status", [400, 413, 422, 500, 503])
 @pytest.mark.parametrize("server", [*OVERFLOWS])
-def test_a_full_window_is_told_by_many_sentences(server: str, status: int) -> None:
+def test_a_full_window_is_reported_by_many_sentences(server: str, status: int) -> None:
     message, used, limit = OVERFLOWS[server]
     error = http_error(Head(status), json.dumps({"message": message}).encode(), ENDPOINT)
     assert error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
@@ -367,7 +369,7 @@ def test_a_full_window_is_told_by_many_sentences(server: str, status: int) -> No
         {"error_code": "prompt_too_long", "error_msg": "no"},
     ],
 )
-def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
+def test_a_full_window_is_reported_by_codes(body: dict[str, Any]) -> None:
     error = http_error(Head(400), json.dumps(body).encode(), ENDPOINT)
     assert (error.code, error.message) == (ErrorCode.CONTEXT_LENGTH_EXCEEDED, "no")
 
@@ -390,7 +392,7 @@ def test_a_full_window_is_told_by_codes(body: dict[str, Any]) -> None:
         (500, "cudaMalloc failed: out of memory for this context size", "out_of_memory"),
     ],
 )
-def test_what_is_no_full_window_is_not_told_as_one(
+def test_what_is_no_full_window_is_not_reported_as_one(
     status: int, message: str, category: str
 ) -> None:
     error = http_error(Head(status), json.dumps({"error": {"message": message}}).encode(), ENDPOINT)
@@ -413,7 +415,7 @@ TRACE = (
 @pytest.mark.parametrize(
     "body", [json.dumps({"error": {"message": TRACE, "code": 500}}), TRACE], ids=["json", "plain"]
 )
-def test_of_a_stack_trace_the_exception_is_told_and_who_it_is_of(body: str) -> None:
+def test_of_a_stack_trace_the_exception_is_reported_and_whose_it_is(body: str) -> None:
     error = http_error(Head(500), body.encode(), ENDPOINT)
     assert error.message == (
         "Server failed: aiohttp.ClientConnectorError: Cannot connect to host 127.0.0.1:49029\n"
@@ -421,7 +423,7 @@ def test_of_a_stack_trace_the_exception_is_told_and_who_it_is_of(body: str) -> N
     )
 
 
-def test_a_stack_trace_that_breaks_off_is_told_as_it_is() -> None:
+def test_a_stack_trace_that_breaks_off_is_reported_as_it_is() -> None:
     words = TRACE[: TRACE.index("    raise client_error")]
     assert (
         http_error(Head(500), words.encode(), ENDPOINT).message == f"Server failed: {words.strip()}"

@@ -1,34 +1,28 @@
 """Numbered properties of talking to a server, over real connections on loopback."""
 
 import json
-import socket
 import string
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    RemembersListError,
-    SupportsDispose,
-    SupportsList,
-)
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.asking import closed_port, connected
 from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, Server, serve
+from tests.support.raw_server import raw_server, sending
 from tests.support.strategies import JSON
 
 OPENAI = ("openai-compatible", "vllm", "llamacpp", "lmstudio", "localai", "kobold")
@@ -44,16 +38,6 @@ def spec_for(kind: str, url: str | None, **more: object) -> ProviderSpec:
     like = kind if kind in OWN_KINDS else "openai-compatible"
     settings = {"name": "p", "backend": None if like == kind else kind} | more
     return ProviderSpec(kind=like, base_url=url, **settings)  # type: ignore[arg-type]
-
-
-@asynccontextmanager
-async def connected(spec: ProviderSpec) -> AsyncIterator[ProviderAdapter]:
-    provider = create_provider(spec)
-    assert isinstance(provider, SupportsDispose)
-    try:
-        yield provider
-    finally:
-        await provider.dispose()
 
 
 def asking(prompt: str = "hello", signal: AbortSignal | None = None) -> Request:
@@ -176,22 +160,6 @@ async def test_a_list_that_cannot_be_had_is_empty(
         assert provider.last_error.message
 
 
-def _raw(answer: bytes) -> Callable[[SocketStream], Awaitable[None]]:
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(answer)
-
-    return connection
-
-
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 UNREACHABLE = st.one_of(
     st.just(None),
     st.binary(max_size=60).map(lambda data: b"?" + data),
@@ -218,12 +186,8 @@ async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
         port = closed_port()
         events = await answers(spec_for(kind, f"{scheme}://127.0.0.1:{port}", label=label))
     else:
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-        port = listener.extra(SocketAttribute.local_port)
-        async with listener, anyio.create_task_group() as group:
-            group.start_soon(listener.serve, _raw(answer))
+        async with raw_server(sending(answer)) as port:
             events = await answers(spec_for(kind, f"{scheme}://127.0.0.1:{port}", label=label))
-            group.cancel_scope.cancel()
     (only,) = events
     assert isinstance(only, ErrorEvent)
     error = only.error
@@ -236,7 +200,7 @@ async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
 
 # Feature: stage-11-vllm-openai, Property 19: Authentication Error Messages
 @given(kind=KINDS, status=st.sampled_from([401, 403]), key=st.none() | KEYS, body=JSON)
-async def test_a_refused_key_is_said_to_be_one(
+async def test_a_refused_key_is_reported_as_one(
     kind: str, status: int, key: str | None, body: object
 ) -> None:
     async def refuses(request: Received, reply: Reply) -> None:
@@ -247,8 +211,8 @@ async def test_a_refused_key_is_said_to_be_one(
     assert isinstance(only, ErrorEvent)
     assert only.error.status == status
     assert only.error.code in (ErrorCode.AUTH_FAILED, ErrorCode.PERMISSION_DENIED)
-    told = "rejected the API key" if key else "requires an API key"
-    assert (f" {told}: " in only.error.message) is (status == 401)
+    sentence = "rejected the API key" if key else "requires an API key"
+    assert (f" {sentence}: " in only.error.message) is (status == 401)
     own = "Check the API key of provider p." if key else "Set api_key_env below [providers.p]."
     assert only.error.hint == (own if status == 401 else "Check the API key of this provider.")
     assert not only.error.retryable

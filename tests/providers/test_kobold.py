@@ -109,7 +109,7 @@ async def test_a_cancelled_task_stops_its_generation() -> None:
     assert fake.aborted == fake.genkeys
 
 
-async def test_a_server_that_does_not_answer_an_abort_holds_nobody_up() -> None:
+async def test_a_server_that_does_not_answer_an_abort_delays_nothing() -> None:
     fake = FakeKobold()
 
     async def deaf(request: Received, reply: Reply) -> None:
@@ -133,7 +133,7 @@ async def test_a_key_of_ones_own_is_kept() -> None:
     assert fake.aborted == fake.genkeys == ["mine"]
 
 
-async def test_its_refusals_are_told_in_its_words() -> None:
+async def test_its_refusals_are_reported_in_its_words() -> None:
     async with connected(FakeKobold(full=True)) as (provider, _):
         (busy,) = await events_of(provider, ask("hello"))
     async with connected(FakeKobold(key="sk-1")) as (provider, _):
@@ -177,7 +177,7 @@ async def test_a_generation_that_failed_is_an_error_that_is_not_tried_again() ->
         (None, None, 4, "length"),
     ],
 )
-async def test_the_limit_is_told_from_a_stop_sequence_which_it_reports_alike(
+async def test_the_limit_is_distinguished_from_a_stop_sequence_which_it_reports_alike(
     stop: tuple[str, ...] | None, most: int | None, written: int | None, reason: str
 ) -> None:
     async with connected(answering("It was", "length", written)) as (provider, _):

@@ -86,7 +86,7 @@ async def test_what_a_strict_server_does_not_know_is_left_out_once_and_remembere
     assert "top_k" in bodies(server)[requests + 1], "another model is asked in full"
 
 
-async def test_a_limit_goes_under_the_name_that_is_known_and_nothing_is_said() -> None:
+async def test_a_limit_goes_under_the_name_that_is_known_and_nothing_is_reported() -> None:
     known = {"model", "messages", "stream", "stream_options", "max_completion_tokens"}
     asked = replace(ASK, options=GenerationOptions(max_tokens=9))
     async with serve(strict(known, at_once=True)) as server:
@@ -103,7 +103,7 @@ async def test_an_older_server_gets_the_older_name() -> None:
     assert bodies(server)[-1]["max_tokens"] == 9
 
 
-async def test_a_limit_that_has_no_name_there_is_said() -> None:
+async def test_a_limit_that_has_no_name_there_is_reported() -> None:
     known = {"model", "messages", "stream", "stream_options"}
     asked = replace(ASK, options=GenerationOptions(max_tokens=9))
     async with serve(strict(known, at_once=True)) as server:
@@ -157,8 +157,8 @@ def test_a_limit_beyond_the_window_is_no_reason_to_ask_under_another_name() -> N
         "'max_tokens' or 'max_completion_tokens' is too large: 5000. This model's maximum context "
         "length is 4096 tokens and your request has 12 input tokens (5000 > 4096 - 12)."
     )
-    said = json.dumps({"error": {"message": words, "code": 400}}).encode()
-    error = http_error(Head(400), said, Endpoint("p", "P", "http://x", ""))
+    left_out = json.dumps({"error": {"message": words, "code": 400}}).encode()
+    error = http_error(Head(400), left_out, Endpoint("p", "P", "http://x", ""))
     assert Refusals().adapt({"model": "m", "max_tokens": 5000}, error) is None
 
 
@@ -167,17 +167,17 @@ def test_the_name_in_a_message_goes_from_all_messages_of_that_model() -> None:
     error = AIError(
         400, "no", status=422, details={"refused": ["body.messages.0.user.name"], "param": "x"}
     )
-    said: list[LeftOut] = []
+    left_out: list[LeftOut] = []
     messages: list[JsonValue] = [
         {"role": "user", "content": "a", "name": "n"},
         {"role": "user", "content": "b"},
     ]
-    body = refusals.adapt({"model": "m", "messages": messages}, error, said.append)
+    body = refusals.adapt({"model": "m", "messages": messages}, error, left_out.append)
     assert body == {
         "model": "m",
         "messages": [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}],
     }
-    assert [event.field for event in said] == ["messages.name"]
+    assert [event.field for event in left_out] == ["messages.name"]
 
 
 REFUSES: Mapping[str, str] = {

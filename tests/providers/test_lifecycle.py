@@ -81,7 +81,7 @@ async def test_a_caller_that_stops_waiting_does_not_stop_it() -> None:
         (ExceptionGroup("", [AIError(ErrorCode.AUTH_FAILED, "No key.")]), r"^No key\.$"),
     ],
 )
-async def test_a_failure_is_told_at_each_use_and_to_no_other(
+async def test_a_failure_is_reported_at_each_use_and_to_no_other(
     error: BaseException, words: str
 ) -> None:
     broken, good = Living("broken", init_error=error), Living("good")
@@ -94,7 +94,7 @@ async def test_a_failure_is_told_at_each_use_and_to_no_other(
     assert broken.calls == good.calls == ["initialize", "dispose"]
 
 
-async def test_an_adapter_that_is_never_ready_is_told_and_ended(
+async def test_an_adapter_that_is_never_ready_is_reported_and_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "INITIALIZE_S", 0.01)
@@ -124,7 +124,9 @@ async def test_all_are_disposed_of_also_when_one_fails_and_when_the_program_does
     assert "The provider a could not be closed" in caplog.text
 
 
-def test_what_an_adapter_raises_is_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_an_adapter_raises_is_reported_without_its_words(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     adapter = Living("mine")
     with (
         pytest.raises(
@@ -240,7 +242,7 @@ async def test_the_cancellation_of_a_caller_is_no_fault_of_the_adapter(is_native
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "reported"),
     [
         (None, "list_models returned NoneType."),
         ("models", "list_models returned str."),
@@ -254,7 +256,7 @@ async def test_the_cancellation_of_a_caller_is_no_fault_of_the_adapter(is_native
         (asyncio.CancelledError(), "Scripted could not list its models (CancelledError)."),
     ],
 )
-async def test_what_an_adapter_lists_is_checked(given: object, told: str) -> None:
+async def test_what_an_adapter_lists_is_checked(given: object, reported: str) -> None:
     adapter, other = Living("odd"), Living("good", models=[ModelInfo(name="m")])
 
     async def give(*_: object) -> object:
@@ -269,7 +271,7 @@ async def test_what_an_adapter_lists_is_checked(given: object, told: str) -> Non
     registry.register(other)
     catalog = ModelCatalog(registry)
     listings = {one.provider: one for one in await catalog.refresh()}
-    assert told in str(listings["odd"].problem)
+    assert reported in str(listings["odd"].problem)
     assert listings["odd"].models == ()
     assert [info.name for info in listings["good"].models] == ["m"]
     with pytest.raises(AIError):

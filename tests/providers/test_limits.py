@@ -88,7 +88,7 @@ async def test_a_refusal_whose_connection_breaks_keeps_its_status(kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_the_words_of_a_refusal_without_end_are_told(kind: str) -> None:
+async def test_the_words_of_a_refusal_without_end_are_reported(kind: str) -> None:
     async def refuses(request: Received, reply: Reply) -> None:
         await reply.start(429)
         await reply.write(b'{"error": {"message": "Slow down, \\"tiny\\" is busy.')
@@ -108,7 +108,7 @@ async def test_the_words_of_a_refusal_without_end_are_told(kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "reason"),
     [
         (b'{"error": {"code": 5, "message": "out of memory', "out of memory"),
         (b'{"error": "no room \\u00e4\\u00', "no room \u00e4"),
@@ -118,8 +118,8 @@ async def test_the_words_of_a_refusal_without_end_are_told(kind: str) -> None:
         (b'{"message": "', None),
     ],
 )
-def test_the_words_of_an_error_that_was_cut_are_found(body: bytes, said: str | None) -> None:
-    assert read_error_body(body).message == said
+def test_the_words_of_an_error_that_was_cut_are_found(body: bytes, reason: str | None) -> None:
+    assert read_error_body(body).message == reason
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -55,19 +55,19 @@ async def test_ollama_lists_without_the_loaded_ones_if_it_cannot_tell(
     await provider.dispose()
 
 
-async def test_a_server_without_ollamas_list_is_told_by_its_address_and_not_by_a_model(
+async def test_a_server_without_ollamas_list_is_reported_by_its_address_and_not_by_a_model(
     httpx_mock: HTTPXMock,
 ) -> None:
     """An address with `/v1` at its end, or of another server, answers so."""
     httpx_mock.add_response(status_code=404, json={"error": "not found"}, is_reusable=True)
     provider = OllamaProvider(ProviderSpec(name="local", kind="ollama"))
-    with pytest.raises(AIError, match="cannot list models: it does not know the request") as told:
+    with pytest.raises(AIError, match="cannot list models: it does not know the request") as raised:
         await provider.list_models()
-    assert "pull" not in (told.value.hint or "")
+    assert "pull" not in (raised.value.hint or "")
     await provider.dispose()
 
 
-async def test_what_showing_a_model_told_is_in_the_next_list(httpx_mock: HTTPXMock) -> None:
+async def test_what_showing_a_model_gave_is_in_the_next_list(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(url=f"{OLLAMA}/api/tags", json=TAGS, is_reusable=True)
     httpx_mock.add_response(url=f"{OLLAMA}/api/ps", json=PS, is_reusable=True)
     httpx_mock.add_response(
@@ -110,7 +110,7 @@ async def test_a_failed_list_is_empty_and_keeps_the_reason(
     await provider.dispose()
 
 
-async def test_a_web_page_in_place_of_a_list_is_told_as_one(httpx_mock: HTTPXMock) -> None:
+async def test_a_web_page_in_place_of_a_list_is_reported_as_one(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(url=f"{OTHER}/v1/models", html="<html><body>Hi</body></html>")
     provider = other()
     assert await provider.list_models() == []
@@ -119,7 +119,7 @@ async def test_a_web_page_in_place_of_a_list_is_told_as_one(httpx_mock: HTTPXMoc
     await provider.dispose()
 
 
-async def test_a_reply_that_is_no_json_is_told_as_such(httpx_mock: HTTPXMock) -> None:
+async def test_a_reply_that_is_no_json_is_reported_as_such(httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(url=f"{OTHER}/v1/models", text="hello")
     provider = other()
     assert await provider.list_models() == []

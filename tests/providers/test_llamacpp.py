@@ -13,11 +13,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import create_provider
-from ollm_tui.providers.anthropic import AnthropicProvider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_llamacpp import LOADING, FakeLlamaCpp, refusal
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
@@ -71,35 +68,6 @@ async def test_while_it_loads_the_model_is_listed_as_not_loaded() -> None:
         assert (info.context, info.loaded) == (4096, True)
 
 
-async def test_an_answer_waits_until_the_model_is_loaded() -> None:
-    async with (
-        connected(FakeLlamaCpp(busy=4)) as (provider, server),
-        provider.chat_stream(HELLO) as stream,
-    ):
-        events = [event async for event in stream]
-    assert isinstance(events[-1], Finish)
-    paths = [request.path for request in server.received]
-    assert paths == ["/v1/chat/completions", *["/health"] * 4, "/v1/chat/completions"]
-
-
-async def test_an_answer_over_messages_waits_too() -> None:
-    fake, speaks = FakeLlamaCpp(busy=3), fake_anthropic()
-
-    async def both(request: Received, reply: Reply) -> None:
-        await (speaks if request.path == "/v1/messages" and not fake.busy else fake)(request, reply)
-
-    async with serve(both) as server:
-        spec = ProviderSpec(name="box", kind="anthropic", base_url=server.url, backend="llamacpp")
-        provider = create_provider(spec)
-        assert isinstance(provider, AnthropicProvider)
-        async with provider.chat_stream(HELLO) as stream:
-            events = [event async for event in stream]
-        await provider.dispose()
-    assert isinstance(events[-1], Finish)
-    paths = [request.path for request in server.received]
-    assert paths == ["/v1/messages", *["/health"] * 3, "/v1/messages"]
-
-
 async def test_a_load_that_takes_too_long_ends_in_a_clear_error() -> None:
     async with (
         connected(FakeLlamaCpp(busy=10_000), first_byte_timeout_s=0.3) as (provider, _),
@@ -111,7 +79,7 @@ async def test_a_load_that_takes_too_long_ends_in_a_clear_error() -> None:
     assert "loading" in str(end.error)
 
 
-async def test_a_wish_to_stop_is_heard_while_the_model_loads() -> None:
+async def test_a_wish_to_stop_is_noticed_while_the_model_loads() -> None:
     signal = AbortSignal()
     fake = FakeLlamaCpp(busy=10_000)
 
@@ -140,10 +108,10 @@ async def test_a_server_that_fails_while_it_loads_is_not_waited_for() -> None:
     assert (end.error.message, end.error.status) == ("Loading model", 503)
 
 
-async def test_a_full_window_is_told_with_its_sizes_in_every_framing() -> None:
+async def test_a_full_window_is_reported_with_its_sizes_in_every_framing() -> None:
     message = "request (6009 tokens) exceeds the available context size (4096 tokens)"
-    told = refusal(400, message, "exceed_context_size_error")
-    error = {**told["error"], "n_prompt_tokens": 6009, "n_ctx": 4096}  # type: ignore[dict-item]
+    full_window = refusal(400, message, "exceed_context_size_error")
+    error = {**full_window["error"], "n_prompt_tokens": 6009, "n_ctx": 4096}  # type: ignore[dict-item]
     framings = {
         "status": (400, {"error": error}, b""),
         "data": (200, {"error": error}, b"data: "),

@@ -23,7 +23,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.embedding_engine import EMBEDDING_COMMAND
+from tests.providers.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
     COLOUR,
     MODEL,
@@ -85,12 +85,12 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
 
         thoughts = await events_of(provider, replace(ask("think"), should_think=True))
         assert (thinking_of(thoughts).strip(), text_of(thoughts)) == (THOUGHT, ANSWER)
-        said = message_of(thoughts)
-        thought = said.content[0]
+        answered = message_of(thoughts)
+        thought = answered.content[0]
         assert isinstance(thought, ThinkingContent)
         assert (thought.signature, thought.signer) == ("", f"box://{MODEL}")
         again = Request(
-            model=MODEL, messages=[*ask("think").conversation, said, *ask("hello").conversation]
+            model=MODEL, messages=[*ask("think").conversation, answered, *ask("hello").conversation]
         )
         assert text_of(await events_of(provider, again)) == HELLO
 
@@ -101,8 +101,8 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
         assert end.reason == "tool_calls"
         result = Message("tool", "sunny", name="get_weather", tool_call_id=calls[0].id)
         history = [*ask("weather").conversation, message_of(called), result]
-        told = Request(model=MODEL, messages=history, tools=[WEATHER])
-        assert text_of(await events_of(provider, told)) == AFTER_TOOL
+        with_history = Request(model=MODEL, messages=history, tools=[WEATHER])
+        assert text_of(await events_of(provider, with_history)) == AFTER_TOOL
 
 
 async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
@@ -136,7 +136,7 @@ async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
         assert full.error.details["context_tokens"] == 4096
 
 
-async def test_a_real_server_is_told_about_thinking_in_its_own_words(tmp_path: Path) -> None:
+async def test_a_real_server_is_informed_about_thinking_in_its_own_words(tmp_path: Path) -> None:
     async with llamacpp(tmp_path) as (provider, _spec):
         for wish in (False, True, ThinkingConfig(mode="last", effort="low")):
             events = await events_of(provider, replace(ask("hello"), should_think=wish))

@@ -18,7 +18,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.embedding_engine import EMBEDDING_COMMAND
+from tests.providers.embedding_engine import EMBEDDING_COMMAND
 from tests.support.engine import (
     COLOUR,
     MODEL,
@@ -121,15 +121,15 @@ async def test_a_real_server_thinks_counts_calls_tools_and_holds_to_a_schema(
             Message("assistant", "", tool_calls=[call]),
             Message("tool", "sunny", name="get_weather", tool_call_id=call.id),
         ]
-        told = Request(model=MODEL, messages=history, tools=[WEATHER])
-        assert text_of(await events_of(spec, told)) == AFTER_TOOL
+        history_request = Request(model=MODEL, messages=history, tools=[WEATHER])
+        assert text_of(await events_of(spec, history_request)) == AFTER_TOOL
 
         schema = GenerationOptions(response_format=COLOUR)
         held = await events_of(spec, ask("hello", options=schema))
         assert json.loads(text_of(held)) == {"color": "", "n": 1}
 
         provider = connected(spec)
-        for request in (ask("hello"), ask("weather", tools=[WEATHER]), told):
+        for request in (ask("hello"), ask("weather", tools=[WEATHER]), history_request):
             assert isinstance(end := end_of(await events_of(spec, request)), Finish)
             assert end.usage is not None
             assert await provider.count_tokens(request) == end.usage.prompt_tokens

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose
@@ -29,12 +29,13 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers import create_provider
 from tests.contract.selection import remotes
+from tests.providers.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.corpus import load_streams
 from tests.support.cuts import cut_at, one_by_one
 from tests.support.damage import DIALECTS, INTACT, in_chunks
 from tests.support.fakes import REMOTES
 from tests.support.floods import head
-from tests.support.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
+from tests.support.raw_server import raw_server
 from tests.support.recordings import (
     CHANGING,
     DECODERS,
@@ -193,10 +194,7 @@ async def test_damaged_answers_over_real_connections_end_once_and_leave_nothing(
         finally:
             open_connections -= 1
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        port = listener.extra(SocketAttribute.local_port)
+    async with raw_server(connection) as port:
         for _ in range(OVER_SOCKETS):
             body = damaged(chance.choice(recorded), (*KEEPING, *CHANGING), chance)
             start = head(kind)
@@ -209,7 +207,6 @@ async def test_damaged_answers_over_real_connections_end_once_and_leave_nothing(
             with anyio.fail_after(5):
                 while open_connections:
                     await anyio.sleep(0)
-        group.cancel_scope.cancel()
 
 
 async def asked(kind: str, url: str) -> list[ProviderEvent]:

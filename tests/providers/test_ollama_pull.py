@@ -350,7 +350,7 @@ async def test_lines_that_say_nothing_are_passed_over() -> None:
     assert (steps[1].total, steps[1].completed) == (None, None)
 
 
-async def test_a_server_without_pulling_is_told_from_a_model_that_is_missing() -> None:
+async def test_a_server_without_pulling_is_distinguished_from_a_model_that_is_missing() -> None:
     async def no_such_path(_request: Received, reply: Reply) -> None:
         await reply.whole(b"404 page not found", 404, "text/plain")
 
@@ -366,8 +366,8 @@ async def test_a_server_without_pulling_is_told_from_a_model_that_is_missing() -
 
 
 async def test_a_private_model_names_the_page_to_sign_in_at() -> None:
-    said = {"error": "unauthorized", "signin_url": "https://ollama.com/connect/x"}
-    async with ollama(saying(said, status=401)) as (provider, _server):
+    refusal_body = {"error": "unauthorized", "signin_url": "https://ollama.com/connect/x"}
+    async with ollama(saying(refusal_body, status=401)) as (provider, _server):
         _, error = await pulled(provider, "m")
     assert error is not None
     assert error.code == ErrorCode.AUTH_FAILED
@@ -399,7 +399,7 @@ def test_any_bytes_end_in_one_way_however_they_are_cut(
     assert (other.succeeded, other.failure) == (lines.succeeded, lines.failure)
 
 
-async def test_nobody_listens_where_a_pull_was_asked_for() -> None:
+async def test_no_server_answers_where_a_pull_was_asked_for() -> None:
     provider = OllamaProvider(
         ProviderSpec(name="local", kind="ollama", base_url="http://127.0.0.1:1")
     )

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pytest_httpx import HTTPXMock
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -58,27 +57,27 @@ def ends_of(events: list[ProviderEvent]) -> list[str]:
 @pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
 @pytest.mark.parametrize("field", ["temperature", "top_p"])
 async def test_a_reasoning_model_is_asked_again_without_sampling(code: str, field: str) -> None:
-    said = {"message": f"Unsupported: '{field}'.", "param": field, "code": code}
+    error_body = {"message": f"Unsupported: '{field}'.", "param": field, "code": code}
     asked = replace(ASK, options=GenerationOptions(temperature=0.5, top_p=0.9))
-    async with serve(refusing(said, f'"{field}"')) as server:
+    async with serve(refusing(error_body, f'"{field}"')) as server:
         assert ends_of(await answer(server, asked, asked)) == ["stop", "stop"]
-    told = [field in body for body in bodies(server)]
-    assert told == [True, False, False], "asked once, remembered from then on"
+    sent = [field in body for body in bodies(server)]
+    assert sent == [True, False, False], "asked once, remembered from then on"
 
 
 async def test_a_model_without_the_role_system_gets_the_role_it_knows() -> None:
-    said = {
+    error_body = {
         "message": "'messages[0].role' does not support 'system' with this model.",
         "param": "messages[0].role",
         "code": "unsupported_value",
     }
-    async with serve(refusing(said, '"system"')) as server:
+    async with serve(refusing(error_body, '"system"')) as server:
         assert ends_of(await answer(server, ASK, ASK)) == ["stop", "stop"]
     roles = [[message["role"] for message in body["messages"]] for body in bodies(server)]
     assert roles == [["system", "user"], ["developer", "user"], ["developer", "user"]]
 
 
-def test_a_model_that_knows_neither_role_is_told_as_the_user() -> None:
+def test_a_model_that_knows_neither_role_gets_it_as_the_user() -> None:
     refusals = Refusals()
     body: JsonObject | None = {"model": "m", "messages": [{"role": "system", "content": "x"}]}
     for role, instead in (("system", "developer"), ("developer", "user")):
@@ -93,13 +92,13 @@ def test_a_model_that_knows_neither_role_is_told_as_the_user() -> None:
     assert refusals.adapt(body or {}, error) is None
 
 
-async def test_a_level_of_reasoning_that_a_model_lacks_is_said_and_not_dropped() -> None:
-    said = {
+async def test_a_level_of_reasoning_that_a_model_lacks_is_reported_and_not_dropped() -> None:
+    error_body = {
         "message": "Unsupported value: 'reasoning_effort' does not support 'none' with this model.",
         "param": "reasoning_effort",
         "code": "unsupported_value",
     }
-    async with serve(refusing(said, '"none"')) as server:
+    async with serve(refusing(error_body, '"none"')) as server:
         (end,) = await answer(server, replace(ASK, should_think=False))
     assert isinstance(end, ErrorEvent)
     assert "reasoning_effort" in end.error.message
@@ -136,14 +135,3 @@ async def test_only_models_that_chat_are_listed() -> None:
         await provider.dispose()
     assert [info.name for info in found] == names[:4]
     assert provider.last_error is None
-
-
-async def test_without_an_address_the_service_itself_is_asked(httpx_mock: HTTPXMock) -> None:
-    chat = "https://api.openai.com/v1/chat/completions"
-    httpx_mock.add_response(url=chat, text="data: [DONE]\n\n")
-    provider = OpenAIProvider(ProviderSpec(name="openai", kind="openai", api_key="sk-1"))
-    async with provider.chat_stream(ASK) as stream:
-        assert [event async for event in stream]
-    await provider.dispose()
-    (asked,) = httpx_mock.get_requests()
-    assert asked.headers["authorization"] == "Bearer sk-1"

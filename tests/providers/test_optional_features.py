@@ -162,7 +162,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
     name=st.text(min_size=1),
     methods=st.frozensets(st.sampled_from(sorted(set(FEATURES) - {"list_models"}))),
 )
-async def test_what_a_provider_cannot_do_is_said_with_its_name(
+async def test_what_a_provider_cannot_do_is_reported_with_its_name(
     label: str, name: str, methods: frozenset[str]
 ) -> None:
     registry = ProviderRegistry()
@@ -174,7 +174,7 @@ async def test_what_a_provider_cannot_do_is_said_with_its_name(
     assert listing.problem.message == f"{label} cannot list its models."
 
 
-DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
+ACTIONS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "show_model": (partial(method_of, action="show"), "describe models"),
     "pull_model": (puller, "pull models"),
     "delete_model": (partial(method_of, action="delete"), "delete models"),
@@ -188,18 +188,18 @@ DEEDS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
 
 # Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
 @given(label=st.text(min_size=1), methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
-def test_a_deed_is_given_where_its_method_is_and_refused_elsewhere(
+def test_an_action_is_given_where_its_method_is_and_refused_elsewhere(
     label: str, methods: frozenset[str]
 ) -> None:
     provider = provider_with(methods, label=label)
-    for method, (find, deed) in DEEDS.items():
+    for method, (find, action) in ACTIONS.items():
         if method in methods:
             assert find(provider) in (provider, getattr(provider, method))
             continue
         with pytest.raises(AIError) as caught:
             find(provider)
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
-        assert caught.value.message == f"{label} cannot {deed}."
+        assert caught.value.message == f"{label} cannot {action}."
 
 
 def test_a_provider_with_wrong_settings_says_what_is_wrong_with_them() -> None:

@@ -12,7 +12,7 @@ from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.providers.proxy import environment_proxy, proxy_for
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
-from tests.providers.test_transport import CANARY, ask, closed_port, error_of, spec_for
+from tests.providers.asking import CANARY, ask, closed_port, error_of, spec_for
 from tests.support.certificates import make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
@@ -207,7 +207,7 @@ async def test_a_proxy_gets_its_own_name_and_password_and_the_server_does_not(
         assert PASSWORD not in f"{failure!r}{failure}{failure.details}"
 
 
-async def test_a_proxy_that_refuses_a_tunnel_is_told_as_such() -> None:
+async def test_a_proxy_that_refuses_a_tunnel_is_reported_as_such() -> None:
     refusal = b"HTTP/1.1 403 Not that one\r\ncontent-length: 0\r\n\r\n"
     async with serve_proxy({}, refusal=refusal) as proxy:
         error = await error_of(spec_for("https://llm.example", proxy=proxy.url))

@@ -77,7 +77,7 @@ def check(one: Exchange, events: list[ProviderEvent]) -> None:
 
 
 @pytest.mark.parametrize("one", STREAMED, ids=by_id)
-def test_a_streamed_answer_gives_what_was_said_in_it(one: Exchange) -> None:
+def test_a_streamed_answer_gives_its_text(one: Exchange) -> None:
     body = one.body.encode()
     for chunks in ([body], one_by_one(body), cut_at(body, [len(body) // 2])):
         check(one, decoded(one, chunks))
@@ -89,7 +89,7 @@ async def test_a_streamed_answer_comes_through_the_client(one: Exchange) -> None
         check(one, await asked(provider))
 
 
-def test_an_answer_that_the_server_ends_for_its_repeats_is_told_as_such() -> None:
+def test_an_answer_that_the_server_ends_for_its_repeats_is_reported_as_such() -> None:
     whole = exchange("chat-go-repeats")
     end = decoded(whole, [whole.body.encode()])[-1]
     assert isinstance(end, ErrorEvent)
@@ -126,7 +126,7 @@ REFUSED: dict[str, tuple[ErrorCode, str]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-async def test_a_refused_chat_is_told_in_plain_words_and_not_tried_again(name: str) -> None:
+async def test_a_refused_chat_is_reported_in_plain_words_and_not_tried_again(name: str) -> None:
     code, words = REFUSED[name]
     async with ollama(exchange(name).replay) as provider:
         end = (await asked(provider))[-1]
@@ -136,7 +136,7 @@ async def test_a_refused_chat_is_told_in_plain_words_and_not_tried_again(name: s
     assert "{" not in end.error.message
 
 
-async def test_a_full_window_is_told_with_its_sizes() -> None:
+async def test_a_full_window_is_reported_with_its_sizes() -> None:
     async with ollama(exchange("overflow-history-refused").replay) as provider:
         end = (await asked(provider))[-1]
     assert isinstance(end, ErrorEvent)
@@ -157,7 +157,7 @@ async def pull(provider: OllamaProvider) -> None:
         pass
 
 
-DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode | None, str]] = {
+ACTIONS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode | None, str]] = {
     "load": (lambda one: one.load_model("m"), None, ""),
     "load-for-ever": (lambda one: one.load_model_for("m", -1), None, ""),
     "unload": (lambda one: one.unload_model("m"), None, ""),
@@ -201,21 +201,21 @@ DEEDS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode 
 }
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", ACTIONS)
 async def test_work_on_models_succeeds_or_fails_as_the_server_says(name: str) -> None:
-    deed, code, words = DEEDS[name]
+    action, code, words = ACTIONS[name]
     async with ollama(exchange(name).replay) as provider:
         if code is None:
-            await deed(provider)
+            await action(provider)
             return
         with pytest.raises(AIError) as caught:
-            await deed(provider)
+            await action(provider)
     assert caught.value.code == code
     assert words in caught.value.message
     assert "{" not in caught.value.message
 
 
-async def test_what_a_registry_without_https_needs_is_said() -> None:
+async def test_what_a_registry_without_https_needs_is_reported() -> None:
     async with ollama(exchange("error-pull-tls").replay) as provider:
         with pytest.raises(AIError) as caught:
             await pull(provider)

@@ -38,7 +38,6 @@ CHATS = [reply for reply in REPLIES.values() if reply.request["path"] in KINDS]
 STREAMS = [reply for reply in CHATS if reply.kind == "stream"]
 WHOLE = [reply for reply in CHATS if reply.kind == "reply"]
 ERRORS = [reply for reply in REPLIES.values() if reply.kind == "http_error"]
-FINISHES = {"incomplete": "error"}
 NOT_ASKED_AGAIN = (
     "litellm-1.106.2/key-wrong-chat",
     "llama-server-b10434/error-image",
@@ -140,13 +139,13 @@ async def test_a_stream_of_a_real_server_is_a_chat_s_answer(reply: RecordedReply
 async def test_a_whole_reply_in_place_of_a_stream_is_one_too(reply: RecordedReply) -> None:
     _client, events = await chatted(reply)
     assert isinstance(events[-1], chat_events.Finish)
-    said = joined(events, chat_events.TextDelta) + joined(events, chat_events.ThinkingDelta)
+    spoken = joined(events, chat_events.TextDelta) + joined(events, chat_events.ThinkingDelta)
     calls = [e.call.name for e in events if isinstance(e, chat_events.ToolCallStart)]
-    assert said or calls
+    assert spoken or calls
     body = json.loads(reply.body)
     if "choices" in body:
         message = body["choices"][0]["message"]
-        assert said.startswith(message.get("reasoning_content") or message.get("content") or "")
+        assert spoken.startswith(message.get("reasoning_content") or message.get("content") or "")
         assert calls == [call["function"]["name"] for call in message.get("tool_calls") or ()]
 
 

@@ -30,7 +30,7 @@ BODY: "JsonObject" = {
 }
 
 
-def said(message: object, **more: object) -> object:
+def refusal_of(message: object, **more: object) -> object:
     return {"error": {"message": message, "type": "invalid_request_error", **more}}
 
 
@@ -44,7 +44,7 @@ def extra(*places: list[object]) -> list[object]:
 REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
     "openai, by its code": (
         400,
-        said(
+        refusal_of(
             "Unsupported parameter: 'top_k' is not supported with this model.",
             param="top_k",
             code="unsupported_parameter",
@@ -53,18 +53,18 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
     ),
     "openai, an argument": (
         400,
-        said("Unrecognized request argument supplied: top_k"),
+        refusal_of("Unrecognized request argument supplied: top_k"),
         [("top_k",)],
     ),
     "openai, several arguments": (
         400,
-        said("Unrecognized request arguments supplied: min_p, top_k"),
+        refusal_of("Unrecognized request arguments supplied: min_p, top_k"),
         [("min_p",), ("top_k",)],
     ),
-    "openai, a parameter": (400, said("Unknown parameter: 'top_k'."), [("top_k",)]),
+    "openai, a parameter": (400, refusal_of("Unknown parameter: 'top_k'."), [("top_k",)]),
     "openai, a value of sampling": (
         400,
-        said(
+        refusal_of(
             "Unsupported value: 'temperature' does not support 0.5 with this model.",
             param="temperature",
             code="unsupported_value",
@@ -102,16 +102,16 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
         {"detail": "Unexpected fields in the request: {'top_k', 'min_p'}"},
         [("top_k",), ("min_p",)],
     ),
-    "groq": (400, said("property 'top_k' is unsupported"), [("top_k",)]),
+    "groq": (400, refusal_of("property 'top_k' is unsupported"), [("top_k",)]),
     "a property of the body": (
         400,
-        said("body.top_k: property 'body.top_k' is unsupported"),
+        refusal_of("body.top_k: property 'body.top_k' is unsupported"),
         [("top_k",)],
     ),
     "gemini, line by line": (
         400,
         [
-            said(
+            refusal_of(
                 'Invalid JSON payload received. Unknown name "top_k": Cannot find field.\n'
                 'Invalid JSON payload received. Unknown name "min_p": Cannot find field.'
             )
@@ -131,19 +131,23 @@ REFUSED: dict[str, tuple[int, object, list[tuple[str, ...]]]] = {
     ),
     "python": (
         400,
-        said("create() got an unexpected keyword argument 'top_k'"),
+        refusal_of("create() got an unexpected keyword argument 'top_k'"),
         [("top_k",)],
     ),
     "json schema": (
         400,
-        said("Additional properties are not allowed ('min_p', 'top_k' were unexpected)"),
+        refusal_of("Additional properties are not allowed ('min_p', 'top_k' were unexpected)"),
         [("min_p",), ("top_k",)],
     ),
-    "dynamo": (400, said("Unsupported parameter(s): `min_p`, `top_k`"), [("min_p",), ("top_k",)]),
-    "anthropic": (400, said("top_k: Extra inputs are not permitted"), [("top_k",)]),
+    "dynamo": (
+        400,
+        refusal_of("Unsupported parameter(s): `min_p`, `top_k`"),
+        [("min_p",), ("top_k",)],
+    ),
+    "anthropic": (400, refusal_of("top_k: Extra inputs are not permitted"), [("top_k",)]),
     "pydantic in plain words": (
         400,
-        said("1 validation error for Body\ntop_k\n  Extra inputs are not permitted"),
+        refusal_of("1 validation error for Body\ntop_k\n  Extra inputs are not permitted"),
         [("top_k",)],
     ),
     "a field in a field": (
@@ -175,22 +179,22 @@ NO_REFUSALS: dict[str, tuple[int, object]] = {
         422,
         {"detail": [{"type": "int_parsing", "loc": ["body", "top_k"], "msg": "no integer"}]},
     ),
-    "a value out of range": (400, said("top_k must be at least 1, got 40.", param="top_k")),
+    "a value out of range": (400, refusal_of("top_k must be at least 1, got 40.", param="top_k")),
     "a level that the model lacks": (
         400,
-        said(
+        refusal_of(
             "Unsupported value: 'reasoning_effort' does not support 'high' with this model.",
             param="reasoning_effort",
             code="unsupported_value",
         ),
     ),
-    "a field that was not sent": (400, said("Unknown parameter: 'quality'.")),
+    "a field that was not sent": (400, refusal_of("Unknown parameter: 'quality'.")),
     "a field inside that was not sent": (
         422,
         {"detail": extra(["body", "chat_template_kwargs", "other"])},
     ),
-    "another status": (500, said("Unknown parameter: 'top_k'.")),
-    "prose about the field": (400, said("The top_k of this model is fixed.")),
+    "another status": (500, refusal_of("Unknown parameter: 'top_k'.")),
+    "prose about the field": (400, refusal_of("The top_k of this model is fixed.")),
 }
 
 
@@ -231,7 +235,7 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
     name: str, others: dict[str, int], sentence: str
 ) -> None:
     body: JsonObject = {**others, name: 1}
-    error = http_error(Head(400), json.dumps(said(sentence.format(name))).encode(), ENDPOINT)
+    error = http_error(Head(400), json.dumps(refusal_of(sentence.format(name))).encode(), ENDPOINT)
     assert refused_fields(body, error) == [(name,)]
     assert without_field(body, (name,)) == {
         key: value for key, value in others.items() if key != name
@@ -240,13 +244,13 @@ def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
 
 @given(st.text(max_size=200), st.integers(400, 499))
 def test_whatever_a_server_says_only_what_was_sent_is_found(words: str, status: int) -> None:
-    error = http_error(Head(status), json.dumps(said(words)).encode(), ENDPOINT)
+    error = http_error(Head(status), json.dumps(refusal_of(words)).encode(), ENDPOINT)
     assert {path[0] for path in refused_fields(BODY, error)} <= set(BODY)
 
 
 @pytest.mark.parametrize("piece", ["x", "unknown field ", "a.", "'", "unsupported field 'x', "])
 def test_long_complaints_are_read_at_once(piece: str) -> None:
-    error = http_error(Head(400), json.dumps(said(piece * 100_000)).encode(), ENDPOINT)
+    error = http_error(Head(400), json.dumps(refusal_of(piece * 100_000)).encode(), ENDPOINT)
     before = time.process_time()
     refused_fields(BODY, error)
     assert time.process_time() - before < 1

@@ -68,7 +68,7 @@ def test_an_alias_is_resolved_to_what_it_stands_for_and_a_name_to_itself(
 
 # Feature: stage-11-vllm-openai, Property 12: Provider Registry Not Found Behavior
 @given(made=alias_maps(), asked=st.text())
-def test_a_name_that_nobody_has_resolves_to_nothing(
+def test_a_name_that_no_model_has_resolves_to_nothing(
     made: tuple[list[str], dict[str, str]], asked: str
 ) -> None:
     names, aliases = made

@@ -72,7 +72,7 @@ async def test_a_requirement_passes_over_models_that_cannot() -> None:
     assert found.ref.provider == "b"
 
 
-async def test_a_model_that_cannot_do_it_is_told_apart_from_a_missing_one() -> None:
+async def test_a_model_that_cannot_do_it_is_distinguished_from_a_missing_one() -> None:
     blind = ScriptedProvider("a", models=[info("m", from_alias("chat"))])
     with pytest.raises(AIError, match="cannot do"):
         await router(blind)[0].resolve("m", VISION)

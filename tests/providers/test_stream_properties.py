@@ -77,10 +77,6 @@ STOP = sse('{"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
 DONE = sse("[DONE]")
 
 
-def proper_end(kind: Kind) -> bytes:
-    return OLLAMA_END if kind is OllamaDecoder else STOP + DONE
-
-
 def fed(decoder: AnswerDecoder, chunks: Sequence[bytes]) -> list[ProviderEvent]:
     return [event for chunk in chunks for event in decoder.feed(chunk)]
 
@@ -178,13 +174,13 @@ FAULTS = st.sampled_from(["reported", "unended", "broken off"])
 
 
 # Feature: stage-11-vllm-openai, Property 21: Mid-Stream Error Handling
-@given(kind=KINDS, pieces=PIECES.filter(bool), fault=FAULTS, said=SPOKEN, data=st.data())
+@given(kind=KINDS, pieces=PIECES.filter(bool), fault=FAULTS, sentence=SPOKEN, data=st.data())
 def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
-    kind: Kind, pieces: Pieces, fault: str, said: str, data: st.DataObject
+    kind: Kind, pieces: Pieces, fault: str, sentence: str, data: st.DataObject
 ) -> None:
-    assume(said.isprintable())
+    assume(sentence.isprintable())
     decoder, body = decoder_of(kind), b"".join(written(kind, pieces))
-    report = json.dumps({"error": {"message": said}})
+    report = json.dumps({"error": {"message": sentence}})
     failure = report.encode() + b"\n" if kind is OllamaDecoder else sse(report)
     events = fed(decoder, data.draw(cuts(body + (failure if fault == "reported" else b""))))
     if fault == "broken off":
@@ -198,6 +194,6 @@ def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
     assert end.error.message
     assert not end.error.retryable
     if fault == "reported":
-        assert said.strip()[:20] in end.error.message
+        assert sentence.strip()[:20] in end.error.message
     else:
         assert end.error.code == ErrorCode.STREAM_INCOMPLETE

@@ -119,8 +119,8 @@ def test_text_beside_a_failure_is_kept() -> None:
 
 
 def test_a_code_inside_a_failure_tells_its_kind() -> None:
-    said: JsonObject = {"message": "no", "error_type": "TOO_MANY_TOKENS"}
-    assert error_in(openai_events(said)).code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
+    error_body: JsonObject = {"message": "no", "error_type": "TOO_MANY_TOKENS"}
+    assert error_in(openai_events(error_body)).code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
 
 
 @pytest.mark.parametrize("name", ["error", "exception"])
@@ -139,8 +139,8 @@ def test_ollama_s_first_line_may_be_a_failure(body: bytes) -> None:
 
 
 def test_anthropic_s_first_event_may_be_a_failure() -> None:
-    said = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
-    body = b"event: error\ndata: " + said + b"\n\n"
+    error_body = b'{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}'
+    body = b"event: error\ndata: " + error_body + b"\n\n"
     error = error_in(AnthropicDecoder(ENDPOINT, "p://m").feed(body))
     assert (error.message, error.status, error.retryable) == ("Overloaded", 529, False)
 
@@ -174,7 +174,7 @@ def test_a_reason_is_known_in_every_spelling(raw: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("raw", ["tool_calls", "tool-calls", "toolCalls", "TOOL_CALL", "tool_use"])
-def test_calls_are_told_by_every_spelling(raw: str) -> None:
+def test_calls_are_recognised_in_every_spelling(raw: str) -> None:
     call: JsonObject = {"index": 0, "id": "1", "function": {"name": "f", "arguments": "{}"}}
     events = openai_events({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": raw}]})
     assert isinstance(events[0], ToolCallEvent)

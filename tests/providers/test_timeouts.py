@@ -4,7 +4,6 @@ import time
 
 import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message
@@ -15,9 +14,10 @@ from ollm_tui.providers.openai_compatible import OpenAICompatibleProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
-from tests.providers.test_transport import ask
+from tests.providers.asking import ask
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, Server, serve
+from tests.support.raw_server import keep_open, raw_server
 
 LINE = b'{"message":{"content":"Hel"},"done":false}\n'
 
@@ -42,7 +42,7 @@ async def stalls(_request: Received, reply: Reply) -> None:
 
 
 @pytest.mark.parametrize(
-    ("handler", "limit", "fault", "said"),
+    ("handler", "limit", "fault", "reason"),
     [
         (silent, "first_byte_timeout_s", "first_byte", "sent no answer within 0.2 s."),
         (stalls, "idle_timeout_s", "idle", "sent nothing for 0.2 s."),
@@ -52,7 +52,7 @@ async def test_the_clocks_of_an_answer_are_those_of_the_settings(
     handler: Handler,
     limit: str,
     fault: str,
-    said: str,
+    reason: str,
     load: Load,  # noqa: F811 -- the fixture
 ) -> None:
     async with serve(handler) as server:
@@ -62,29 +62,18 @@ async def test_the_clocks_of_an_answer_are_those_of_the_settings(
         await server.settled()
     assert isinstance(end, ErrorEvent)
     assert end.error.details["fault"] == fault
-    assert said in end.error.message
+    assert reason in end.error.message
     assert limit in (end.error.hint or "")
 
 
 async def test_the_clock_of_a_connection_is_that_of_the_settings(
     load: Load,  # noqa: F811 -- the fixture
 ) -> None:
-    async def connection(stream: SocketStream) -> None:
-        async with stream:
-            try:
-                while True:
-                    await stream.receive()
-            except (anyio.EndOfStream, anyio.BrokenResourceError):
-                return
-
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        url = f"https://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
+    async with raw_server(keep_open) as port:
+        url = f"https://127.0.0.1:{port}"
         began = time.monotonic()
         (end,) = await ask(spec_of(load, url, connect_timeout_s=0.2))
         assert 0.2 <= time.monotonic() - began < 5
-        group.cancel_scope.cancel()
     assert isinstance(end, ErrorEvent)
     assert (end.error.code, end.error.details["fault"]) == (ErrorCode.TIMEOUT, "connect_timeout")
 

@@ -163,7 +163,7 @@ async def test_a_stop_while_the_version_is_awaited_stops_at_once() -> None:
         ),
     ],
 )
-async def test_what_a_version_has_no_name_for_is_left_out_and_said(
+async def test_what_a_version_has_no_name_for_is_left_out_and_reported(
     version: str, extra: dict[str, Any], sent: dict[str, Any], lost: list[str]
 ) -> None:
     async with connected(Vllm(version=version)) as (provider, server):
@@ -312,8 +312,11 @@ async def test_thinking_is_switched_beside_what_the_template_is_given() -> None:
         await answer(provider, replace(wish, should_think=False))
         own = with_extra(chat_template_kwargs={"enable_thinking": True})
         await answer(provider, replace(own, should_think=False))
-    told = [body["chat_template_kwargs"] for body in bodies(server)]
-    assert told == [{"enable_thinking": False, "style": "short"}, {"enable_thinking": True}]
+    template_options = [body["chat_template_kwargs"] for body in bodies(server)]
+    assert template_options == [
+        {"enable_thinking": False, "style": "short"},
+        {"enable_thinking": True},
+    ]
 
 
 async def test_a_named_tool_is_a_call_although_the_reason_is_stop() -> None:
@@ -378,7 +381,7 @@ async def test_loras_are_models_with_the_window_of_their_parent() -> None:
     assert (lora.name, lora.context, lora.details.get("parent")) == ("tiny-sql", 2048, "tiny")
 
 
-async def test_a_full_window_is_told_with_both_numbers() -> None:
+async def test_a_full_window_is_reported_with_both_numbers() -> None:
     async with connected(Vllm(window=4)) as (provider, _):
         (end,) = await answer(provider, replace(ASK, messages=[Message("user", "a b c d e f")]))
     assert isinstance(end, ErrorEvent)
@@ -387,7 +390,7 @@ async def test_a_full_window_is_told_with_both_numbers() -> None:
     assert end.error.details["prompt_tokens"] == 9
 
 
-async def test_a_server_that_is_starting_is_said_to_be_and_may_be_asked_again() -> None:
+async def test_a_server_that_is_starting_is_reported_and_may_be_asked_again() -> None:
     async with connected(Vllm(starting=2)) as (provider, _):
         (end,) = await answer(provider)
         assert isinstance(end, ErrorEvent)

@@ -37,10 +37,10 @@ BLOCKS = st.one_of(
 def messages_with(ids: st.SearchStrategy[str]) -> st.SearchStrategy[Message]:
     """Make messages of every role; calls and results bear these ids."""
     calls = st.builds(ToolCall, id=ids, name=NAMES, args=JSON_OBJECTS)
-    said = st.lists(BLOCKS, min_size=1)
+    message_content = st.lists(BLOCKS, min_size=1)
     return st.one_of(
-        st.builds(Message, st.sampled_from(["user", "system"]), said),
-        st.builds(Message, st.just("assistant"), said, tool_calls=st.lists(calls)),
+        st.builds(Message, st.sampled_from(["user", "system"]), message_content),
+        st.builds(Message, st.just("assistant"), message_content, tool_calls=st.lists(calls)),
         st.builds(Message, st.just("assistant"), tool_calls=st.lists(calls, min_size=1)),
         st.builds(Message, st.just("tool"), st.text(), name=NAMES, tool_call_id=ids),
     )
@@ -133,10 +133,10 @@ def test_a_message_comes_back_from_either_wire_as_it_was(message: Message) -> No
     sayable = any(not isinstance(block, ThinkingContent) for block in message.content)
     if not (sayable or message.tool_calls or message.role == "tool"):
         return
-    told = ollama.wire_message(message)
-    assert carried(from_ollama(json.loads(json.dumps(told)))) == carried(message)
+    wire_form = ollama.wire_message(message)
+    assert carried(from_ollama(json.loads(json.dumps(wire_form)))) == carried(message)
     if message.role == "tool":
-        assert from_ollama(told).name == message.name
+        assert from_ollama(wire_form).name == message.name
     assert carried(from_openai(json.loads(json.dumps(openai.wire_message(message))))) == carried(
         message
     )
@@ -149,25 +149,31 @@ def from_anthropic(wire: JsonObject) -> list[tuple[str, str, list[bytes], list[o
         blocks = [{"type": "text", "text": blocks}]
     results = [one for one in objects(blocks) if one["type"] == "tool_result"]
     role = "tool" if results else str(wire["role"])
-    told = objects(results[0].get("content")) if results else objects(blocks)
-    said = "".join(one["text"] for one in told if one["type"] == "text")
+    wire_form = objects(results[0].get("content")) if results else objects(blocks)
+    message_content = "".join(one["text"] for one in wire_form if one["type"] == "text")
     if results and isinstance(results[0].get("content"), str):
-        said = results[0]["content"]
-    pictures = [base64.b64decode(one["source"]["data"]) for one in told if one["type"] == "image"]
-    calls: list[object] = [
-        (one["id"], one["name"], one["input"]) for one in told if one["type"] == "tool_use"
+        message_content = results[0]["content"]
+    pictures = [
+        base64.b64decode(one["source"]["data"]) for one in wire_form if one["type"] == "image"
     ]
-    return [(role, said, pictures, calls, results[0]["tool_use_id"] if results else None)]
+    calls: list[object] = [
+        (one["id"], one["name"], one["input"]) for one in wire_form if one["type"] == "tool_use"
+    ]
+    return [
+        (role, message_content, pictures, calls, results[0]["tool_use_id"] if results else None)
+    ]
 
 
 # Feature: stage-02-core-provider, Property 12: Message Format Mapping
 @given(message=messages_with(LEGAL_IDS).filter(lambda message: message.role != "system"))
 def test_a_message_comes_back_from_anthropics_wire_as_it_was(message: Message) -> None:
-    told = anthropic.wire_messages([message], "p://m")
-    said = Message(message.role, spoken(message), **rest_of(message)) if sayable(message) else None
-    assert [one for wire in told if isinstance(wire, dict) for one in from_anthropic(wire)] == (
-        [carried(said)] if said else []
+    wire_form = anthropic.wire_messages([message], "p://m")
+    message_content = (
+        Message(message.role, spoken(message), **rest_of(message)) if sayable(message) else None
     )
+    assert [
+        one for wire in wire_form if isinstance(wire, dict) for one in from_anthropic(wire)
+    ] == ([carried(message_content)] if message_content else [])
 
 
 @given(ids=st.lists(NAMES, min_size=2, max_size=4, unique=True))
@@ -179,10 +185,10 @@ def test_calls_and_results_stay_together_whatever_their_ids(ids: list[str]) -> N
     )
     assert isinstance(asked, dict)
     assert isinstance(answered, dict)
-    told = [block["id"] for block in objects(asked["content"])]
-    assert [block["tool_use_id"] for block in objects(answered["content"])] == told
-    assert len(set(told)) == len(ids)
-    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", str(id_)) for id_ in told)
+    wire_form = [block["id"] for block in objects(asked["content"])]
+    assert [block["tool_use_id"] for block in objects(answered["content"])] == wire_form
+    assert len(set(wire_form)) == len(ids)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]+", str(id_)) for id_ in wire_form)
 
 
 def spoken(message: Message) -> list[Block]:
@@ -210,15 +216,15 @@ def test_tools_keep_their_names_descriptions_and_parameters(
 ) -> None:
     asked = Request(model="m", messages=[Message("user", "hi")], tools=schemas)
     for body in (ollama.chat_body(asked), openai.chat_body(asked, backend)):
-        told = [one["function"] for one in objects(body.get("tools"))]
-        assert [(f["name"], f.get("description"), f["parameters"]) for f in told] == [
+        wire_form = [one["function"] for one in objects(body.get("tools"))]
+        assert [(f["name"], f.get("description"), f["parameters"]) for f in wire_form] == [
             (s.name, s.description, s.parameters or {"type": "object", "properties": {}})
             for s in schemas
         ]
         assert all(one["type"] == "function" for one in objects(body.get("tools")))
         assert ("tools" in body) == bool(schemas)
-    told = objects(anthropic_body(asked, "p://m").get("tools"))
-    assert [(t["name"], t.get("description"), t["input_schema"]) for t in told] == [
+    wire_form = objects(anthropic_body(asked, "p://m").get("tools"))
+    assert [(t["name"], t.get("description"), t["input_schema"]) for t in wire_form] == [
         (s.name, s.description, {"type": "object", **(s.parameters or {"properties": {}})})
         for s in schemas
     ]
@@ -274,6 +280,6 @@ def test_everything_in_extra_body_is_in_the_request(
         key: value for key, value in plain.items() if key not in extra
     }
     assert {key: anthropic_body(asked, "p://m").get(key) for key in extra} == dict(extra)
-    told = ollama.chat_body(asked)
+    wire_form = ollama.chat_body(asked)
     own = {key: value for key, value in extra.items() if key != "options"}
-    assert {key: told.get(key) for key in own} == own
+    assert {key: wire_form.get(key) for key in own} == own

@@ -102,7 +102,7 @@ async def test_a_service_without_a_key_says_what_to_set_and_is_not_asked(paths: 
             await found.provider.invoke(Request(model="claude-x", input="x"))
 
 
-async def test_a_key_makes_a_service_available_and_nobody_asks_it_unasked(paths: AppPaths) -> None:
+async def test_a_key_makes_a_service_available_and_it_is_not_asked_unasked(paths: AppPaths) -> None:
     environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
     async with load_runtime(Flags(), environ, paths)() as runtime:
         service = ScriptedProvider("openai", models=[ModelInfo(name="gpt-9", size_bytes=1)])
@@ -181,7 +181,7 @@ async def test_a_provider_without_an_address_says_so_where_it_is_named(paths: Ap
         assert runtime.registry.get("openai-compatible") is None
 
 
-async def test_a_problem_that_is_told_again_and_again_does_not_grow(paths: AppPaths) -> None:
+async def test_a_problem_that_is_reported_again_and_again_does_not_grow(paths: AppPaths) -> None:
     paths.config_dir.mkdir()
     paths.config_file.write_text('[providers.cloud]\nkind = "openai"\n')
     async with load_runtime(Flags(), {}, paths)() as runtime:

@@ -142,10 +142,10 @@ async def test_no_file_holds_a_token_or_a_signature(paths: AppPaths, tmp_path: P
                     await anyio.sleep(0.005)
         queries = [one.path.partition("Signature=")[2] for one in hub.asked if one.to_files]
     assert all(queries)
-    said = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
-    assert b"o/Secret" in said
+    written = b"".join(path.read_bytes() for path in tmp_path.rglob("*.json"))
+    assert b"o/Secret" in written
     for secret in (TOKEN, *queries):
-        assert secret.encode() not in said
+        assert secret.encode() not in written
 
 
 async def test_a_pull_is_one_of_the_downloads(paths: AppPaths) -> None:

@@ -42,10 +42,10 @@ def usual_addresses(
     monkeypatch: pytest.MonkeyPatch, addresses: Mapping[str, str]
 ) -> Iterator[None]:
     """Let presets be looked for at other ports than those this machine may use."""
-    nobody = "http://127.0.0.1:9"
+    dead_address = "http://127.0.0.1:9"
     moved = {
         name: dict(values)
-        | ({"base_url": addresses.get(name, nobody)} if "base_url" in values else {})
+        | ({"base_url": addresses.get(name, dead_address)} if "base_url" in values else {})
         for name, values in backends.BUILT_IN_PROVIDERS.items()
     }
     with monkeypatch.context() as patch:
@@ -299,7 +299,7 @@ async def test_the_doctor_tells_of_an_engine_where_it_was_found(
     assert found.latency_ms is not None
 
 
-async def test_a_model_of_an_engine_nobody_configured_answers(
+async def test_a_model_of_an_engine_that_is_not_configured_answers(
     paths: AppPaths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with serve(fake_ollama) as server:
@@ -391,7 +391,7 @@ async def test_a_server_at_the_place_of_ollama_is_called_what_it_is(
         assert problem.format(port=port) in listing.problem.message
 
 
-async def test_a_list_that_fails_keeps_nobody_from_a_model_that_is_named(
+async def test_a_list_that_fails_does_not_hinder_a_model_that_is_named(
     paths: AppPaths,
 ) -> None:
     async with (

@@ -70,7 +70,7 @@ def test_an_unusable_file_is_never_chosen() -> None:
     assert choose_first([listing("embedded", broken)], last=None, starter=None).ref is None
 
 
-def test_a_server_that_should_answer_is_named_and_one_that_nobody_set_up_is_not() -> None:
+def test_a_server_that_should_answer_is_named_and_one_that_is_not_set_up_is_not() -> None:
     refused = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
     absent = Listing(provider="lmstudio", label="LM Studio", absent=True)
     first = choose_first([listing("local", problem=refused), absent], last=None, starter=None)

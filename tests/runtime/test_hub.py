@@ -18,7 +18,7 @@ def hub_with(fetcher: Fetcher, **environ: str) -> Hub:
     return make_hub(load_config(default_paths(), environ, Flags()).config.hub, fetcher)
 
 
-def test_unless_told_it_is_hugging_face_s_own() -> None:
+def test_by_default_it_is_hugging_face_s_own() -> None:
     hub = hub_with(HttpFetcher())
     assert hub.address == "https://huggingface.co"
     assert hub.token_for("https://huggingface.co/x") is None

@@ -101,7 +101,7 @@ async def test_every_setting_says_where_it_came_from(paths: AppPaths) -> None:
     )
 
 
-async def test_what_a_person_said_of_a_model_is_the_window_that_counts(paths: AppPaths) -> None:
+async def test_the_window_that_the_user_set_for_a_model_counts(paths: AppPaths) -> None:
     settings = '[models."local://tiny:latest"]\ncontext = 1234\ntool_mode = "react"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         details = await runtime.manager.show(TINY)
@@ -140,7 +140,7 @@ async def test_an_option_of_the_chat_counts_more_and_one_taken_back_counts_no_mo
     assert value(back, "num_ctx") == ("2048", "the model file")
 
 
-async def test_the_window_of_the_chat_counts_for_whoever_loads_with_it_by_any_name(
+async def test_the_window_of_the_chat_counts_for_every_load_with_it_by_any_name(
     paths: AppPaths,
 ) -> None:
     other = OllamaServer()
@@ -222,10 +222,10 @@ async def test_a_server_that_is_down_is_the_reason_for_everything(paths: AppPath
     settings += 'api_key = "${NOT_SET}"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         problem = (await runtime.catalog.listing("gone")).problem
-        deeds = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
+        reasons = await runtime.manager.unavailable_reasons(ModelRef("gone", "m"))
         wrong = await runtime.manager.unavailable_reasons(ModelRef("wrong", "m"))
     assert problem is not None
-    assert set(deeds.values()) == {problem.message}
+    assert set(reasons.values()) == {problem.message}
     assert all("NOT_SET" in (reason or "") for reason in wrong.values())
 
 
@@ -315,7 +315,7 @@ async def test_what_changed_is_asked_for_anew(paths: AppPaths) -> None:
         assert runtime.catalog.find(TINY) is None, "a failure may have changed something too"
 
 
-async def test_one_action_at_a_time_runs_on_a_model_whoever_asks(paths: AppPaths) -> None:
+async def test_one_action_at_a_time_runs_on_a_model(paths: AppPaths) -> None:
     async with managed(paths) as (runtime, ollama, _):
         manager = runtime.manager
         slow = Loader("slow", models=[ModelInfo(name="m:latest"), ModelInfo(name="n")])
@@ -342,14 +342,14 @@ async def test_what_a_provider_cannot_do_is_its_sentence(paths: AppPaths) -> Non
             await manager.load(ref, keep_alive="10m")
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
         await manager.load(ref)
-        for deed in (manager.delete(ref), manager.copy(ref, "x")):
+        for action in (manager.delete(ref), manager.copy(ref, "x")):
             with pytest.raises(AIError, match=r"cannot (delete|copy) models"):
-                await deed
+                await action
         with pytest.raises(AIError, match="only be copied on its own server"):
             await manager.copy(TINY, "lab://x")
 
 
-async def test_who_tells_is_heard_side_by_side_and_who_does_not_holds_up_nobody(
+async def test_reports_come_side_by_side_and_a_missing_one_delays_no_other(
     paths: AppPaths,
 ) -> None:
     async with managed(paths, lab=("lmstudio", FakeLMStudio())) as (runtime, ollama, _):

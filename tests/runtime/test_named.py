@@ -25,7 +25,7 @@ from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Server, serve
 from tests.support.providers import ScriptedProvider
 
-NOBODY = "http://127.0.0.1:9"
+DEAD_ADDRESS = "http://127.0.0.1:9"
 AS_OLLAMA_READS_IT = frozenset(
     {
         "has a port too high",
@@ -52,7 +52,7 @@ class Way:
 def _ways() -> dict[str, Way]:
     ways = {}
     for about, address, says in (
-        ("is dead", NOBODY, "does not answer"),
+        ("is dead", DEAD_ADDRESS, "does not answer"),
         ("cannot be resolved", UNKNOWN, "no-such-host.invalid"),
         ("is no address", "foo bar", "cannot have spaces"),
         ("has a wrong scheme", "ftp://x", "http://"),
@@ -107,19 +107,19 @@ def _ways() -> dict[str, Way]:
             "names", Flags(model="other://tiny", provider="embedded")
         ),
         "--model and --host disagree": Way(
-            "names", Flags(model="other://tiny", provider="local", host=NOBODY)
+            "names", Flags(model="other://tiny", provider="local", host=DEAD_ADDRESS)
         ),
         "a model of the settings behind --host": Way(
-            "does not answer", Flags(host=NOBODY), text='model = "other://tiny"\n'
+            "does not answer", Flags(host=DEAD_ADDRESS), text='model = "other://tiny"\n'
         ),
         "a bare model of the settings behind --host": Way(
-            "does not answer", Flags(host=NOBODY), text='model = "tiny"\n'
+            "does not answer", Flags(host=DEAD_ADDRESS), text='model = "tiny"\n'
         ),
         "a bare --model while OLLAMA_HOST is dead": Way(
-            "does not answer", Flags(model="tiny"), environ={"OLLAMA_HOST": NOBODY}
+            "does not answer", Flags(model="tiny"), environ={"OLLAMA_HOST": DEAD_ADDRESS}
         ),
         "one of two hosts is dead": Way(
-            "does not answer", environ={"OLLAMA_HOST": NOBODY, "VLLM_HOST": "DECOY"}
+            "does not answer", environ={"OLLAMA_HOST": DEAD_ADDRESS, "VLLM_HOST": "DECOY"}
         ),
     }
 
@@ -148,7 +148,7 @@ def asked_to_chat(server: Server) -> list[str]:
     return [request.path for request in server.received if "chat" in request.path]
 
 
-async def test_the_other_server_would_answer_if_nobody_were_named(paths: AppPaths) -> None:
+async def test_the_other_server_would_answer_if_none_were_named(paths: AppPaths) -> None:
     async with beside_another(Way(""), paths) as (runtime, decoy):
         assert str((await runtime.first_model()).ref) == "other://tiny"
         async with runtime.new_client("other://tiny").chat("hi") as events:
@@ -165,15 +165,15 @@ async def test_what_was_named_and_cannot_be_asked_is_not_replaced(
         try:
             first = await runtime.first_model()
         except AIError as error:
-            said = str(error)
+            reason = str(error)
         else:
             assert first.ref is None or first.ref.provider == "named"
-            said = str(first.problem)
+            reason = str(first.problem)
         # nor by a prompt that is sent all the same, as the app lets a person do
         async with runtime.new_client().chat("hi") as events:
             end = [event async for event in events][-1]
         assert isinstance(end, ErrorEvent)
-        assert way.says in said + str(end.error)
+        assert way.says in reason + str(end.error)
     assert asked_to_chat(decoy) == []
 
 
@@ -186,9 +186,9 @@ async def test_what_was_named_and_cannot_be_asked_is_not_replaced(
         (Flags(model="n"), "vllm://m", "n"),
         (Flags(provider="vllm"), "vllm://m", "vllm://m"),
         (Flags(provider="local"), "vllm://m", None),
-        (Flags(host=NOBODY), "vllm://m", None),
-        (Flags(host=NOBODY), "local://m", "local://m"),
-        (Flags(host=NOBODY, model="n"), "vllm://m", "local://n"),
+        (Flags(host=DEAD_ADDRESS), "vllm://m", None),
+        (Flags(host=DEAD_ADDRESS), "local://m", "local://m"),
+        (Flags(host=DEAD_ADDRESS, model="n"), "vllm://m", "local://n"),
         (Flags(provider="gone"), "vllm://m", None),
     ],
 )
@@ -203,7 +203,7 @@ def test_the_environment_and_the_settings_do_not_change_a_chat_that_goes_on(
 ) -> None:
     paths.config_dir.mkdir()
     paths.config_file.write_text('model = "local://usual"\n')
-    environ = {"OLLM_PROVIDER": "local", "VLLM_HOST": NOBODY}
+    environ = {"OLLM_PROVIDER": "local", "VLLM_HOST": DEAD_ADDRESS}
     assert named_by(load_config(paths, environ)).model_for_chat("vllm://m") == "vllm://m"
 
 
@@ -227,15 +227,15 @@ async def test_a_model_that_was_shown_is_not_replaced_by_a_file_of_its_name(
         await placed.resolve("local://m")
 
 
-def test_a_settings_file_that_cannot_be_read_may_name_somebody(paths: AppPaths) -> None:
+def test_a_settings_file_that_cannot_be_read_may_name_a_server(paths: AppPaths) -> None:
     paths.config_dir.mkdir(parents=True)
     paths.config_file.write_text('model = "vllm://m')
     problem = named_by(load_config(paths, {})).problem
     assert problem is not None
     assert "not valid TOML" in problem.message
-    for flags in (Flags(model="m"), Flags(provider="vllm"), Flags(host=NOBODY)):
+    for flags in (Flags(model="m"), Flags(provider="vllm"), Flags(host=DEAD_ADDRESS)):
         assert named_by(load_config(paths, {}, flags)).problem is None
-    for environ in ({"OLLAMA_HOST": NOBODY}, {"OLLM_MODEL": "m"}):
+    for environ in ({"OLLAMA_HOST": DEAD_ADDRESS}, {"OLLM_MODEL": "m"}):
         assert named_by(load_config(paths, environ)).problem is None
 
 
@@ -275,9 +275,12 @@ async def test_a_bare_name_is_looked_for_where_a_host_was_named_before_anywhere_
 @pytest.mark.parametrize(
     ("environ", "ways_on"),
     [
-        ({"OLLAMA_HOST": NOBODY}, "--provider or --model uses another, or unset OLLAMA_HOST."),
         (
-            {"OLLAMA_HOST": NOBODY, "VLLM_HOST": "DECOY"},
+            {"OLLAMA_HOST": DEAD_ADDRESS},
+            "--provider or --model uses another, or unset OLLAMA_HOST.",
+        ),
+        (
+            {"OLLAMA_HOST": DEAD_ADDRESS, "VLLM_HOST": "DECOY"},
             "`--provider vllm` uses another, or unset OLLAMA_HOST.",
         ),
     ],
@@ -324,7 +327,7 @@ async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_els
         (Flags(model="other://m", provider="local"), "", False),
     ],
 )
-async def test_what_the_settings_have_wrong_is_known_to_be_said_at_the_start(
+async def test_what_the_settings_have_wrong_is_known_to_be_reported_at_the_start(
     flags: Flags, text: str, is_told: bool, paths: AppPaths
 ) -> None:
     async with beside_another(Way("", flags, text=text), paths) as (runtime, _):

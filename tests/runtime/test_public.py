@@ -166,7 +166,7 @@ async def test_a_tool_that_reads_runs_and_is_offered_from_then_on() -> None:
     assert provider.offered[-1] == ()
 
 
-async def test_a_tool_that_acts_needs_somebody_who_allows_it() -> None:
+async def test_a_tool_that_acts_needs_an_approval() -> None:
     async with open_runtime() as runtime:
         runtime.add_provider(Calling())
         runtime.add_tool(spoil)
@@ -214,7 +214,7 @@ async def test_a_provider_lives_as_long_as_the_runtime() -> None:
     assert (used.life, unused.life) == (["initialize", "dispose"], ["dispose"])
 
 
-async def test_nothing_to_chat_with_is_told() -> None:
+async def test_nothing_to_chat_with_is_reported() -> None:
     async with open_runtime() as runtime:
         with pytest.raises(AIError, match=r"No models found\.") as raised:
             await runtime.ask("Hi")
@@ -265,8 +265,8 @@ async def test_a_tool_of_a_plugin_runs_once_it_is_switched_on(plugins: None) -> 
     write_settings('[tools]\nenabled = ["shout"]\n')
     async with open_runtime(approver=Allow()) as runtime:
         runtime.add_provider(provider := Calling())
-        (told,) = await results_of(runtime)
-        assert "text" in told, "the arguments of the test do not fit its schema"
+        (tool_result,) = await results_of(runtime)
+        assert "text" in tool_result, "the arguments of the test do not fit its schema"
     assert provider.offered[0] == ("shout",)
 
 
@@ -278,7 +278,7 @@ def secret_plan(tmp_path: Path) -> Path:
     return tmp_path
 
 
-async def test_tools_that_only_the_settings_switch_on_need_somebody_to_ask(
+async def test_tools_that_only_the_settings_switch_on_need_an_approver(
     secret_plan: Path,
 ) -> None:
     async with open_runtime() as runtime:

@@ -59,26 +59,26 @@ class Chat:
         registry.register(provider)
         self.router = Router(registry, ModelCatalog(registry))
         self.counter = TokenCounter()
-        self.talk = Conversation(model="scripted://m", system_prompt=system)
+        self.conversation = Conversation(model="scripted://m", system_prompt=system)
         self.parts = ChatParts(
             router=self.router,
             counter=self.counter,
             tools=Offers(tools),
             modes=ToolModes(chosen={"m": mode}),
         )
-        self.client = ChatClient(self.parts, self.talk)
+        self.client = ChatClient(self.parts, self.conversation)
 
     async def ask(self, prompt: str) -> list[chat_events.ChatEvent]:
         async with self.client.chat(prompt) as events:
             return [event async for event in events]
 
     def room(self) -> ContextRoom:
-        found = room_of(self.talk, self.parts)
+        found = room_of(self.conversation, self.parts)
         assert found is not None
         return found
 
     async def ways(self) -> list[type]:
-        figures = await measure(self.talk, self.parts)
+        figures = await measure(self.conversation, self.parts)
         return [type(way) for way in figures.ways]
 
 
@@ -111,7 +111,7 @@ async def test_the_list_is_asked_once_and_a_silent_server_is_not_asked_to_count(
 async def test_the_status_line_says_what_the_context_view_says() -> None:
     chat = Chat(provider(8_192), system="Be brief. " * 200)
     before = chat.room()
-    figures = await measure(chat.talk, chat.parts)
+    figures = await measure(chat.conversation, chat.parts)
     assert before.used == figures.used > 400
     assert (
         (chat.room().used, chat.room().limit)
@@ -124,7 +124,7 @@ async def test_the_status_line_says_what_the_context_view_says() -> None:
     await chat.ask("x" * 4_000)
     counted = chat.client.guard.state
     assert counted is not None
-    after = await measure(chat.talk, chat.parts)
+    after = await measure(chat.conversation, chat.parts)
     assert chat.room().used == after.used > counted.counted.tokens
 
 
@@ -132,7 +132,9 @@ async def test_an_answer_that_was_stopped_is_counted() -> None:
     chat = Chat(provider(8_192))
     await chat.ask("x")
     used = chat.room().used
-    chat.talk.messages.append(Message("assistant", "word " * 400, metadata={"ended": "stopped"}))
+    chat.conversation.messages.append(
+        Message("assistant", "word " * 400, metadata={"ended": "stopped"})
+    )
     assert chat.room().used > used + 400
 
 
@@ -142,7 +144,7 @@ async def test_a_server_that_cut_the_prompt_teaches_nothing() -> None:
     await chat.ask("x" * 36_000)
     await chat.ask("y")
     assert chat.room().used > 9_000
-    figures = await measure(chat.talk, chat.parts)
+    figures = await measure(chat.conversation, chat.parts)
     assert figures.used > 9_000
 
 
@@ -188,7 +190,7 @@ async def test_what_a_server_reported_counts_for_the_status_line_as_for_the_cont
     chat = Chat(provider(32_768, Usage(prompt_tokens=8_000)))
     await chat.ask("x" * 8_000)
     shown = chat.room().used
-    figures = await measure(chat.talk, chat.parts)
+    figures = await measure(chat.conversation, chat.parts)
     assert shown == figures.used == chat.room().used > 6_000
 
 
@@ -196,10 +198,10 @@ async def asked_and_measured(chat: Chat) -> tuple[int, int, int]:
     """Give what the newest request was counted as, then the figures for the very same one."""
     state = chat.client.guard.state
     assert state is not None
-    del chat.talk.messages[-1]  # its answer
-    chat.talk.counted = None
+    del chat.conversation.messages[-1]  # its answer
+    chat.conversation.counted = None
     shown = chat.room().used
-    return state.counted.tokens, (await measure(chat.talk, chat.parts)).used, shown
+    return state.counted.tokens, (await measure(chat.conversation, chat.parts)).used, shown
 
 
 async def test_tools_that_are_described_in_text_are_counted_as_they_are_sent() -> None:
@@ -223,17 +225,19 @@ async def test_pictures_that_are_not_sent_are_not_counted() -> None:
     assert counted == measured == shown < 100
 
 
-async def test_leaving_out_a_turn_frees_what_is_said_where_a_question_got_no_answer() -> None:
+async def test_leaving_out_a_turn_frees_what_is_announced_for_a_question_without_an_answer() -> (
+    None
+):
     chat = Chat(provider(1_000))
-    chat.talk.messages += [
+    chat.conversation.messages += [
         Message("user", "x" * 2_000),
         Message("user", "y" * 2_000),
         Message("assistant", "z" * 1_000),
         Message("user", "hello?"),
     ]
-    before = await measure(chat.talk, chat.parts)
+    before = await measure(chat.conversation, chat.parts)
     [way] = before.ways
     assert isinstance(way, LeaveOutTurns)
-    apply_remedy(chat.talk, way)
-    after = await measure(chat.talk, chat.parts)
+    apply_remedy(chat.conversation, way)
+    after = await measure(chat.conversation, chat.parts)
     assert after.used == before.used - way.plan.freed < 1_000

@@ -7,7 +7,7 @@ from ollm_tui.runtime.describing import ASSUMED, context_facts
 from ollm_tui.runtime.details import EffectiveValue
 
 ASKED = EffectiveValue(name="num_ctx", value="4096", source="the model file", layer="model")
-SAID = EffectiveValue(name="context", value="1024", source="config.toml:3", layer="settings")
+SETTING = EffectiveValue(name="context", value="1024", source="config.toml:3", layer="settings")
 
 
 @pytest.mark.parametrize("is_loaded", [True, False, None])
@@ -19,9 +19,9 @@ def test_only_a_model_in_memory_has_a_loaded_window(is_loaded: bool | None) -> N
     assert facts.source == ("as loaded" if is_loaded else "as reported by the server")
 
 
-def test_what_a_person_says_counts_most_and_what_nobody_says_is_assumed() -> None:
+def test_what_the_user_sets_counts_most_and_what_is_not_known_is_assumed() -> None:
     info = ModelInfo(name="m", context=8192, details={"context_trained": 32_768})
-    facts = context_facts(info, ASKED, SAID, requested=True)
+    facts = context_facts(info, ASKED, SETTING, requested=True)
     assert (facts.tokens, facts.source, facts.is_set) == (1024, "config.toml:3", True)
     assert (facts.trained, facts.configured) == (32_768, 1024)
     unknown = context_facts(ModelInfo(name="m"), None, None, requested=False)

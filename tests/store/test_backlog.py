@@ -12,16 +12,9 @@ from ollm_tui.store.backlog import PACE_S, RETRY_S, Backlog
 from ollm_tui.store.migrate import migrate, shipped_migrations
 from ollm_tui.store.rows import MessageRow, new_id
 from tests.store.rig import SETTINGS, answered
+from tests.support.clock import ManualClock
 
 Work = Callable[[sqlite3.Connection], None]
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -32,12 +25,12 @@ def connection() -> Iterator[sqlite3.Connection]:
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> ManualClock:
+    return ManualClock(100.0)
 
 
 @pytest.fixture
-def backlog(clock: Clock) -> Backlog:
+def backlog(clock: ManualClock) -> Backlog:
     return Backlog(clock)
 
 
@@ -59,12 +52,12 @@ def refuse(work: Work) -> None:
     raise AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.")
 
 
-def test_nothing_is_due_while_nothing_waits(backlog: Backlog, clock: Clock) -> None:
+def test_nothing_is_due_while_nothing_waits(backlog: Backlog, clock: ManualClock) -> None:
     assert backlog.due_in(clock.now) is None
 
 
 def test_writes_keep_their_distance(
-    backlog: Backlog, clock: Clock, connection: sqlite3.Connection
+    backlog: Backlog, clock: ManualClock, connection: sqlite3.Connection
 ) -> None:
     written: list[float] = []
 
@@ -119,7 +112,7 @@ def test_what_grew_while_it_was_written_goes_on_waiting(
 
 
 def test_what_failed_is_kept_and_tried_again_within_five_seconds(
-    backlog: Backlog, clock: Clock, connection: sqlite3.Connection
+    backlog: Backlog, clock: ManualClock, connection: sqlite3.Connection
 ) -> None:
     backlog.put(first_row())
     with pytest.raises(AIError, match="disk full"):

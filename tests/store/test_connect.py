@@ -23,7 +23,7 @@ from ollm_tui.store.migrate import APPLICATION_ID, shipped_migrations
 from tests.store.rig import SETTINGS, asked, on_connection, open_parts, rows, save_chat
 
 ROOT = Path(__file__).parents[2]
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 @pytest.fixture
@@ -342,8 +342,8 @@ anyio.run(main, Path(sys.argv[1]))
 """
 
 
-def run_as_nobody(path: Path) -> list[str]:
-    command = [sys.executable, "-c", READ_ONLY, str(path), str(NOBODY)]
+def run_unprivileged(path: Path) -> list[str]:
+    command = [sys.executable, "-c", READ_ONLY, str(path), str(UNPRIVILEGED)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     return result.stdout.splitlines()
@@ -367,7 +367,7 @@ async def test_chats_in_a_folder_that_cannot_be_written_can_be_read(open_folder:
     path.with_name("chats.db-journal").unlink(missing_ok=True)
     open_folder.chmod(0o555)
     before = path.read_bytes()
-    first, listed, begun = run_as_nobody(path)
+    first, listed, begun = run_unprivileged(path)
     assert first.startswith("False Saved chats can be read, but nothing is saved")
     assert listed == "['old chat']"
     assert begun.startswith("Not saved")
@@ -388,7 +388,7 @@ async def test_chats_of_an_older_format_can_be_read_where_nothing_can_be_written
     path.chmod(0o444)
     shutil.rmtree(open_folder / "chats.live")
     open_folder.chmod(0o555)
-    first, listed, begun = run_as_nobody(path)
+    first, listed, begun = run_unprivileged(path)
     assert first.startswith("False Saved chats can be read, but nothing is saved")
     assert listed == "['old chat']"
     assert begun.startswith("Not saved")
@@ -399,7 +399,7 @@ async def test_a_folder_that_cannot_be_written_and_has_no_chats_leaves_them_in_m
     open_folder: Path,
 ) -> None:
     open_folder.chmod(0o555)
-    first, listed, begun = run_as_nobody(open_folder / "chats.db")
+    first, listed, begun = run_unprivileged(open_folder / "chats.db")
     assert first.startswith("False Not saved: ")
     assert (listed, begun) == ("[]", "begun")
     assert list(open_folder.iterdir()) == []

@@ -252,9 +252,9 @@ async def test_renaming_an_open_chat_is_news_to_others_only(path: Path) -> None:
         mine, other = [store.journal(SETTINGS, await store.load(chat_id)) for _ in range(2)]
         await store.rename(chat_id, " Mine\0 ", watch=mine.watch)
         assert await store.news(mine) is None
-        told = await store.news(other)
-        assert told is not None
-        assert told.title == "Mine�"
+        reported = await store.news(other)
+        assert reported is not None
+        assert reported.title == "Mine�"
         assert (await store.load(chat_id)).state.is_renamed
         with pytest.raises(AIError, match="no such chat"):
             await store.rename("never saved", "Title", watch=mine.watch)
@@ -276,10 +276,10 @@ async def test_renaming_while_a_look_is_under_way_is_no_news(
             return result
 
         monkeypatch.setattr(store._database, "read", read_slowly)
-        told: list[ChatNews | None] = []
+        reported: list[ChatNews | None] = []
 
         async def look() -> None:
-            told.append(await store.news(mine))
+            reported.append(await store.news(mine))
 
         async def rename() -> None:
             await store.rename(mine.conversation_id, "Second", watch=mine.watch)
@@ -291,8 +291,8 @@ async def test_renaming_while_a_look_is_under_way_is_no_news(
             await anyio.wait_all_tasks_blocked()
             await store._database.run(lambda: None)  # what was asked of the file before is done
             may_go_on.set()
-        told.append(await store.news(mine))
-        assert told == [None, None]
+        reported.append(await store.news(mine))
+        assert reported == [None, None]
         assert (await store.load(mine.conversation_id)).title == "Second"
 
 
@@ -424,15 +424,21 @@ async def test_settings_come_back_as_they_were_with_the_newest_message(path: Pat
         keep_alive="5m",
         extra_body={"mirostat": 2},
     )
-    talk = Conversation(model="vllm://m", system_prompt="Be\0 brief", options=options, tools=("f",))
+    conversation = Conversation(
+        model="vllm://m", system_prompt="Be\0 brief", options=options, tools=("f",)
+    )
     async with open_store(path) as store:
-        journal = store.journal(talk)
+        journal = store.journal(conversation)
         await journal.begin(asked())
-        talk.model = "bare"
-        talk.should_think = ThinkingConfig(mode="deep", effort="high", visible=False, depth=2)
+        conversation.model = "bare"
+        conversation.should_think = ThinkingConfig(
+            mode="deep", effort="high", visible=False, depth=2
+        )
         await journal.begin(asked("more"))
         found = (await store.load(journal.conversation_id)).settings
-    assert found == replace(ConversationSettings.of(talk), model="bare", system_prompt="Be� brief")
+    assert found == replace(
+        ConversationSettings.of(conversation), model="bare", system_prompt="Be� brief"
+    )
     assert rows(path, "SELECT model, provider FROM conversations") == [("bare", None)]
 
 
@@ -441,13 +447,14 @@ async def test_settings_come_back_as_they_were_with_the_newest_message(path: Pat
 async def test_wishes_for_reasoning_and_keeping_come_back(
     path: Path, should_think: object, keep_alive: object
 ) -> None:
-    talk = Conversation(options=GenerationOptions(keep_alive=keep_alive, response_format="json"))  # type: ignore[arg-type]  # one of four
-    talk.should_think = should_think  # type: ignore[assignment]  # one of five
+    options = GenerationOptions(keep_alive=keep_alive, response_format="json")  # type: ignore[arg-type]  # one of four
+    conversation = Conversation(options=options)
+    conversation.should_think = should_think  # type: ignore[assignment]  # one of five
     async with open_store(path) as store:
-        journal = store.journal(talk)
+        journal = store.journal(conversation)
         await journal.begin(asked())
         found = (await store.load(journal.conversation_id)).settings
-    assert found == ConversationSettings.of(talk)
+    assert found == ConversationSettings.of(conversation)
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.conversations import ConversationStore, open_store
-from tests.store.rig import (
-    SETTINGS,
-    answered,
-    asked,
-    on_connection,
-    open_parts,
-    rows,
-    save_chat,
-)
+from tests.store.rig import SETTINGS, answered, asked, on_connection, open_parts, rows, save_chat
 
 ROOT = Path(__file__).parents[2]
 BIG = "word " * 20_000

@@ -18,7 +18,7 @@ PARTS = 10
 
 
 @pytest.mark.parametrize("part", sampled(range(PARTS), 3))
-async def test_nothing_that_two_programs_were_told_is_saved_is_lost_or_hidden(
+async def test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden(
     tmp_path: Path, part: int
 ) -> None:
     for seed in range(part, INTERLEAVINGS, PARTS):

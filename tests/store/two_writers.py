@@ -63,8 +63,8 @@ class Program:
     """The list as it was shown: revision, and the messages that each chat had then."""
     opened_with: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
-    told: int = 0
-    told_deleted: bool = False
+    reported: int = 0
+    reported_deleted: bool = False
 
     async def start(self) -> None:
         backlog = Backlog()
@@ -76,7 +76,7 @@ class Program:
 
     async def go_on(self, chat: str | None, leaf: str | None = None) -> None:
         """Open a branch of a chat; None is a new chat."""
-        self.growing, self.told, self.told_deleted = None, 0, False
+        self.growing, self.reported, self.reported_deleted = None, 0, False
         self.written, self.opened_with, self.texts = set(), set(), []
         if chat is None:
             self.journal = self.store.journal(self.settings)  # type: ignore[arg-type]
@@ -125,7 +125,7 @@ class Session:
         else:
             self.newest[chat] = message_id
         if program.journal.watch.is_saved_anew:  # the rest of the screen was saved again with it
-            program.opened_with, program.told = set(), 0
+            program.opened_with, program.reported = set(), 0
             for one, shown in zip(program.journal.path, program.texts, strict=True):
                 self.saved.setdefault(one, Saved(chat, shown, program.settings.now.model))
                 program.written.add(one)
@@ -280,8 +280,8 @@ async def begin_anew(session: Session, program: Program) -> None:
 async def look(session: Session, program: Program) -> None:
     news = await program.store.news(program.journal)
     if news is not None:
-        program.told += news.messages
-        program.told_deleted |= news.is_deleted
+        program.reported += news.messages
+        program.reported_deleted |= news.is_deleted
 
 
 async def quit_and_start(session: Session, program: Program) -> None:
@@ -351,7 +351,7 @@ async def check(session: Session) -> None:
         if reached.get(one) != saved.text:
             session.problems.append(f"{one} {saved}: reached {reached.get(one)!r}")
     for program in session.programs:
-        await _check_told(session, program)
+        await _check_reported(session, program)
 
 
 async def _check_chat(
@@ -370,7 +370,7 @@ async def _check_chat(
         session.problems.append(f"{chat}: some messages are on no branch")
 
 
-async def _check_told(session: Session, program: Program) -> None:
+async def _check_reported(session: Session, program: Program) -> None:
     for _ in range(3):
         await look(session, program)
     if not program.journal.path:
@@ -378,13 +378,15 @@ async def _check_told(session: Session, program: Program) -> None:
     try:
         stored = await program.store.load(program.journal.conversation_id)
     except AIError:
-        if not program.told_deleted:
+        if not program.reported_deleted:
             session.problems.append(f"{program.name} was not told that its chat was deleted")
         return
     ids = {node.id for node in stored.state.nodes}
     foreign = ids - program.opened_with - program.written
-    if program.told != len(foreign):
-        session.problems.append(f"{program.name} was told of {program.told}, not {len(foreign)}")
+    if program.reported != len(foreign):
+        session.problems.append(
+            f"{program.name} was told of {program.reported}, not {len(foreign)}"
+        )
     saved = await _texts(program)  # an answer may have been opened while the other one wrote it
     if not all(its.startswith(shown) for its, shown in zip(saved, program.texts, strict=True)):
         session.problems.append(f"{program.name} shows what is not saved")

@@ -127,7 +127,7 @@ class SlowJournal:
 
 
 @dataclass
-class Talk:
+class SavedChat:
     """A chat client, and where it is saved."""
 
     client: ChatClient
@@ -162,7 +162,7 @@ class AbortRig:
         # to the pool, which then has one more for a while.
         self._encodings = Encodings()
 
-    def talk(self, provider: str) -> Talk:
+    def chat(self, provider: str) -> SavedChat:
         """Begin a chat."""
         weather = ScriptedTool("weather", _hang)
         parts = ChatParts(
@@ -173,27 +173,29 @@ class AbortRig:
         conversation = Conversation(model=MODELS[provider], tools=("weather", "clock"))
         journal = self._store.journal(conversation)
         slow = SlowJournal(journal, self._chance)
-        return Talk(ChatClient(parts, conversation, journal=slow), slow, journal.conversation_id)
+        return SavedChat(
+            ChatClient(parts, conversation, journal=slow), slow, journal.conversation_id
+        )
 
-    async def saved(self, talk: Talk) -> list[Message]:
+    async def saved(self, chat: SavedChat) -> list[Message]:
         """Read a chat from the file."""
-        stored = await self._store.load(talk.chat_id)
+        stored = await self._store.load(chat.chat_id)
         return [message.message for message in stored.messages]
 
-    async def abort(self, talk: Talk, moment: str, way: str) -> Abort:
+    async def abort(self, chat: SavedChat, moment: str, way: str) -> Abort:
         """Ask, and abort at this moment."""
         done = Abort(moment, way)
-        pressing = _Pressing(done, talk, self._chance)
+        pressing = _Pressing(done, chat, self._chance)
         with anyio.fail_after(BOUND_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(pressing.ask)
                 await pressing.press_in_time()
         return done
 
-    async def hello(self, talk: Talk) -> str:
+    async def hello(self, chat: SavedChat) -> str:
         """Ask something harmless; gives the answer, which must end well."""
         with anyio.fail_after(BOUND_S):
-            async with talk.client.chat("hello") as events:
+            async with chat.client.chat("hello") as events:
                 seen = [event async for event in events]
         assert isinstance(seen[-1], chat_events.Finish), seen[-1]
         assert seen[-1].reason == "stop"
@@ -203,9 +205,9 @@ class AbortRig:
 class _Pressing:
     """One consumer, and the one who stops it."""
 
-    def __init__(self, done: Abort, talk: Talk, chance: random.Random) -> None:
+    def __init__(self, done: Abort, chat: SavedChat, chance: random.Random) -> None:
         self._done = done
-        self._talk = talk
+        self._chat = chat
         self._chance = chance
         self._signal = AbortSignal()
         self._inner, self._outer = anyio.CancelScope(), anyio.CancelScope()
@@ -216,17 +218,17 @@ class _Pressing:
     async def ask(self) -> None:
         self._task = asyncio.current_task()
         if self._done.moment == "saving":
-            self._talk.journal.at_write = self._at_write
+            self._chat.journal.at_write = self._at_write
         with self._outer, self._inner:
             try:
                 await self._consume()
                 self._done.returned = True
             finally:
-                self._talk.journal.at_write = None
+                self._chat.journal.at_write = None
 
     async def _consume(self) -> None:
         prompt = PROMPTS[self._done.moment]
-        async with self._talk.client.chat(prompt, signal=self._signal) as events:
+        async with self._chat.client.chat(prompt, signal=self._signal) as events:
             async for event in events:
                 self._done.seen.append(event)
                 self._notice(event)
@@ -346,7 +348,7 @@ async def settles(test: Callable[[], bool]) -> bool:
     return test()
 
 
-async def check_one(rig: AbortRig, talk: Talk, done: Abort, before: Census) -> None:
+async def check_one(rig: AbortRig, chat: SavedChat, done: Abort, before: Census) -> None:
     """One end at most, everything kept and saved, nothing left open, and the chat goes on."""
     what = f"{done.moment} by {done.way}"
     assert done.pressed, what
@@ -357,10 +359,10 @@ async def check_one(rig: AbortRig, talk: Talk, done: Abort, before: Census) -> N
     else:
         assert len(done.ends) <= 1, what
         assert not done.ends or done.way == "signal and cancel", what
-    check_kept(talk.client.conversation.messages, done, what)
-    saved = await rig.saved(talk)
-    assert saved == talk.client.conversation.messages, what
-    assert await rig.hello(talk) == "Hello, world!", what
+    check_kept(chat.client.conversation.messages, done, what)
+    saved = await rig.saved(chat)
+    assert saved == chat.client.conversation.messages, what
+    assert await rig.hello(chat) == "Hello, world!", what
     if not await settles(lambda: Census.take().is_within(before)):
         raise AssertionError(f"{what}: {Census.take()} left of {before}")
 
@@ -386,21 +388,21 @@ Report = Callable[[int, Abort], Awaitable[None]]
 
 async def many_aborts(rig: AbortRig, times: int, chance: random.Random) -> dict[str, int]:
     """Abort so many times, at every moment in every way; gives how often each moment was hit."""
-    talks = {provider: rig.talk(provider) for provider in MODELS}
-    for talk in talks.values():
+    chats = {provider: rig.chat(provider) for provider in MODELS}
+    for chat in chats.values():
         for _ in range(2):
-            await rig.hello(talk)
+            await rig.hello(chat)
     await anyio.sleep(0.1)
     before = Census.take()
     hit = dict.fromkeys(PROMPTS, 0)
     for number in range(times):
         provider = chance.choice([*MODELS])
         if number % 20 == 19:
-            talks[provider] = rig.talk(provider)
+            chats[provider] = rig.chat(provider)
         moment, way = chance.choice([*PROMPTS]), chance.choice(WAYS)
-        done = await rig.abort(talks[provider], moment, way)
+        done = await rig.abort(chats[provider], moment, way)
         try:
-            await check_one(rig, talks[provider], done, before)
+            await check_one(rig, chats[provider], done, before)
         except AssertionError as error:
             raise AssertionError(f"abort {number}, {moment} by {way}, {provider}") from error
         hit[moment] += 1

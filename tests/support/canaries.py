@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
+
+from tests.support.raw_server import raw_server
 
 
 def coded(secret: str) -> set[bytes]:
@@ -25,7 +27,7 @@ class Ear:
     """A server that nobody gave a key to; it writes down every byte."""
 
     port: int = 0
-    heard: bytearray = field(default_factory=bytearray)
+    received: bytearray = field(default_factory=bytearray)
 
     @property
     def url(self) -> str:
@@ -45,16 +47,11 @@ async def listening() -> AsyncIterator[Ear]:
         async with stream:
             try:
                 while True:
-                    ear.heard += await stream.receive()
+                    ear.received += await stream.receive()
                     await stream.send(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    ear.port = listener.extra(SocketAttribute.local_port)
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection, group)
-        try:
-            yield ear
-        finally:
-            group.cancel_scope.cancel()
+    async with raw_server(connection) as port:
+        ear.port = port
+        yield ear

@@ -87,9 +87,9 @@ def page(query: Mapping[str, list[str]]) -> dict[str, object]:
 
 async def chat(request: Received, reply: Reply, refuses: Mapping[str, str]) -> None:
     body = request.json()
-    said = json.dumps(body)
+    sent = json.dumps(body)
     for piece, message in refuses.items():
-        if piece in said:
+        if piece in sent:
             await fail(reply, 400, "invalid_request_error", message)
             return
     if not isinstance(body.get("max_tokens"), int):

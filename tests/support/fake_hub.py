@@ -176,8 +176,8 @@ class _Sender:
         full = _truth(self._query, "full")
         fields = ("_id", "id", "modelId", *wanted) if wanted else FULL_FIELDS
         fields = fields if wanted or full else BASIC_FIELDS
-        told = [repo.info(repo.sha) for repo in self._hub.search(self._query)]
-        entries = [{key: info[key] for key in fields if key in info} for info in told]
+        payload = [repo.info(repo.sha) for repo in self._hub.search(self._query)]
+        entries = [{key: info[key] for key in fields if key in info} for info in payload]
         await self._page(entries)
 
     async def _about(self, repo: FakeRepo, what: str | None, revision: str, rest: str) -> None:
@@ -192,10 +192,10 @@ class _Sender:
                 await self._refuse(404, f"{rest} does not exist", "EntryNotFound")
         else:
             blobs = _truth(self._query, "blobs")
-            told = repo.info(commit, blobs=blobs)
+            payload = repo.info(commit, blobs=blobs)
             if wanted := self._query.get("expand"):
-                told = {key: told[key] for key in ("_id", "id", *wanted) if key in told}
-            await self._json(told)
+                payload = {key: payload[key] for key in ("_id", "id", *wanted) if key in payload}
+            await self._json(payload)
 
     async def _page(self, entries: Sequence[object]) -> None:
         """Send one page, with the address of the next one."""
@@ -240,14 +240,14 @@ class _Sender:
             await self._redirect(repo, commit, file)
 
     async def _refuse_gated(self, repo: FakeRepo) -> None:
-        said = f"Access to model {repo.id} is restricted"
+        reason = f"Access to model {repo.id} is restricted"
         if self._token is None:
             more = "You must have access to it and be authenticated to access it. Please log in."
-            await self._refuse(401, f"{said}. {more}", "GatedRepo")
+            await self._refuse(401, f"{reason}. {more}", "GatedRepo")
         else:
             more = f"Visit {self._hub.url}/{repo.id} to ask for access."
             await self._refuse(
-                403, f"{said} and you are not in the authorized list. {more}", "GatedRepo"
+                403, f"{reason} and you are not in the authorized list. {more}", "GatedRepo"
             )
 
     async def _redirect(self, repo: FakeRepo, commit: str, file: FakeFile) -> None:

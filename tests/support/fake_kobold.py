@@ -31,8 +31,8 @@ class FakeKobold:
             return
         match request.method, request.path:
             case "GET", "/api/extra/version":
-                told = {"result": "KoboldCpp", "version": "1.121", "protected": bool(self.key)}
-                await reply.json(told | {"vision": True, "audio": False})
+                payload = {"result": "KoboldCpp", "version": "1.121", "protected": bool(self.key)}
+                await reply.json(payload | {"vision": True, "audio": False})
             case "GET", "/api/extra/true_max_context_length":
                 await reply.json({"value": self.window})
             case "POST", "/api/extra/tokencount":

@@ -65,8 +65,8 @@ class FakeLMStudio:
             return
         instances = self.loaded[name]
         instances.append(name if not instances else f"{name}:{len(instances) + 1}")
-        told = {"type": "llm", "instance_id": instances[-1], "status": "loaded"}
-        await reply.json(told | {"load_time_seconds": 0.1})
+        payload = {"type": "llm", "instance_id": instances[-1], "status": "loaded"}
+        await reply.json(payload | {"load_time_seconds": 0.1})
 
     async def _unload(self, instance: str, reply: Reply) -> None:
         for instances in self.loaded.values():

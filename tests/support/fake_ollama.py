@@ -153,10 +153,10 @@ class OllamaServer:
         drops = body.get("keep_alive") == 0
         self.kept[name] = body.get("keep_alive")
         (self.loaded.discard if drops else self.loaded.add)(name)
-        said = {"model": body["model"], "created_at": CREATED, "done": True}
+        payload = {"model": body["model"], "created_at": CREATED, "done": True}
         message = {"role": "assistant", "content": ""}
         reason = "unload" if drops else "load"
-        await reply.json(said | {"message": message, "done_reason": reason})
+        await reply.json(payload | {"message": message, "done_reason": reason})
 
     async def delete(self, request: Received, reply: Reply) -> None:
         asked = request.json()
@@ -209,8 +209,8 @@ async def fake_ollama(request: Received, reply: Reply) -> None:
     await OllamaServer().answer(request, reply)
 
 
-async def line(reply: Reply, **said: object) -> None:
-    await reply.write(json.dumps(said).encode() + b"\n")
+async def line(reply: Reply, **payload: object) -> None:
+    await reply.write(json.dumps(payload).encode() + b"\n")
 
 
 async def layer(reply: Reply, letters: str, total: int, completed: int | None) -> None:

@@ -92,8 +92,8 @@ def _card(name: str, window: int | None, parent: str | None) -> dict[str, object
 
 def count_of(body: Mapping[str, object]) -> int:
     """Count the words of a prompt, of its tools and of what the template is given."""
-    told = [body.get(key) for key in ("messages", "tools", "chat_template_kwargs")]
-    return len(json.dumps([part for part in told if part]).split())
+    inputs = [body.get(key) for key in ("messages", "tools", "chat_template_kwargs")]
+    return len(json.dumps([part for part in inputs if part]).split())
 
 
 async def _chat(how: Vllm, body: Mapping[str, object], reply: Reply) -> None:
@@ -123,11 +123,11 @@ def _refusal(how: Vllm, body: Mapping[str, object]) -> tuple[str, int, str] | No
         return PARSER, 400, "BadRequestError"
     count = count_of(body)
     if count > how.window:
-        said = (
+        reason = (
             f"This model's maximum context length is {how.window} tokens. However, your request"
             f" has {count} input tokens. Please reduce the length of the input messages."
         )
-        return said, 400, "BadRequestError"
+        return reason, 400, "BadRequestError"
     return None
 
 
@@ -137,8 +137,8 @@ def _constrained(how: Vllm, body: Mapping[str, object]) -> str | None:
         choice, schema = body.get("guided_choice"), body.get("guided_json")
     else:
         outputs = body.get("structured_outputs")
-        told = outputs if isinstance(outputs, Mapping) else {}
-        choice, schema = told.get("choice"), told.get("json")
+        inputs = outputs if isinstance(outputs, Mapping) else {}
+        choice, schema = inputs.get("choice"), inputs.get("json")
     form = body.get("response_format")
     if isinstance(choice, Sequence):
         return str(choice[0])

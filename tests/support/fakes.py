@@ -38,8 +38,8 @@ class Remote:
 
     def spec(self, url: str, **more: object) -> ProviderSpec:
         """Give the settings of a provider `p` at this address."""
-        told = {"name": "p", "kind": self.kind, "backend": self.backend, "base_url": url}
-        return ProviderSpec(**(told | more))  # type: ignore[arg-type]
+        settings = {"name": "p", "kind": self.kind, "backend": self.backend, "base_url": url}
+        return ProviderSpec(**(settings | more))  # type: ignore[arg-type]
 
 
 def _compatible(backend: str, make: Callable[[], Handler]) -> Remote:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import count, repeat
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 
 from ollm_tui.protocol.json_types import JsonObject
+from tests.support.raw_server import raw_server
 
 Pieces = Iterator[bytes]
 PIECE = 64 * 1024
@@ -233,11 +234,8 @@ async def flooding(flood: Flood, kind: str) -> AsyncIterator[str]:
                     await stream.send(piece)
                 await stream.send_eof()
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection)
-        yield f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-        group.cancel_scope.cancel()
+    async with raw_server(connection) as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 async def _read_on(stream: SocketStream) -> None:

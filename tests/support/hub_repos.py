@@ -85,15 +85,15 @@ class FakeFile:
         """Tell of it as the list of a repository's details does."""
         if not blobs:
             return {"rfilename": self.path}
-        told = {"rfilename": self.path, "size": self.size, "blobId": self.blob_id}
+        facts = {"rfilename": self.path, "size": self.size, "blobId": self.blob_id}
         lfs = {"sha256": self.sha256, "size": self.size, "pointerSize": len(self._pointer)}
-        return {**told, "lfs": lfs} if self.lfs else told
+        return {**facts, "lfs": lfs} if self.lfs else facts
 
     def entry(self) -> dict[str, object]:
         """Tell of it as a tree does."""
-        told = {"type": "file", "oid": self.blob_id, "size": self.size, "path": self.path}
+        facts = {"type": "file", "oid": self.blob_id, "size": self.size, "path": self.path}
         lfs = {"oid": self.sha256, "size": self.size, "pointerSize": len(self._pointer)}
-        return {**told, "lfs": lfs} if self.lfs else told
+        return {**facts, "lfs": lfs} if self.lfs else facts
 
 
 @dataclass
@@ -119,8 +119,8 @@ class FakeRepo:
 
     def commit(self, files: Sequence[FakeFile]) -> str:
         names = "\n".join(f"{file.path} {file.blob_id}" for file in files)
-        told = f"{self.id}\n{len(self.commits)}\n{names}"
-        self.sha = hashlib.sha1(told.encode()).hexdigest()
+        facts = f"{self.id}\n{len(self.commits)}\n{names}"
+        self.sha = hashlib.sha1(facts.encode()).hexdigest()
         self.commits[self.sha] = files
         self.files = files
         return self.sha

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import anyio
-from anyio.abc import ByteStream, SocketAttribute, SocketStream
+from anyio.abc import ByteStream, SocketStream
+
+from tests.support.raw_server import raw_server
 
 
 @dataclass
@@ -66,14 +68,9 @@ async def serve_proxy(
                 await server.send(_forwarded(head, method, path) + rest)
             await _both_ways(stream, server)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    proxy.url = f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}"
-    async with listener, anyio.create_task_group() as group:
-        group.start_soon(listener.serve, connection, group)
-        try:
-            yield proxy
-        finally:
-            group.cancel_scope.cancel()
+    async with raw_server(connection) as port:
+        proxy.url = f"http://127.0.0.1:{port}"
+        yield proxy
 
 
 async def _head(stream: ByteStream) -> tuple[str, bytes]:

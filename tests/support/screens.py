@@ -31,13 +31,13 @@ def within(seconds: float) -> Iterator[None]:
         with anyio.fail_after(seconds):
             yield
     except TimeoutError as error:
-        told = StringIO()
+        stack = StringIO()
         for task in asyncio.all_tasks():
-            task.print_stack(file=told)
+            task.print_stack(file=stack)
         for frame in sys._current_frames().values():
-            told.writelines(traceback.format_stack(frame, 12))
-            told.write("\n")
-        error.add_note(told.getvalue())
+            stack.writelines(traceback.format_stack(frame, 12))
+            stack.write("\n")
+        error.add_note(stack.getvalue())
         raise
 
 
@@ -85,6 +85,11 @@ class AppStage:
         lines = self.app.screen._compositor.render_strips()
         return "\n".join(line.text.rstrip() for line in lines)
 
+    async def send(self, words: str) -> None:
+        """Send a prompt; it is put into the input at once, since each key of a pilot waits."""
+        self.chat.composer.insert(words)
+        await self.pilot.press("enter")
+
 
 class Stage(AppStage):
     """The app on a scripted runtime."""
@@ -118,9 +123,8 @@ class Stage(AppStage):
         await self.pilot.press(*words)
 
     async def ask(self, words: str) -> None:
-        """Send a prompt; it is put into the input at once, since each key of a pilot waits."""
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
+        """Send a prompt and let the app come to rest."""
+        await self.send(words)
         await self.settle()
 
     @property
@@ -145,10 +149,6 @@ class RealStage(AppStage):
                 await self.pilot.pause(0.002)
             return
         raise AssertionError(f"{texts} is not in\n{self.screen_text}")
-
-    async def send(self, words: str) -> None:
-        self.chat.composer.insert(words)
-        await self.pilot.press("enter")
 
 
 def services(

@@ -280,8 +280,8 @@ class ScriptedDownloads:
     def _job(self, job_id: str) -> Job:
         return next(job for job in self._jobs if job.id == job_id)
 
-    def _turn(self, deed: str, job_id: str, **changes: object) -> None:
-        self.done.append((deed, job_id))
+    def _turn(self, action: str, job_id: str, **changes: object) -> None:
+        self.done.append((action, job_id))
         if self.refuses is not None:
             raise self.refuses
         self.put(replace(self._job(job_id), **changes))  # type: ignore[arg-type]  # by field names

@@ -15,7 +15,7 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message, Timings, Usage
 from ollm_tui.protocol.model import ModelCapability
-from ollm_tui.protocol.tools import ToolCall, ToolResult
+from ollm_tui.protocol.tools import ToolCall
 
 NAMES = st.text(min_size=1, max_size=20)
 COUNTS = st.none() | st.integers(min_value=0, max_value=10**9)
@@ -67,12 +67,6 @@ def tool_calls() -> st.SearchStrategy[ToolCall]:
         args=st.none() | JSON_OBJECTS,
         raw_args=st.text(),
         extra=JSON_OBJECTS,
-    )
-
-
-def tool_results() -> st.SearchStrategy[ToolResult]:
-    return st.builds(
-        ToolResult, call_id=NAMES, name=NAMES, content=st.text(), is_error=st.booleans()
     )
 
 

@@ -7,12 +7,7 @@ from typing import Any, TypeAlias
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from syrupy.types import (
-    PropertyFilter,
-    PropertyMatcher,
-    SerializableData,
-    SerializedData,
-)
+from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
 from textual.app import App
 from textual.widgets import Input, TextArea
 

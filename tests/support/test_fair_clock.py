@@ -31,7 +31,7 @@ class Machine:
         return self.clock() - before
 
 
-def test_it_is_the_clock_on_the_wall_where_nobody_waits() -> None:
+def test_it_is_the_clock_on_the_wall_while_nothing_waits() -> None:
     machine = Machine()
     for _ in range(100):
         machine.now += 0.013
@@ -86,19 +86,19 @@ def test_a_thread_that_is_held_up_turns_no_time_back() -> None:
     slow.start()
     reached.wait(5)
     machine.now += 1
-    told = [clock()]
+    times = [clock()]
     gate.set()
     slow.join()
-    told.append(clock())
-    assert told == sorted(told)
+    times.append(clock())
+    assert times == sorted(times)
     machine.now += 0.001
-    assert told[-1] <= clock() <= told[-1] + 0.001
+    assert times[-1] <= clock() <= times[-1] + 0.001
 
 
 async def test_the_tests_and_their_event_loops_have_it() -> None:
     assert isinstance(time.monotonic, FairClock) == (sys.platform == "linux")
-    before, told = time.monotonic(), asyncio.get_running_loop().time()
-    assert before <= told <= time.monotonic()
+    before, times = time.monotonic(), asyncio.get_running_loop().time()
+    assert before <= times <= time.monotonic()
 
 
 def test_python_programs_that_tests_start_have_it() -> None:

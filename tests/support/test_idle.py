@@ -10,6 +10,7 @@ import anyio.to_thread
 import pytest
 
 from tests.support import idle
+from tests.support.raw_server import raw_server
 
 
 @pytest.fixture
@@ -122,11 +123,8 @@ async def test_an_open_connection_leaves_it_to_the_processor(asked: list[str]) -
         async with stream:
             await stream.receive(1)
 
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    async with listener, anyio.create_task_group() as tasks:
-        tasks.start_soon(listener.serve, hold)
+    async with raw_server(hold):
         await idle.wait_for_idle()
-        tasks.cancel_scope.cancel()
     assert asked == ["asked"]
 
 

@@ -144,8 +144,8 @@ async def test_an_engine_that_fails_to_count_is_replaced(tokens: int | AIError) 
 async def test_a_server_that_counts_text_alone_is_asked_once_and_may_be_corrected() -> None:
     provider, counter = TextCountingProvider(), TokenCounter(NoEncodings())
     call = ToolCall(id="a", name="clock", args={"zone": "Oslo"})
-    talk = [Message("user", "one two"), Message("assistant", "three", tool_calls=[call])]
-    asked = Request(model="m", messages=talk, system_prompt="be brief")
+    chat = [Message("user", "one two"), Message("assistant", "three", tool_calls=[call])]
+    asked = Request(model="m", messages=chat, system_prompt="be brief")
     counted = await counter.count(asked, provider)
     (text,) = provider.texts
     assert {"one", "two", "three", "be", "brief", "clock"} <= set(text.split())

@@ -111,7 +111,7 @@ async def test_a_tokenizer_is_built_once_even_when_many_ask(
     assert await encodings.encoding_for("gpt-4o") is got[0]
 
 
-async def test_whoever_stops_waiting_does_not_stop_the_building() -> None:
+async def test_a_caller_that_stops_waiting_does_not_stop_the_building() -> None:
     encodings = Encodings()
     with anyio.CancelScope() as scope:
         scope.cancel()

@@ -52,10 +52,10 @@ def test_every_request_has_at_least_one_token_and_more_with_more_in_it(
     tokens = estimate_request(request, with_thinking=with_thinking)
     assert isinstance(tokens, int)
     assert tokens >= 1
-    said = Message("user", "12345")
+    prompt = Message("user", "12345")
     longer = Request(
         model="m",
-        messages=[*request.conversation, said],
+        messages=[*request.conversation, prompt],
         system_prompt=request.system_prompt,
         tools=request.offered_tools,
     )

@@ -55,20 +55,20 @@ def test_a_fault_is_a_sentence_with_the_way_to_it(args: JsonObject, sentence: st
     assert faults(args) == [sentence]
 
 
-def test_only_the_first_faults_are_told_and_the_rest_counted() -> None:
-    told = faults({"path": "a", "edits": [1, 2, 3, 4, 5]})
-    assert told[0] == "edits[0] must be object, not 1."
-    assert told[3:] == ["And 2 more of the kind."]
+def test_only_the_first_faults_are_reported_and_the_rest_counted() -> None:
+    message = faults({"path": "a", "edits": [1, 2, 3, 4, 5]})
+    assert message[0] == "edits[0] must be object, not 1."
+    assert message[3:] == ["And 2 more of the kind."]
 
 
-def test_a_long_value_is_not_told_in_full() -> None:
-    (told,) = faults({"path": ["x" * 10_000]})
-    assert len(told) < 200
+def test_a_long_value_is_not_reported_in_full() -> None:
+    (message,) = faults({"path": ["x" * 10_000]})
+    assert len(message) < 200
 
 
 def test_many_unknown_names_are_cut_short() -> None:
-    (told,) = faults({"path": "a"} | {f"n{number}": 1 for number in range(50)})
-    assert '"n0", "n1", "n2", ...;' in told
+    (message,) = faults({"path": "a"} | {f"n{number}": 1 for number in range(50)})
+    assert '"n0", "n1", "n2", ...;' in message
 
 
 def test_a_tool_without_parameters_takes_none() -> None:

@@ -220,7 +220,7 @@ def returns_number(a: str) -> int:
     return 1
 
 
-def returns_nothing_said(a: str):  # type: ignore[no-untyped-def] # that is what is tried
+def returns_undeclared(a: str):  # type: ignore[no-untyped-def] # that is what is tried
     """Do."""
     return a
 
@@ -261,7 +261,7 @@ def generator(a: str) -> str:  # type: ignore[misc] # that is what is tried
         (default_outside, "parameter a: its default True is not of its type"),
         (default_no_json, "cannot be said in JSON"),
         (returns_number, "returns str or ToolOutput"),
-        (returns_nothing_said, "returns str or ToolOutput"),
+        (returns_undeclared, "returns str or ToolOutput"),
         (unknown_name, "an annotation cannot be read here"),
         (float_choice, "parameter a: "),
         (generator, "a generator gives no single answer"),

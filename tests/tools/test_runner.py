@@ -63,7 +63,7 @@ async def test_a_tool_may_call_its_own_answer_an_error() -> None:
     assert (await run(ScriptedTool(work=giving(ToolOutput("no", is_error=True))))).is_error
 
 
-async def test_an_unknown_tool_is_told_with_those_on_offer() -> None:
+async def test_an_unknown_tool_is_reported_with_those_on_offer() -> None:
     runner = runner_for(ScriptedTool("read_file"), ScriptedTool("clock"))
     result = await runner.run(tool_call("read_fil"))
     assert result.is_error
@@ -97,9 +97,7 @@ async def test_with_no_tools_on_offer_none_runs_and_none_is_listed() -> None:
     assert scripted.calls == []
 
 
-async def test_arguments_that_are_no_object_are_never_run_and_the_way_to_correct_them_is_told() -> (
-    None
-):
+async def test_arguments_that_are_no_object_are_never_run_and_the_correction_is_explained() -> None:
     scripted = ScriptedTool()
     call = ToolCall(id="call_1", name="scripted", args=None, raw_args='{"a": 1')
     result = await runner_for(scripted).run(call)
@@ -108,7 +106,7 @@ async def test_arguments_that_are_no_object_are_never_run_and_the_way_to_correct
     assert scripted.calls == []
 
 
-async def test_arguments_that_do_not_fit_are_not_run_and_nobody_is_asked() -> None:
+async def test_arguments_that_do_not_fit_are_not_run_and_no_approval_is_asked_for() -> None:
     scripted = ScriptedTool(parameters={"type": "object", "required": ["path"]})
     approver = AllowAll()
     result = await runner_for(scripted, approver=approver).run(tool_call())
@@ -136,7 +134,7 @@ async def test_a_schema_that_cannot_be_used_is_a_result() -> None:
         ("Too risky.", "Not run: it was not allowed. Too risky."),
     ],
 )
-async def test_denied_is_told_with_the_reason_and_is_not_failed(
+async def test_denied_is_reported_with_the_reason_and_is_not_failed(
     reason: str | None, content: str
 ) -> None:
     scripted = ScriptedTool()
@@ -219,7 +217,7 @@ async def test_a_tool_that_takes_too_long_is_stopped() -> None:
     assert result.content == "Stopped: it took longer than 0.01 s."
 
 
-async def test_the_time_limit_does_not_run_while_somebody_is_asked() -> None:
+async def test_the_time_limit_does_not_run_during_an_approval() -> None:
     class Slow:
         async def approve(self, call: ToolCall, tool: Tool) -> Approval:
             assert anyio.current_effective_deadline() == float("inf")
@@ -311,7 +309,7 @@ async def test_a_cancellation_goes_through_and_leaves_the_call_stopped() -> None
     assert len(scripted.calls) == 1
 
 
-async def test_a_cancellation_while_somebody_is_asked_leaves_the_call_stopped() -> None:
+async def test_a_cancellation_during_an_approval_leaves_the_call_stopped() -> None:
     asked = anyio.Event()
 
     class Never:

@@ -1,3 +1,13 @@
-from tests.support.idle import waits_for_what_can_happen
+from pathlib import Path
 
-__all__ = ["waits_for_what_can_happen"]
+import pytest
+
+from tests.support.idle import waits_for_what_can_happen
+from tests.support.svg import svg_snapshot
+
+__all__ = ["config", "svg_snapshot", "waits_for_what_can_happen"]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"

@@ -11,9 +11,9 @@ from textual.worker import WorkerFailed
 
 from ollm_tui.tui.crash import KEPT_REPORTS, REPORT_LIMIT, CrashReports, describe, write_report
 from tests.support.pty_session import PtySession
-from tests.tui.test_terminal import assert_given_back
+from tests.tui.terminal.test_guard import assert_given_back
 
-APP = [sys.executable, "-m", "tests.support.apps.terminal_app"]
+APP = [sys.executable, "-m", "tests.tui.terminal.terminal_app"]
 SECRET = "sk-canary-0123456789"
 
 
@@ -131,7 +131,7 @@ async def test_a_test_that_drives_the_app_sees_the_exception(
     assert "in an action" not in shown
 
 
-async def test_a_report_that_cannot_be_written_is_said_and_keeps_nothing_from_ending(
+async def test_a_report_that_cannot_be_written_is_reported_and_keeps_nothing_from_ending(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     app = Failing()

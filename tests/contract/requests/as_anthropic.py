@@ -24,8 +24,8 @@ THOUGHT: JsonObject = {"type": "thinking", "thinking": "Hm.", "signature": "sig"
 SEALED: JsonObject = {"type": "redacted_thinking", "data": "data"}
 
 
-def text(said: str) -> JsonObject:
-    return {"type": "text", "text": said}
+def text(content: str) -> JsonObject:
+    return {"type": "text", "text": content}
 
 
 def picture(**source: str) -> JsonObject:

@@ -61,10 +61,10 @@ class Line:
     """A network that is slower than the disk: not much is on the way that was not told yet."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.reported = 0
 
     async def wait(self, place: int) -> None:
-        while place > self.told + ON_THE_WAY:
+        while place > self.reported + ON_THE_WAY:
             await anyio.sleep(0.0005)
 
 
@@ -93,14 +93,14 @@ def run_until(command: list[str], at: int | None, line: Line) -> bool:
     """
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
-        for said in program.stdout:
-            match said.split():
+        for output_line in program.stdout:
+            match output_line.split():
                 case ["STEP", _, "checking", *_] if at is None:
                     break
                 case ["STEP", done, *_] if at is not None and int(done) >= at:
                     break
                 case ["STEP", done, *_]:
-                    line.told = int(done)
+                    line.reported = int(done)
                 case _:
                     program.wait(20)
                     return program.returncode == 0

@@ -39,7 +39,7 @@ def say(*parts: object) -> None:
     sys.stdout.flush()
 
 
-class _Told:
+class _Reported:
     """A download that says each of its steps at once, and not a few times a second."""
 
     def __init__(self, work: Downloader) -> None:
@@ -72,7 +72,7 @@ async def pull(url: str, folder: Path) -> None:
 
         def work_for(origin: Origin) -> Downloader:
             assert isinstance(origin, HubFiles)
-            return _Told(HubDownload(origin, hub, fetcher, folder / "models", address_of))
+            return _Reported(HubDownload(origin, hub, fetcher, folder / "models", address_of))
 
         async with (
             DownloadQueue(folder / "state" / "downloads", work_for) as queue,
@@ -103,7 +103,7 @@ class Verdict:
     """What became of pulls that were killed."""
 
     kills: int = 0
-    told: int = 0
+    reported: int = 0
     """Bytes that had come by the kills, all kills together."""
     reused: int = 0
     """Bytes that the next runs went on after."""
@@ -112,14 +112,14 @@ class Verdict:
 
     def add(self, other: "Verdict") -> None:
         self.kills += other.kills
-        self.told += other.told
+        self.reported += other.reported
         self.reused += other.reused
         self.wrong += other.wrong
         self.ends += other.ends
 
     @property
     def share(self) -> float:
-        return self.reused / self.told if self.told else 1.0
+        return self.reused / self.reported if self.reported else 1.0
 
 
 def killed_pull(folder: Path, seed: int, kills: int, size: int) -> Verdict:
@@ -136,12 +136,12 @@ def killed_pull(folder: Path, seed: int, kills: int, size: int) -> Verdict:
             run = _run(command, _moment(chance, total))
             verdict.kills += run.was_killed
             if before:
-                verdict.told += before
+                verdict.reported += before
                 verdict.reused += min(before, run.first if run.first is not None else before)
             before = run.last if run.last is not None else before
             verdict.wrong += _wrong(folder, shards)
         run = _run(command, None)
-        verdict.told += before
+        verdict.reported += before
         verdict.reused += min(before, run.first if run.first is not None else before)
     verdict.ends.append(run.end)
     verdict.wrong += _wrong(folder, shards)

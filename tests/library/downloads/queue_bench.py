@@ -9,7 +9,7 @@ import anyio
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.library.downloads.job_run import Clocks
 from ollm_tui.library.downloads.queue import DownloadQueue
-from tests.support.puppet_work import Puppets
+from tests.library.downloads.puppet_work import Puppets
 
 
 class Clock:

@@ -158,8 +158,8 @@ async def test_without_sums_a_later_run_knows_the_parts_that_came(tmp_path: Path
     shards = shards_of("Big-Q8_0", 3, 2_000_000)
     server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
     async with place(tmp_path, server) as here:
-        told = await here.origin("o/Big", "Big-Q8_0")
-        origin = replace(told, files=tuple(replace(one, sha256=None) for one in told.files))
+        listed = await here.origin("o/Big", "Big-Q8_0")
+        origin = replace(listed, files=tuple(replace(one, sha256=None) for one in listed.files))
         with anyio.CancelScope() as scope:
 
             def stop(step: Progress) -> None:
@@ -215,7 +215,7 @@ async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path)
         assert await work(whole - 2_000_000).run(here.steps.append) is not None, "what came counts"
 
 
-async def test_a_part_that_was_deleted_while_the_others_came_is_told(tmp_path: Path) -> None:
+async def test_a_part_that_was_deleted_while_the_others_came_is_reported(tmp_path: Path) -> None:
     shards = shards_of("Big-Q8_0", 2, 2_000_000)
     server = FakeHub([FakeRepo("o/Big", shards)], pace=lambda _count: 0.0005)
     async with place(tmp_path, server) as here:
@@ -306,8 +306,8 @@ async def test_a_file_at_an_address_is_put_under_its_own_name(tmp_path: Path) ->
         assert await work.title() == "My Model.gguf"
         assert await work.run(here.steps.append) == "embedded://My Model.gguf"
         assert here.left() == {"My Model.gguf", "My Model.gguf.origin.json"}
-        said = provenance_facts(here.root / "My Model.gguf")["fetched_from"]
-        assert said == f"{url.partition('#')[0]}"
+        recorded_source = provenance_facts(here.root / "My Model.gguf")["fetched_from"]
+        assert recorded_source == f"{url.partition('#')[0]}"
         await work.discard()
         assert len(here.left()) == 2
 

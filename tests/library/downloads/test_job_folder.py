@@ -170,7 +170,7 @@ def test_a_file_under_another_name_is_no_download(tmp_path: Path) -> None:
     assert (tmp_path / "Not an id.json").exists()
 
 
-def test_who_has_one_in_hand_is_seen_by_everybody(tmp_path: Path) -> None:
+def test_the_owner_of_a_file_lock_is_seen_by_all(tmp_path: Path) -> None:
     folder = tmp_path / "downloads"
     mine, other = JobFolder(folder), JobFolder(folder)
     mine.save(job("0-a"))

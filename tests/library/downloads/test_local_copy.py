@@ -192,7 +192,7 @@ async def test_another_file_is_never_written_over(library: Library, tmp_path: Pa
     assert library.files() == {"tiny.gguf": b"mine"}
 
 
-async def test_a_full_disk_is_told_before_anything_is_copied(
+async def test_a_full_disk_is_reported_before_anything_is_copied(
     library: Library, tmp_path: Path
 ) -> None:
     model(tmp_path / "tiny.gguf")

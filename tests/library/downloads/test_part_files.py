@@ -172,7 +172,7 @@ async def test_a_real_limit_of_the_system_is_met_in_the_same_way(tmp_path: Path)
         assert b.target.read_bytes() == DATA
 
 
-async def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_to_is_reported(tmp_path: Path) -> None:
     def refused(_descriptor: int, _data: memoryview, _place: int) -> int:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
@@ -211,7 +211,7 @@ async def test_what_is_put_in_the_way_is_not_written_through(
     assert outside.read_bytes() == b"not ours"
 
 
-async def test_a_part_that_is_removed_meanwhile_is_told(tmp_path: Path) -> None:
+async def test_a_part_that_is_removed_meanwhile_is_reported(tmp_path: Path) -> None:
     async with bench(tmp_path, stop_after(100_000)) as b:
         errors = []
 

@@ -29,11 +29,11 @@ class Server:
         assert model == "tiny"
         self.open += 1
         try:
-            yield self._said()
+            yield self._progress()
         finally:
             self.open -= 1
 
-    async def _said(self) -> AsyncIterator[PullProgress]:
+    async def _progress(self) -> AsyncIterator[PullProgress]:
         for line in self._lines:
             if isinstance(line, AIError):
                 raise line
@@ -76,7 +76,7 @@ async def test_layers_are_one_sum_and_the_model_is_where_the_provider_is() -> No
     assert (server.open, work.pause_note) == (0, "")
 
 
-async def test_an_error_line_is_told_in_the_server_s_own_words() -> None:
+async def test_an_error_line_is_reported_in_the_server_s_own_words() -> None:
     server = Server(
         PullProgress(status="pulling manifest"), AIError(ErrorCode.MODEL_NOT_FOUND, WORDS)
     )
@@ -100,9 +100,9 @@ async def test_a_pull_that_is_left_says_whether_its_server_goes_on(
 
 
 async def test_a_provider_that_cannot_pull_is_refused_at_once() -> None:
-    async def nobody(_provider: str) -> Puller:
+    async def no_puller(_provider: str) -> Puller:
         raise AIError(ErrorCode.UNSUPPORTED_FEATURE, "vLLM cannot pull models.")
 
-    work = PullDownload(ProviderPull(provider="vllm", model="tiny"), nobody, lambda: 0.0)
+    work = PullDownload(ProviderPull(provider="vllm", model="tiny"), no_puller, lambda: 0.0)
     with pytest.raises(AIError, match="vLLM cannot pull models"):
         await work.title()

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from ollm_tui.library.downloads.downloader import WINDOW_S
 from ollm_tui.library.downloads.pull_download import MAX_LAYERS, PullSum
 from ollm_tui.protocol.model import PullProgress
+from tests.support.clock import ManualClock
 
 SIZES = st.none() | st.integers(0, 2**53)
 LINES = st.builds(
@@ -17,14 +18,6 @@ LINES = st.builds(
 )
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def layer(digest: str, completed: int | None, total: int | None) -> PullProgress:
     return PullProgress(status=f"pulling {digest}", digest=digest, completed=completed, total=total)
 
@@ -33,7 +26,7 @@ def layer(digest: str, completed: int | None, total: int | None) -> PullProgress
 def test_nothing_goes_back_before_success_and_nothing_passes_its_end(
     lines: list[tuple[PullProgress, float]],
 ) -> None:
-    clock = Clock()
+    clock = ManualClock(100.0)
     whole = PullSum(clock)
     completed, fraction = 0, 0.0
     for line, pause in lines:
@@ -52,7 +45,7 @@ def test_nothing_goes_back_before_success_and_nothing_passes_its_end(
 
 
 def test_layers_side_by_side_are_added_up() -> None:
-    whole = PullSum(Clock())
+    whole = PullSum(ManualClock(100.0))
     for line in (layer("a", 10, 100), layer("b", None, 50), layer("a", 100, 100)):
         whole.add(line)
     assert (whole.completed, whole.total) == (100, 150)
@@ -62,28 +55,28 @@ def test_layers_side_by_side_are_added_up() -> None:
 
 
 def test_the_next_server_of_a_pool_counts_anew() -> None:
-    whole = PullSum(Clock())
+    whole = PullSum(ManualClock(100.0))
     for line in (layer("a", 100, 100), PullProgress(status="success"), layer("a", 10, 100)):
         whole.add(line)
     assert (whole.completed, whole.total, whole.fraction) == (10, 100, 0.1)
 
 
 def test_a_server_that_tells_sizes_of_the_whole_is_understood() -> None:
-    whole = PullSum(Clock())
+    whole = PullSum(ManualClock(100.0))
     for completed, total in ((None, None), (10, 40), (30, 40)):
         whole.add(PullProgress(status="downloading", completed=completed, total=total))
     assert (whole.completed, whole.total, whole.fraction) == (30, 40, 0.75)
 
 
 def test_a_layer_of_no_size_divides_nothing() -> None:
-    whole = PullSum(Clock())
+    whole = PullSum(ManualClock(100.0))
     for line in (layer("c", 0, 0), layer("d", None, None), PullProgress(status="success")):
         whole.add(line)
     assert (whole.completed, whole.total, whole.fraction) == (0, None, None)
 
 
 def test_speed_is_that_of_the_last_seconds_and_not_of_what_was_there_before() -> None:
-    clock = Clock()
+    clock = ManualClock(100.0)
     whole = PullSum(clock)
     whole.add(layer("a", None, 1000))
     whole.add(layer("a", 400, 1000))
@@ -104,7 +97,7 @@ def test_speed_is_that_of_the_last_seconds_and_not_of_what_was_there_before() ->
 
 
 def test_a_server_that_makes_up_layers_without_end_costs_bounded_memory() -> None:
-    whole = PullSum(Clock())
+    whole = PullSum(ManualClock(100.0))
     for number in range(MAX_LAYERS + 10):
         whole.add(layer(str(number), 1, 1))
     assert whole.total == MAX_LAYERS

@@ -7,8 +7,8 @@ import pytest
 
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads.puppet_work import pull
 from tests.library.downloads.queue_bench import Bench, bench
-from tests.support.puppet_work import pull
 
 
 async def test_a_queue_is_what_front_ends_ask_for(tmp_path: Path) -> None:
@@ -198,7 +198,9 @@ async def test_what_has_ended_can_be_taken_off_the_list_and_nothing_else(tmp_pat
         assert list((tmp_path / "downloads").iterdir()) == []
 
 
-async def test_progress_is_told_a_few_times_a_second_with_speed_and_rest(tmp_path: Path) -> None:
+async def test_progress_is_reported_a_few_times_a_second_with_speed_and_rest(
+    tmp_path: Path,
+) -> None:
     async with bench(tmp_path) as here, here.queue.changes() as changes:
         await here.queue.add(pull("a"))
         await here.running("a")

@@ -23,7 +23,7 @@ EARLIER = PartState(url="http://h/x", etag='"e"', size=SIZE, sha256=SUM, done=OF
 
 
 @dataclass
-class Said:
+class Headers:
     """An answer without a body."""
 
     status: int
@@ -72,10 +72,10 @@ askings = st.sampled_from(
 
 @given(askings, statuses, headers, headers)
 def test_a_body_is_used_where_it_was_asked_for_or_not_at_all(
-    asked: RangeRequest, status: int, said: dict[str, str], first: dict[str, str]
+    asked: RangeRequest, status: int, header_values: dict[str, str], first: dict[str, str]
 ) -> None:
     try:
-        body = interpret(asked, Said(status, said, first))
+        body = interpret(asked, Headers(status, header_values, first))
     except StartOver:
         assert asked.offset, "from the beginning there is nothing to begin anew"
         return
@@ -84,8 +84,8 @@ def test_a_body_is_used_where_it_was_asked_for_or_not_at_all(
     assert body.start == (asked.offset if status == 206 else 0)
     assert status in (200, 206)
     if body.start:
-        assert said["content-range"].startswith(f"bytes {OFFSET}-")
-        assert said.get("etag", '"e"') == '"e"'
+        assert header_values["content-range"].startswith(f"bytes {OFFSET}-")
+        assert header_values.get("etag", '"e"') == '"e"'
         assert body.size == SIZE
         assert body.sha256 == SUM
     if asked.sha256 is not None:
@@ -131,7 +131,7 @@ def test_a_sum_is_64_hex_digits(text: str | None, found: str | None) -> None:
 )
 def test_a_refusal_says_what_to_do(status: int, code: ErrorCode, retryable: bool) -> None:
     with pytest.raises(AIError) as caught:
-        interpret(RangeRequest(name="m\u202e.gguf"), Said(status))
+        interpret(RangeRequest(name="m\u202e.gguf"), Headers(status))
     error = caught.value
     assert (error.code, error.retryable, error.status) == (code, retryable, status)
     assert error.message.startswith("cdn.example does not give m⟦U+202E⟧.gguf: ")

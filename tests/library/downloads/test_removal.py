@@ -59,15 +59,15 @@ async def test_whole_files_that_came_go_and_those_of_others_stay(tmp_path: Path)
     assert sorted(path.name for path in folder.iterdir()) == ["1.gguf", "2.gguf"]
 
 
-@pytest.mark.parametrize("is_said", [True, False])
+@pytest.mark.parametrize("is_reported", [True, False])
 async def test_what_an_earlier_download_has_brought_whole_stays(
-    tmp_path: Path, is_said: bool
+    tmp_path: Path, is_reported: bool
 ) -> None:
     file = tmp_path / "owner--name" / "sub" / "0.gguf"
     file.parent.mkdir(parents=True)
     came(file, 10)
-    if is_said:
+    if is_reported:
         write_provenance(file, Provenance(place="owner/name"))
     await of_hub(tmp_path, 10).discard()
-    assert file.exists() == is_said
-    assert (tmp_path / "owner--name").exists() == is_said
+    assert file.exists() == is_reported
+    assert (tmp_path / "owner--name").exists() == is_reported

@@ -13,8 +13,8 @@ from ollm_tui.library.downloads.job_index import KEPT_S
 from ollm_tui.library.downloads.job_run import REPORT_INTERVAL_S
 from ollm_tui.library.downloads.queue import REFRESH_S, DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads.puppet_work import Puppet, pull
 from tests.library.downloads.queue_bench import Bench, bench
-from tests.support.puppet_work import Puppet, pull
 
 
 async def test_what_ran_or_waited_goes_on_with_the_next_program(tmp_path: Path) -> None:
@@ -83,9 +83,9 @@ async def test_another_program_looks_on_and_takes_over_when_the_first_has_ended(
                     await second.clock.move(REFRESH_S)
                     seen = await anext(changes)
                 assert (seen.id, seen.is_elsewhere) == (job.id, True)
-                for deed in (second.queue.pause, second.queue.cancel, second.queue.resume):
+                for action in (second.queue.pause, second.queue.cancel, second.queue.resume):
                     with pytest.raises(AIError, match="Another running ollm is downloading the a"):
-                        await deed(job.id)
+                        await action(job.id)
                 assert (await second.queue.add(pull("a"))).is_elsewhere
                 assert second.work.running == []
                 first.work["a"].tell(500, 1000)

@@ -104,7 +104,7 @@ async def test_without_a_client_the_command_is_named(
     assert "pip download --no-deps" in (caught.value.hint or "")
 
 
-async def test_what_the_client_says_last_is_told(tmp_path: Path) -> None:
+async def test_what_the_client_says_last_is_reported(tmp_path: Path) -> None:
     program = "import sys; print('ERROR: No match', file=sys.stderr); sys.exit(1)"
     work = download(tmp_path / "models", command=lambda *_: [sys.executable, "-c", program])
     with pytest.raises(AIError, match=r"pip could not download some-model==1\.0: No match"):
@@ -132,8 +132,8 @@ def is_alive(pid: int) -> bool:
 
 
 async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> None:
-    root, said = tmp_path / "models", tmp_path / "pids"
-    command = [sys.executable, "-c", WRITES_SLOWLY, str(said)]
+    root, output = tmp_path / "models", tmp_path / "pids"
+    command = [sys.executable, "-c", WRITES_SLOWLY, str(output)]
     fetched = anyio.Event()
 
     def report(step: Progress) -> None:
@@ -144,9 +144,9 @@ async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> Non
         async with anyio.create_task_group() as group:
             group.start_soon(download(root, command=lambda *_: command).run, report)
             await fetched.wait()
-            while not said.exists() or len(said.read_text().split()) < 2:
+            while not output.exists() or len(output.read_text().split()) < 2:
                 await anyio.sleep(0.01)
-            pids = [int(pid) for pid in said.read_text().split()]
+            pids = [int(pid) for pid in output.read_text().split()]
             assert all(map(is_alive, pids))
             group.cancel_scope.cancel()
         while any(map(is_alive, pids)):
@@ -157,16 +157,16 @@ async def test_leaving_ends_the_client_and_all_it_started(tmp_path: Path) -> Non
 async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
     tmp_path: Path,
 ) -> None:
-    said = tmp_path / "pids"
+    output = tmp_path / "pids"
     owner = subprocess.Popen(
-        [sys.executable, "-c", OWNS_A_CLIENT, str(tmp_path), WRITES_SLOWLY, str(said)],
+        [sys.executable, "-c", OWNS_A_CLIENT, str(tmp_path), WRITES_SLOWLY, str(output)],
         stdin=subprocess.DEVNULL,
     )
     try:
         with anyio.fail_after(30):
-            while not said.exists() or len(said.read_text().split()) < 2:
+            while not output.exists() or len(output.read_text().split()) < 2:
                 await anyio.sleep(0.01)
-            pids = [int(pid) for pid in said.read_text().split()]
+            pids = [int(pid) for pid in output.read_text().split()]
             assert all(map(is_alive, pids))
             owner.kill()
             while any(map(is_alive, pids)):
@@ -179,15 +179,17 @@ async def test_a_killed_program_takes_the_client_and_all_it_started_with_it(
 @pytest.mark.parametrize(
     ("program", "code"), [("import sys; sys.exit(3)", 3), ("import os; os.abort()", 134)]
 )
-async def test_the_code_of_the_client_is_told(tmp_path: Path, program: str, code: int) -> None:
+async def test_the_code_of_the_client_is_reported(tmp_path: Path, program: str, code: int) -> None:
     command = [sys.executable, "-c", program]
     assert (await run_package_client(command, tmp_path, lambda _size: None))[0] == code
 
 
 async def test_a_client_that_is_not_there_says_so(tmp_path: Path) -> None:
-    code, said = await run_package_client([str(tmp_path / "nothing")], tmp_path, lambda _size: None)
+    code, output = await run_package_client(
+        [str(tmp_path / "nothing")], tmp_path, lambda _size: None
+    )
     assert code == 127
-    assert "could not be started" in said
+    assert "could not be started" in output
 
 
 async def test_a_client_that_leaves_a_program_behind_is_not_waited_for(

@@ -156,7 +156,7 @@ async def test_without_a_strong_etag_nothing_is_put_together(
     assert NO_RANGES in b.notes
 
 
-async def test_a_server_that_ignores_the_range_is_heard_from_the_beginning(tmp_path: Path) -> None:
+async def test_a_server_that_ignores_the_range_is_read_from_the_beginning(tmp_path: Path) -> None:
     host = FileHost(DATA, lies=[cut_after(123_000), file_host.ignores_range])
     async with bench(tmp_path, host) as b:
         await b.fetch()
@@ -411,10 +411,10 @@ def redirecting(to: str, **headers: str) -> FileHost:
 @pytest.mark.parametrize("where", ["second", "first", "both"])
 async def test_a_hub_may_send_on_to_another_host(tmp_path: Path, where: str) -> None:
     cdn = FileHost(DATA, '"cdn"' if where != "first" else None, lies=[cut_after(123_000)])
-    told = {"x_linked_etag": f'"{cdn.sum}"', "x_linked_size": str(SIZE)}
+    hub_headers = {"x_linked_etag": f'"{cdn.sum}"', "x_linked_size": str(SIZE)}
     if where != "second":
-        told["etag"] = '"hub"'
-    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **told)) as b:
+        hub_headers["etag"] = '"hub"'
+    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **hub_headers)) as b:
         await b.fetch(b.source(sha256=None, token="planted-token-1"))
         assert b.target.read_bytes() == DATA
         assert all(h["authorization"] == "Bearer planted-token-1" for h in b.host.asked)
@@ -426,8 +426,8 @@ async def test_a_hub_may_send_on_to_another_host(tmp_path: Path, where: str) -> 
 
 async def test_the_sum_that_the_hub_links_to_is_held_against_what_comes(tmp_path: Path) -> None:
     cdn = FileHost(content(SIZE, 2))
-    told = {"x_linked_etag": f'"{FileHost(DATA).sum}"', "x_linked_size": str(SIZE)}
-    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **told)) as b:
+    hub_headers = {"x_linked_etag": f'"{FileHost(DATA).sum}"', "x_linked_size": str(SIZE)}
+    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **hub_headers)) as b:
         error = await b.trouble(b.source(sha256=None))
         assert "a different checksum" in error.message
         assert b.left() == set()
@@ -437,8 +437,8 @@ async def test_a_hub_that_links_to_another_sum_than_it_listed_is_not_followed(
     tmp_path: Path,
 ) -> None:
     cdn = FileHost(DATA)
-    told = {"x_linked_etag": f'"{"ab" * 32}"'}
-    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **told)) as b:
+    hub_headers = {"x_linked_etag": f'"{"ab" * 32}"'}
+    async with serve(cdn) as second, bench(tmp_path, redirecting(second.url, **hub_headers)) as b:
         error = await b.trouble()
         assert "a different checksum than it was listed with" in error.message
         assert cdn.sent <= SIZE
@@ -459,7 +459,7 @@ class _Failing(list[TransferProgress]):
         raise LookupError("mine")
 
 
-async def test_a_server_that_is_not_there_is_told_by_its_address(tmp_path: Path) -> None:
+async def test_a_server_that_is_not_there_is_reported_by_its_address(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         gone = b.source()
     with pytest.raises(AIError, match="does not answer"):

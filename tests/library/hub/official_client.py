@@ -85,8 +85,8 @@ def ask(endpoint: str, token: str | None, folder: Path) -> Mapping[str, object]:
 
 if __name__ == "__main__":
     _, its_endpoint, its_folder, *rest = sys.argv
-    told = {
+    facts = {
         name: ask(its_endpoint, token, Path(its_folder) / name)
         for name, token in (("anonymous", None), ("known", rest[0]))
     }
-    sys.stdout.write(json.dumps(told))
+    sys.stdout.write(json.dumps(facts))

@@ -198,7 +198,7 @@ HEADERS = st.dictionaries(
     headers=HEADERS,
     body=st.one_of(st.binary(max_size=30), REPLY.map(lambda value: json.dumps(value).encode())),
 )
-def test_any_answer_is_understood_or_told_of_in_sentences(
+def test_any_answer_is_understood_or_reported_in_sentences(
     status: int, headers: Mapping[str, str], body: bytes
 ) -> None:
     canned = Canned(body, status=status, headers=headers)
@@ -237,7 +237,7 @@ def test_any_link_header_leads_somewhere_or_not(header: str) -> None:
 
 
 def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
-    told: dict[str, JsonValue] = {
+    payload: dict[str, JsonValue] = {
         "id": "o/r",
         "gated": "auto",
         "tags": ["gguf", "license:llama3.1", 5],
@@ -245,7 +245,7 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         "gguf": {"total": 8_030_261_248, "architecture": "llama", "context_length": 131_072},
         "pipeline_tag": "text-generation",
     }
-    model = parsing.model_of(told)
+    model = parsing.model_of(payload)
     assert model == HubModel(
         repo="o/r",
         gated=True,
@@ -255,13 +255,13 @@ def test_facts_of_a_repository_are_read_from_where_they_stand() -> None:
         parameters=8_030_261_248,
         context=131_072,
     )
-    assert parsing.details_of(told) == {
+    assert parsing.details_of(payload) == {
         "pipeline": "text-generation",
         "base_model": "a/b, c/d",
         "licence_link": "https://x",
         "language": "en",
     }
-    card = parsing.model_of({**told, "cardData": {"license": "other"}})
+    card = parsing.model_of({**payload, "cardData": {"license": "other"}})
     assert card is not None
     assert card.licence == "other"
 

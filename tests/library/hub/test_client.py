@@ -64,8 +64,8 @@ async def test_a_repository_is_pinned_to_its_commit(hub: FakeHub, client_of: Mak
 async def test_files_have_sizes_and_sums(hub: FakeHub, client_of: MakeClient) -> None:
     large = hub.repos[3]
     found = await client_of().repo(large.id)
-    told = {file.path: file for variant in found.variants for file in variant.files}
-    assert told == {
+    reply = {file.path: file for variant in found.variants for file in variant.files}
+    assert reply == {
         f.path: HubFile(path=f.path, size=f.size, sha256=f.sha256) for f in large.files if f.lfs
     }
     assert [(v.name, len(v.files), v.problem) for v in found.variants] == [
@@ -78,8 +78,8 @@ def without_sizes(request: Received) -> Answer | None:
     """Be a hub that ignores `blobs`."""
     if "/revision/" not in request.path:
         return None
-    told = {"id": SMALL, "sha": "a" * 40, "siblings": [{"rfilename": "m.gguf"}]}
-    return Answer(200, json.dumps(told).encode())
+    reply = {"id": SMALL, "sha": "a" * 40, "siblings": [{"rfilename": "m.gguf"}]}
+    return Answer(200, json.dumps(reply).encode())
 
 
 async def test_where_the_details_lack_sizes_the_tree_has_them_page_by_page(
@@ -107,7 +107,9 @@ async def test_many_files_are_listed_whole(
     assert len((await client_of().repo("o/many")).variants) == number
 
 
-async def test_speech_models_are_told_by_what_the_repository_says(client_of: MakeClient) -> None:
+async def test_speech_models_are_identified_by_what_the_repository_says(
+    client_of: MakeClient,
+) -> None:
     found = await client_of().repo("someone/whisper.cpp")
     assert [(v.name, v.kind, v.quantization) for v in found.variants] == [
         ("ggml-base-q5_1", "whisper", "Q5_1"),
@@ -169,7 +171,7 @@ async def asked_for(client: HubClient, repo: str = SMALL, revision: str = "main"
     return raised.value
 
 
-async def test_what_is_not_there_or_not_for_everybody(hub: FakeHub, client_of: MakeClient) -> None:
+async def test_what_is_not_there_or_not_public(hub: FakeHub, client_of: MakeClient) -> None:
     unknown = await asked_for(client_of(), "someone/none")
     assert unknown.code == ErrorCode.MODEL_NOT_FOUND
     assert str(unknown) == (
@@ -304,9 +306,9 @@ async def test_what_no_hub_would_say(
 
 
 async def test_a_large_reply_is_read_too(hub: FakeHub, client_of: MakeClient) -> None:
-    told = {"id": SMALL, "sha": "b" * 40, "padding": "x" * 2_000_000}
-    told["siblings"] = [{"rfilename": "m.gguf", "size": 5}]  # type: ignore[assignment]
-    hub.instead = lambda _request: Answer(200, json.dumps(told).encode())
+    reply = {"id": SMALL, "sha": "b" * 40, "padding": "x" * 2_000_000}
+    reply["siblings"] = [{"rfilename": "m.gguf", "size": 5}]  # type: ignore[assignment]
+    hub.instead = lambda _request: Answer(200, json.dumps(reply).encode())
     assert [v.name for v in (await client_of().repo(SMALL)).variants] == ["m"]
 
 
@@ -316,7 +318,7 @@ async def test_a_search_that_is_answered_with_no_list(hub: FakeHub, client_of: M
         await client_of().search("x")
 
 
-async def test_nobody_there_leaves_the_built_in_list(client_of: MakeClient) -> None:
+async def test_no_server_leaves_the_built_in_list(client_of: MakeClient) -> None:
     with pytest.raises(AIError) as raised:
         await client_of(endpoint="http://127.0.0.1:1").search("x")
     error = raised.value
@@ -332,8 +334,8 @@ def going_on(link: str) -> Callable[[Received], Answer | None]:
 
     def answer(request: Received) -> Answer | None:
         if "/revision/" in request.path:
-            told = {"id": SMALL, "sha": "a" * 40, "siblings": []}
-            return Answer(200, json.dumps(told).encode())
+            reply = {"id": SMALL, "sha": "a" * 40, "siblings": []}
+            return Answer(200, json.dumps(reply).encode())
         return Answer(200, b"[]", headers={"link": f'<{link}>; rel="next"'})
 
     return answer
@@ -359,7 +361,7 @@ async def test_a_list_is_followed_at_the_hub_alone_and_not_for_ever(
     assert len(hub.asked) <= 104
 
 
-async def test_a_reply_that_breaks_off_is_said_to(hub: FakeHub, client_of: MakeClient) -> None:
+async def test_a_reply_that_breaks_off_is_reported(hub: FakeHub, client_of: MakeClient) -> None:
     hub.instead = lambda _request: Answer(200, b"[", headers={"content-length": "9"}, is_cut=True)
     with pytest.raises(AIError) as raised:
         await client_of().search("x")

@@ -25,7 +25,9 @@ def hub() -> Iterator[FakeHub]:
 
 
 @pytest.fixture(scope="module")
-def told(hub: FakeHub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
+def official(
+    hub: FakeHub, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, object]]:
     home = tmp_path_factory.mktemp("hub")
     kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     environ = {k: v for k, v in kept.items() if not k.startswith(("HF_", "HUGGING"))} | {
@@ -50,46 +52,46 @@ WHO = pytest.mark.parametrize("who", ["anonymous", "known"])
 
 @WHO
 def test_it_finds_the_repositories_by_downloads(
-    told: dict[str, dict[str, object]], hub: FakeHub, who: str
+    official: dict[str, dict[str, object]], hub: FakeHub, who: str
 ) -> None:
     expected = [repo for repo in hub.repos if "gguf" in repo.tags and not repo.private]
-    assert told[who]["found"] == [[r.id, r.downloads, r.likes] for r in expected]
+    assert official[who]["found"] == [[r.id, r.downloads, r.likes] for r in expected]
     small = hub.repo(SMALL)
     assert small is not None
-    assert told[who]["gguf"] == [small.gguf]
+    assert official[who]["gguf"] == [small.gguf]
 
 
 @WHO
 def test_it_reads_sizes_and_sums_from_details_and_from_the_tree(
-    told: dict[str, dict[str, object]], hub: FakeHub, who: str
+    official: dict[str, dict[str, object]], hub: FakeHub, who: str
 ) -> None:
     repo = hub.repo(LARGE)
     assert repo is not None
     files = {f.path: [f.size, f.sha256 if f.lfs else None] for f in repo.files}
-    assert told[who]["sha"] == repo.sha
-    assert told[who]["siblings"] == told[who]["tree"] == files
-    assert told[who]["folders"] == ["Q4_K_M", "Q8_0"]
+    assert official[who]["sha"] == repo.sha
+    assert official[who]["siblings"] == official[who]["tree"] == files
+    assert official[who]["folders"] == ["Q4_K_M", "Q8_0"]
 
 
 @WHO
 def test_it_fetches_files_from_the_second_server(
-    told: dict[str, dict[str, object]], hub: FakeHub, who: str
+    official: dict[str, dict[str, object]], hub: FakeHub, who: str
 ) -> None:
     small, large = hub.repo(SMALL), hub.repo(LARGE)
     assert small is not None
     assert large is not None
     sums = {file.path: file.sha256 for file in (*small.files, *large.files)}
-    assert told[who]["fetched"] == sums["Small-1.7B-Q4_K_M.gguf"]
-    assert told[who]["small file"] == small.files[0].content.decode()
-    assert told[who]["parts"] == {p: s for p, s in sums.items() if p.startswith("Q4_K_M/")}
+    assert official[who]["fetched"] == sums["Small-1.7B-Q4_K_M.gguf"]
+    assert official[who]["small file"] == small.files[0].content.decode()
+    assert official[who]["parts"] == {p: s for p, s in sums.items() if p.startswith("Q4_K_M/")}
 
 
 def test_it_takes_refusals_for_what_they_are(
-    told: dict[str, dict[str, object]],
+    official: dict[str, dict[str, object]],
 ) -> None:
     kinds = ("gated", "private", "no repository", "no revision", "no file")
     without, with_token = (
-        {kind: told[who][kind] for kind in kinds} for who in ("anonymous", "known")
+        {kind: official[who][kind] for kind in kinds} for who in ("anonymous", "known")
     )
     assert without == {
         "gated": "GatedRepoError 401",
@@ -104,13 +106,13 @@ def test_it_takes_refusals_for_what_they_are(
         "private": "none",
         "no repository": "RepositoryNotFoundError 404",
     }
-    assert [told[who]["gated sees"] for who in told] == ["manual", "manual"]
+    assert [official[who]["gated sees"] for who in official] == ["manual", "manual"]
 
 
 def test_it_sends_the_token_to_the_hub_alone(
-    told: dict[str, dict[str, object]], hub: FakeHub
+    official: dict[str, dict[str, object]], hub: FakeHub
 ) -> None:
-    assert told
+    assert official
     of_files = [asked for asked in hub.asked if asked.to_files]
     assert of_files
     assert not [asked for asked in of_files if "authorization" in asked.headers]

@@ -98,15 +98,15 @@ def test_what_cannot_be_fetched_says_why(paths: tuple[str, ...], problem: str) -
     assert set(problems(*paths).values()) == {problem}
 
 
-def test_sets_that_disagree_on_their_count_are_told_apart() -> None:
+def test_sets_that_disagree_on_their_count_are_distinguished() -> None:
     whole = [f"m-0000{n}-of-00002.gguf" for n in (1, 2)]
     assert problems(*whole, "m-00003-of-00003.gguf") == {
         whole[0]: None,
         "m-00003-of-00003.gguf": "part 1 of 3 is missing",
     }
     other = [f"m-0000{n}-of-00003.gguf" for n in (1, 2, 3)]
-    told = set(problems(*whole, *other).values())
-    assert told == {"its parts disagree on how many there are"}
+    reported = set(problems(*whole, *other).values())
+    assert reported == {"its parts disagree on how many there are"}
 
 
 @pytest.mark.parametrize(

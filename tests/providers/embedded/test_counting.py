@@ -17,7 +17,7 @@ from tests.support.engine import MODEL, WEATHER, answer, ask, embedded, end_of, 
 pytestmark = [pytest.mark.engine, needs_engine]
 
 CALL = ToolCall(id="a", name="get_weather", args={"city": "Oslo"})
-TALKS = [
+CHATS = [
     ask("hello"),
     ask("hello ünï 🎌"),
     ask("weather", tools=[WEATHER]),
@@ -38,7 +38,7 @@ TALKS = [
 async def test_the_count_is_exactly_what_the_engine_reports(model_folder: Path) -> None:
     async with embedded(model_folder) as (provider, _):
         assert isinstance(provider, SupportsTokenCount)
-        for request in TALKS:
+        for request in CHATS:
             counted = await TokenCounter().count(request, provider)
             assert (counted.source, counted.estimated) == ("engine", False)
             end = end_of(await answer(provider, request))

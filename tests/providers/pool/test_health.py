@@ -17,7 +17,7 @@ from ollm_tui.providers.pool.health import (
     HealthTracker,
     State,
 )
-from tests.support.pools import Clock
+from tests.support.clock import ManualClock
 
 SIZE = 3
 MEMBERS = st.integers(0, SIZE - 1)
@@ -47,7 +47,7 @@ class PoolHealth(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.tracker = HealthTracker(SIZE, clock=self.clock, jitter=lambda: 0.5)
         self.known = [_Known() for _ in range(SIZE)]
         self.open: list[_Open] = []
@@ -144,8 +144,8 @@ TestPoolHealth = PoolHealth.TestCase
 TestPoolHealth.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 
 
-def tracker_of(size: int, jitter: float = 0.5) -> tuple[HealthTracker, Clock]:
-    clock = Clock()
+def tracker_of(size: int, jitter: float = 0.5) -> tuple[HealthTracker, ManualClock]:
+    clock = ManualClock()
     return HealthTracker(size, clock=clock, jitter=lambda: jitter), clock
 
 

@@ -35,7 +35,8 @@ from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.provider import OFFERS
-from tests.support.pools import Clock, Puppet, refused
+from tests.providers.pool.fake_pools import Puppet, refused
+from tests.support.clock import ManualClock
 
 ANSWER: list[ProviderEvent] = [TextDelta("one "), TextDelta("two"), Finish("stop")]
 
@@ -49,7 +50,7 @@ class Stage:
 
     def __init__(self, *puppets: Puppet) -> None:
         self.puppets = puppets
-        self.clock = Clock()
+        self.clock = ManualClock()
         self.pool: PoolProvider = pool_of(
             "team",
             "Team",
@@ -104,16 +105,16 @@ async def test_a_dead_member_is_passed_over_visibly_then_skipped_then_tried_agai
 async def test_what_a_member_leaves_out_comes_before_its_answer() -> None:
     team = stage("a")
     refusal = AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400)
-    said: list[ProviderEvent] = [LeftOut("top_k", refusal), LeftOut("min_p", refusal), *ANSWER]
-    team.puppets[0].answer = lambda: [*said]
-    assert await team.ask() == said
+    script: list[ProviderEvent] = [LeftOut("top_k", refusal), LeftOut("min_p", refusal), *ANSWER]
+    team.puppets[0].answer = lambda: [*script]
+    assert await team.ask() == script
 
 
-async def test_a_member_that_dies_after_it_said_so_is_passed_over_all_the_same() -> None:
+async def test_a_member_that_dies_after_it_announced_it_is_passed_over_all_the_same() -> None:
     team = stage("a", "b")
     gone = refused("a")
-    said = LeftOut("top_k", AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400))
-    team.puppets[0].answer = lambda: [said, ErrorEvent(gone)]
+    script = LeftOut("top_k", AIError(ErrorCode.BAD_REQUEST, "Unknown.", status=400))
+    team.puppets[0].answer = lambda: [script, ErrorEvent(gone)]
     assert await team.ask() == [Rerouted(gone), *ANSWER]
 
 
@@ -320,7 +321,7 @@ class Counting(Puppet):
 async def test_a_count_and_a_list_before_each_prompt_take_no_turn() -> None:
     members = [Counting("a"), Counting("b"), Counting("c")]
     team = Stage(*members)
-    told = [0, 0, 0]
+    totals = [0, 0, 0]
     for _ in range(6):
         assert isinstance(team.pool, ports.SupportsTokenCount)
         before = team.asked()
@@ -330,8 +331,8 @@ async def test_a_count_and_a_list_before_each_prompt_take_no_turn() -> None:
         assert await team.ask() == ANSWER
         asked = [n - t - c for n, t, c in zip(team.asked(), before, counted, strict=True)]
         assert counted == asked, "who counts is who answers"
-        told = [one + more for one, more in zip(told, asked, strict=True)]
-    assert told == [2, 2, 2]
+        totals = [one + more for one, more in zip(totals, asked, strict=True)]
+    assert totals == [2, 2, 2]
 
 
 class Reader(Puppet):
@@ -488,7 +489,7 @@ class Puller(Puppet):
             self.pulls -= 1
 
 
-async def test_a_model_is_fetched_to_every_member_and_a_dead_one_is_told_at_the_end() -> None:
+async def test_a_model_is_fetched_to_every_member_and_a_dead_one_is_reported_at_the_end() -> None:
     pullers = [Puller("a"), Puller("b", up=False), Puller("c")]
     pool = Stage(*pullers).pool
     seen = []

@@ -18,13 +18,7 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsTokenCount,
 )
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    Rerouted,
-    TextDelta,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.catalog import ModelCatalog
@@ -32,10 +26,10 @@ from ollm_tui.providers.pool import Member, PoolProvider, pool_of
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
+from tests.support.clock import ManualClock
 from tests.support.fake_ollama import fake_ollama
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, Received, Reply, Server, serve
-from tests.support.pools import Clock
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
 
@@ -56,7 +50,7 @@ class Replica:
 class Team:
     pool: PoolProvider
     replicas: tuple[Replica, ...]
-    clock: Clock
+    clock: ManualClock
 
     async def ask(self, request: Request = ASK) -> list[ProviderEvent]:
         async with self.pool.chat_stream(request) as stream:
@@ -88,7 +82,7 @@ async def team_of(
             own = of_first if replica is replicas[0] else {}
             made = ProviderSpec(base_url=url, **{**spec, **own})  # type: ignore[arg-type]
             members.append(Member(create_provider(made), url))
-        clock = Clock()
+        clock = ManualClock()
         pool = pool_of("team", "Team", members, clock=clock, jitter=lambda: 0.5)
         yield Team(pool, tuple(replicas), clock)
         assert isinstance(pool, SupportsDispose)

@@ -109,7 +109,7 @@ def test_what_has_no_value_is_a_sentence(expression: str, fault: str) -> None:
     assert str(caught.value) == fault
 
 
-def test_an_unknown_function_is_told_with_those_there_are() -> None:
+def test_an_unknown_function_is_reported_with_those_there_are() -> None:
     with pytest.raises(ArithmeticFault, match="There is no function foo; there are sqrt, abs"):
         evaluate("foo(1)")
 
@@ -170,10 +170,10 @@ def test_python_reads_an_expression_the_same_way(expression: str) -> None:
 def test_any_text_has_a_value_or_a_sentence_soon(text: str) -> None:
     begun = time.process_time()
     try:
-        told = spell(evaluate(text))
+        outcome = spell(evaluate(text))
     except ArithmeticFault as fault:
-        told = str(fault)
-    assert 0 < len(told) < 5000
+        outcome = str(fault)
+    assert 0 < len(outcome) < 5000
     assert time.process_time() - begun < 1
 
 

@@ -9,23 +9,23 @@ CLOCK = clock_tool(lambda: datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC))
 
 
 @pytest.mark.parametrize(
-    ("zone", "told"),
+    ("zone", "time"),
     [
         ("UTC", "2026-07-01T22:30:05+00:00 (Wednesday, UTC)"),
         ("utc", "2026-07-01T22:30:05+00:00 (Wednesday, UTC)"),
         ("Europe/Vienna", "2026-07-02T00:30:05+02:00 (Thursday, CEST)"),
     ],
 )
-async def test_the_time_is_told_in_the_zone_asked_for(zone: str, told: str) -> None:
+async def test_the_time_is_reported_in_the_zone_asked_for(zone: str, time: str) -> None:
     result = await runner_for(CLOCK).run(tool_call("current_time", {"timezone": zone}))
-    assert (result.content, result.is_error) == (told, False)
+    assert (result.content, result.is_error) == (time, False)
 
 
 async def test_without_a_zone_it_is_the_time_of_this_machine() -> None:
     result = await runner_for(CLOCK).run(tool_call("current_time"))
-    told = datetime.fromisoformat(result.content.partition(" ")[0])
-    assert told == datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC)
-    assert told.utcoffset() == datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC).astimezone().utcoffset()
+    time = datetime.fromisoformat(result.content.partition(" ")[0])
+    assert time == datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC)
+    assert time.utcoffset() == datetime(2026, 7, 1, 22, 30, 5, tzinfo=UTC).astimezone().utcoffset()
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ async def test_a_folder_is_listed_with_folders_first_and_sizes(folder: Path) -> 
     (folder / "link").symlink_to("/etc")
     (folder / ".hidden").write_text("")
     os.mkfifo(folder / "pipe")
-    told = await use(folder, "list_directory")
-    assert told.splitlines() == [
+    output = await use(folder, "list_directory")
+    assert output.splitlines() == [
         "Zebra/",
         "A.txt 0",
         "b.txt 5",
@@ -43,8 +43,8 @@ async def test_names_that_are_no_text_or_not_seen_are_spelled_out(folder: Path) 
         (folder / os.fsdecode(b"\xff")).write_text("")
     except OSError:
         pytest.skip("this file system takes only names that are text")
-    told = await use(folder, "list_directory")
-    assert told.splitlines() == ["a⟦U+000A⟧b 5 0", "\ufffd 0", "[.: 2 entries]"]
+    output = await use(folder, "list_directory")
+    assert output.splitlines() == ["a⟦U+000A⟧b 5 0", "\ufffd 0", "[.: 2 entries]"]
 
 
 async def test_a_large_folder_is_cut_and_counted(
@@ -53,8 +53,8 @@ async def test_a_large_folder_is_cut_and_counted(
     for number in range(30):
         (folder / f"{number:02}").write_text("")
     monkeypatch.setattr(list_directory, "MOST_ENTRIES", 3)
-    told = await use(folder, "list_directory")
-    assert told.splitlines() == ["00 0", "01 0", "02 0", "[.: 30 entries, the first 3 are shown]"]
+    output = await use(folder, "list_directory")
+    assert output.splitlines() == ["00 0", "01 0", "02 0", "[.: 30 entries, the first 3 are shown]"]
     monkeypatch.setattr(list_directory, "MOST_SEEN", 20)
     assert "20 entries or more" in await use(folder, "list_directory")
 

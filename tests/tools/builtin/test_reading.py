@@ -18,12 +18,12 @@ from tests.tools.builtin.files import fail, use
 async def test_a_small_file_comes_whole(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.txt").write_bytes(data)
     expected = data.decode("utf-8-sig").replace("\r\n", "\n")
-    told = await use(tmp_path, "read_file", path="a.txt")
-    assert told == (expected or "[a.txt has 0 lines, 0 bytes; nothing is at line 1]")
+    output = await use(tmp_path, "read_file", path="a.txt")
+    assert output == (expected or "[a.txt has 0 lines, 0 bytes; nothing is at line 1]")
 
 
 @pytest.mark.parametrize(
-    ("start", "count", "told"),
+    ("start", "count", "output"),
     [
         (1, 2, "1\n2\n\n[lines 1 to 2 of 5 lines, 9 bytes; go on with start_line=3]"),
         (3, 2, "3\n4\n\n[lines 3 to 4 of 5 lines, 9 bytes; go on with start_line=5]"),
@@ -33,11 +33,11 @@ async def test_a_small_file_comes_whole(tmp_path: Path, data: bytes) -> None:
     ],
 )
 async def test_a_part_says_which_it_is_and_how_to_go_on(
-    tmp_path: Path, start: int, count: int, told: str
+    tmp_path: Path, start: int, count: int, output: str
 ) -> None:
     (tmp_path / "a.txt").write_text("1\n2\n3\n4\n5")
     assert (
-        await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=count) == told
+        await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=count) == output
     )
 
 
@@ -52,9 +52,9 @@ async def test_a_long_file_comes_in_parts_that_join_to_the_whole(tmp_path: Path)
     (tmp_path / "a.txt").write_text(data)
     joined, start = "", 1
     while True:
-        told = await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=5000)
-        assert len(told) < read_file.MOST_BYTES + 200
-        text, _, note = told.rpartition("\n[")
+        output = await use(tmp_path, "read_file", path="a.txt", start_line=start, line_count=5000)
+        assert len(output) < read_file.MOST_BYTES + 200
+        text, _, note = output.rpartition("\n[")
         joined += text
         _, found, more = note.partition("start_line=")
         if not found:
@@ -65,8 +65,8 @@ async def test_a_long_file_comes_in_parts_that_join_to_the_whole(tmp_path: Path)
 
 async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 100_000 + "\nlast\n")
-    told = await use(tmp_path, "read_file", path="a.txt")
-    text, _, note = told.partition("\n")
+    output = await use(tmp_path, "read_file", path="a.txt")
+    text, _, note = output.partition("\n")
     assert text == "x" * read_file.MOST_BYTES
     assert (
         note
@@ -75,11 +75,11 @@ async def test_a_line_longer_than_all_that_is_given_comes_in_part(tmp_path: Path
     assert (await use(tmp_path, "read_file", path="a.txt", start_line=2)).startswith("last\n")
 
 
-async def test_what_is_no_text_is_told_with_its_size_and_beginning(tmp_path: Path) -> None:
+async def test_what_is_no_text_is_reported_with_its_size_and_beginning(tmp_path: Path) -> None:
     (tmp_path / "a.bin").write_bytes(b"\x89PNG\0" + b"z" * 1000)
-    told = await use(tmp_path, "read_file", path="a.bin")
-    assert told.startswith("[a.bin is not text; 1,005 bytes. It begins with: 89 50 4e 47 00 7a")
-    assert len(told) < 1000
+    output = await use(tmp_path, "read_file", path="a.bin")
+    assert output.startswith("[a.bin is not text; 1,005 bytes. It begins with: 89 50 4e 47 00 7a")
+    assert len(output) < 1000
 
 
 async def test_bytes_that_are_no_utf_8_are_replaced(tmp_path: Path) -> None:
@@ -98,11 +98,11 @@ async def test_five_gigabytes_take_neither_time_nor_memory(tmp_path: Path, start
     await use(tmp_path, "read_file", path="huge", line_count=1)
     tracemalloc.start()
     begun = time.monotonic()
-    told = await use(tmp_path, "read_file", path="huge", line_count=2)
+    output = await use(tmp_path, "read_file", path="huge", line_count=2)
     took, peak = time.monotonic() - begun, tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "5,000,000,000 bytes" in told
-    assert told.startswith("text\ntext\n\n[lines 1 to 2 of" if start else "[huge is not text")
+    assert "5,000,000,000 bytes" in output
+    assert output.startswith("text\ntext\n\n[lines 1 to 2 of" if start else "[huge is not text")
     assert peak < 1_000_000
     assert took < 1
 
@@ -125,9 +125,9 @@ async def test_what_may_hold_keys_is_not_read(tmp_path: Path, name: str) -> None
     (tmp_path / name).write_text("TOKEN=1")
     (tmp_path / "link").symlink_to(name)
     for path in (name, "link"):
-        told = await fail(tmp_path, "read_file", path=path)
-        assert "passwords or keys" in told
-        assert "TOKEN" not in told
+        output = await fail(tmp_path, "read_file", path=path)
+        assert "passwords or keys" in output
+        assert "TOKEN" not in output
 
 
 @pytest.mark.parametrize(

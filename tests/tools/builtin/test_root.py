@@ -218,7 +218,7 @@ def test_below_the_root_of_all_the_systems_own_folders_are_closed() -> None:
         assert found.shown == "usr"
 
 
-def test_a_hard_link_cannot_be_told_from_a_file_of_its_own(root: Path) -> None:
+def test_a_hard_link_cannot_be_distinguished_from_a_file_of_its_own(root: Path) -> None:
     # Making one takes the right to the file itself; package managers fill folders with them.
     os.link(root.parent / "ws-evil" / "secret.txt", root / "hard")
     assert content(root, "hard") == SECRET

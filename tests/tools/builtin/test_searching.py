@@ -61,14 +61,14 @@ async def test_lines_are_found_below_the_root_with_path_and_number(root: Path) -
     ],
 )
 async def test_a_search_can_be_narrowed(root: Path, path: str, glob: str, found: list[str]) -> None:
-    told = await use(root, "search_files", pattern="needle", path=path, glob=glob)
-    assert [line.partition(":")[0] for line in told.splitlines()[:-1]] == found
+    output = await use(root, "search_files", pattern="needle", path=path, glob=glob)
+    assert [line.partition(":")[0] for line in output.splitlines()[:-1]] == found
 
 
 async def test_text_is_no_pattern_unless_asked(root: Path) -> None:
     assert "b.md:1" in await use(root, "search_files", pattern="(needle)")
-    told = await use(root, "search_files", pattern="^[Nn]eedle$", mode="regex")
-    assert [line.rpartition(":")[0] for line in told.splitlines()[:-1]] == [
+    output = await use(root, "search_files", pattern="^[Nn]eedle$", mode="regex")
+    assert [line.rpartition(":")[0] for line in output.splitlines()[:-1]] == [
         "a.py:3",
         "sub/c.py:1",
         "sub/deep/d.py:1",
@@ -77,8 +77,8 @@ async def test_text_is_no_pattern_unless_asked(root: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["(", "[", "*a"])
 async def test_a_pattern_that_is_none_is_a_sentence(root: Path, pattern: str) -> None:
-    told = await fail(root, "search_files", pattern=pattern, mode="regex")
-    assert told.startswith("The pattern is no regular expression")
+    output = await fail(root, "search_files", pattern=pattern, mode="regex")
+    assert output.startswith("The pattern is no regular expression")
 
 
 @pytest.mark.parametrize("pattern", ["", "x" * 501])
@@ -105,25 +105,25 @@ async def test_a_pattern_that_explodes_costs_its_own_call_only(
     begun = time.monotonic()
     async with anyio.create_task_group() as group:
         group.start_soon(tick)
-        told = await fail(tmp_path, "search_files", pattern=pattern, mode="regex")
+        output = await fail(tmp_path, "search_files", pattern=pattern, mode="regex")
         group.cancel_scope.cancel()
-    assert "takes too long" in told
+    assert "takes too long" in output
     # The engine counts processor time, so a busy machine makes the whole longer: compare with that.
     assert longest_stop < (time.monotonic() - begun) / 2
 
 
 async def test_secrets_are_not_searched_by_name_either(root: Path) -> None:
-    told = await fail(root, "search_files", pattern="needle", path=".env")
-    assert "passwords or keys" in told
+    output = await fail(root, "search_files", pattern="needle", path=".env")
+    assert "passwords or keys" in output
     assert "is outside" in await fail(root, "search_files", pattern="needle", path="link.py")
 
 
 async def test_matches_are_limited(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "a.py").write_text("needle\n" * 1000)
     monkeypatch.setattr(search_files, "MOST_MATCHES", 10)
-    told = await use(root, "search_files", pattern="needle")
-    assert "; stopped at 10 matches]" in told
-    assert len(told.splitlines()) <= 210
+    output = await use(root, "search_files", pattern="needle")
+    assert "; stopped at 10 matches]" in output
+    assert len(output.splitlines()) <= 210
 
 
 async def test_time_is_limited(root: Path) -> None:
@@ -136,25 +136,25 @@ async def test_time_is_limited(root: Path) -> None:
 
 async def test_a_long_line_is_cut(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x" * 5000 + "needle")
-    told = await use(tmp_path, "search_files", pattern="needle")
-    assert told.splitlines()[0] == f"a.txt:1: {'x' * 300}"
+    output = await use(tmp_path, "search_files", pattern="needle")
+    assert output.splitlines()[0] == f"a.txt:1: {'x' * 300}"
 
 
 async def test_only_the_beginning_of_a_huge_file_is_searched(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("needle\n")
     with (tmp_path / "a.txt").open("ab") as file:
         file.write(b"x\n" * search_files.MOST_FILE_BYTES + b"needle\n")
-    told = await use(tmp_path, "search_files", pattern="needle")
-    assert told.splitlines()[1] == "[1 matching line in 1 file of .]"
+    output = await use(tmp_path, "search_files", pattern="needle")
+    assert output.splitlines()[1] == "[1 matching line in 1 file of .]"
 
 
 async def test_folders_are_walked_to_a_depth_and_unreadable_ones_passed_over(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search_files, "DEEPEST", 1)
-    told = await use(root, "search_files", pattern="needle", glob="*.py")
-    assert "sub/c.py" in told
-    assert "sub/deep" not in told
+    output = await use(root, "search_files", pattern="needle", glob="*.py")
+    assert "sub/c.py" in output
+    assert "sub/deep" not in output
 
     def refuse(_fd: object) -> list[str]:
         raise PermissionError
@@ -179,7 +179,7 @@ async def test_a_pattern_that_repeats_too_often_is_not_even_compiled(
     root: Path, pattern: str
 ) -> None:
     (root / "a.txt").write_text("a" * 5000)
-    told = await fail(root, "search_files", pattern=pattern, mode="regex")
-    assert told == "The pattern repeats too often. Use smaller or fewer counts in {}."
+    output = await fail(root, "search_files", pattern=pattern, mode="regex")
+    assert output == "The pattern repeats too often. Use smaller or fewer counts in {}."
     uuid = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
     assert "0 matching" in await use(root, "search_files", pattern=uuid, mode="regex")

@@ -54,7 +54,7 @@ class HeaderApp(App[None]):
         yield ChatHeader("First")
 
 
-async def test_the_header_shows_what_it_is_told() -> None:
+async def test_the_header_shows_what_it_is_given() -> None:
     app = HeaderApp()
     async with app.run_test(size=(60, 10)) as pilot:
         header = app.query_one(ChatHeader)

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from ollm_tui.tui.widgets.text_field import LONGEST, TextField
 from tests.support.screens import Stage, staged
-from tests.tui.screens.size_scenes import SCENES, every_runtime
+from tests.tui.size_scenes import SCENES, every_runtime
 
 
 class Fields(App[None]):

@@ -1,3 +1,0 @@
-from tests.support.svg import svg_snapshot
-
-__all__ = ["svg_snapshot"]
