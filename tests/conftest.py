@@ -3,7 +3,11 @@
 import gc
 import logging
 import os
+import re
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -30,6 +34,26 @@ fair_clock.install()
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def numbers_of_folders() -> defaultdict[str, "count[int]"]:
+    return defaultdict(count)
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    numbers_of_folders: defaultdict[str, "count[int]"],
+) -> Path:
+    """A folder named as pytest names it, which looks at those of all earlier tests to number it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    while True:
+        path = tmp_path_factory.getbasetemp() / f"{name}{next(numbers_of_folders[name])}"
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            return path
 
 
 @pytest.fixture(autouse=True)
