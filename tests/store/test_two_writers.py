@@ -11,13 +11,13 @@ import pytest
 from ollm_tui.store.conversations import open_store
 from tests.store.rig import rows, save_chat
 from tests.store.two_writers import interleave
-from tests.support.seeds import sampled
+from tests.support.seeds import in_parts
 
 INTERLEAVINGS = 500
 PARTS = 10
 
 
-@pytest.mark.parametrize("part", sampled(range(PARTS), 3))
+@in_parts(PARTS)
 async def test_nothing_that_two_programs_were_told_is_saved_is_lost_or_hidden(
     tmp_path: Path, part: int
 ) -> None:

@@ -19,6 +19,7 @@ from ollm_tui.tokens.count import FRAME_TOKENS, REPLY_TOKENS, TokenCount, TokenC
 from ollm_tui.tokens.encodings import Encoding, Encodings
 from ollm_tui.tokens.estimate import estimate_request
 from tests.support.providers import ScriptedProvider
+from tests.support.seeds import in_parts
 from tests.tokens.strategies import requests
 
 HI = Request(model="m", messages=[Message("user", "12345678")])
@@ -87,9 +88,10 @@ def plain() -> TokenCounter:
 
 
 # Feature: stage-02-core-provider, Property 22: Token Count Estimation
-@settings(max_examples=100)
-@given(requests())
-def test_every_request_counts_at_least_one(request: Request) -> None:
+@in_parts(4)
+@settings(max_examples=25)
+@given(request=requests())
+def test_every_request_counts_at_least_one(part: int, request: Request) -> None:
     async def main() -> None:
         counted = await plain().count(request)
         assert isinstance(counted.tokens, int)
@@ -105,9 +107,10 @@ def test_every_request_counts_at_least_one(request: Request) -> None:
 
 
 # Feature: stage-02-core-provider, Property 23: Provider Tokenizer Usage
-@settings(max_examples=100)
-@given(requests("gpt-4o"), st.integers(1, 10**9))
-def test_a_provider_that_counts_is_believed(request: Request, tokens: int) -> None:
+@in_parts(4)
+@settings(max_examples=25)
+@given(request=requests("gpt-4o"), tokens=st.integers(1, 10**9))
+def test_a_provider_that_counts_is_believed(part: int, request: Request, tokens: int) -> None:
     async def main() -> None:
         provider = CountingProvider(tokens=tokens)
         assert isinstance(provider, SupportsTokenCount)
@@ -250,9 +253,10 @@ async def test_an_estimate_of_a_growing_chat_prices_each_piece_once(
     assert len(priced) == 20
 
 
-@settings(max_examples=100)
-@given(requests(), st.integers(1, 10**6))
-def test_sizes_are_the_whole_count_divided(request: Request, tokens: int) -> None:
+@in_parts(4)
+@settings(max_examples=25)
+@given(request=requests(), tokens=st.integers(1, 10**6))
+def test_sizes_are_the_whole_count_divided(part: int, request: Request, tokens: int) -> None:
     async def main() -> None:
         counted = TokenCount(tokens=tokens, source="engine", model="m", uncorrected=tokens)
         sizes = await plain().sizes(request, counted)
