@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from ollm_tui.config.flags import Flags
@@ -14,7 +13,6 @@ from ollm_tui.protocol import chat_events
 from ollm_tui.runtime.compose import load_runtime
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import Received, Server, serve
-from tests.support.seeds import in_parts
 
 WORDS = st.text(string.ascii_letters + string.digits + " -", min_size=1).filter(str.strip)
 NAMES = st.text(string.ascii_lowercase, min_size=3, max_size=10).map(lambda name: f"x-{name}")
@@ -49,8 +47,6 @@ async def asked(
 
 
 # Feature: stage-11-vllm-openai, Property 24: Backward Compatibility Preservation
-@in_parts(4)
-@hypothesis_settings(max_examples=25)
 @given(
     settings=SETTINGS,
     others=st.dictionaries(NAMES, st.sampled_from(["vllm", "lmstudio", "kobold"]), max_size=3),
@@ -64,7 +60,6 @@ async def test_ollama_is_asked_byte_for_byte_as_if_it_were_alone(
     aliases: Mapping[str, str],
     prompt: str,
     is_named: bool,
-    part: int,
     tmp_path: Path,
 ) -> None:
     paths = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))

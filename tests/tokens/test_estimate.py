@@ -46,8 +46,8 @@ def test_text_counts_a_quarter_of_its_length_rounded_up(text: str) -> None:
 
 
 # Feature: stage-02-core-provider, Property 22: Token Count Estimation
-@in_parts(4)
-@settings(max_examples=50)
+@in_parts(2)
+@settings(max_examples=100)
 @given(request=requests(), with_thinking=st.booleans())
 def test_every_request_has_at_least_one_token_and_more_with_more_in_it(
     part: int, request: Request, with_thinking: bool
