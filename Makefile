@@ -5,6 +5,8 @@ BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 # The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
 JOBS ?= 3
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
+# A few files hold most of the slow ones: a process that is done takes tests over from the others.
+SHARED = -n $(JOBS) --dist worksteal
 
 .PHONY: help run test test-fast test-dev test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
@@ -35,9 +37,9 @@ test-dev: need-python  ## The runtime's tests in Python's development mode: noth
 	@$(BOOTSTRAP) test
 	$(BIN)/python -X dev -W error::ResourceWarning -m pytest -q tests/chat tests/tools tests/tokens tests/store tests/runtime tests/providers $(ARGS)
 
-test-slow: need-python  ## Minutes of real terminal sessions: hostile text through every door
+test-slow: need-python  ## The rest of the long series, and minutes of real terminal sessions
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m slow $(ARGS)
+	$(BIN)/python -m pytest -q $(SHARED) -m slow $(ARGS)
 
 test-faults: need-python  ## Answers damaged, cut at every byte, stalled and without end, in full size, in about 6 minutes
 	@$(BOOTSTRAP) test

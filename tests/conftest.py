@@ -3,8 +3,12 @@
 import gc
 import logging
 import os
+import re
 import signal
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -40,6 +44,26 @@ for number, handler in (
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def numbers_of_folders() -> defaultdict[str, "count[int]"]:
+    return defaultdict(count)
+
+
+@pytest.fixture
+def tmp_path(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    numbers_of_folders: defaultdict[str, "count[int]"],
+) -> Path:
+    """A folder named as pytest names it, which looks at those of all earlier tests to number it."""
+    name = re.sub(r"\W", "_", request.node.name)[:30]
+    while True:
+        path = tmp_path_factory.getbasetemp() / f"{name}{next(numbers_of_folders[name])}"
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+            return path
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,10 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from tests.architecture.modules import PACKAGE, dotted, imported_names
 
@@ -17,9 +20,9 @@ Class = tuple[str, str]
 MOST_METHODS = 60
 
 
-def trees() -> Iterator[tuple[Path, ast.Module]]:
-    for path in FILES:
-        yield path.relative_to(PACKAGE), ast.parse(path.read_text("utf-8"))
+@cache
+def trees() -> list[tuple[Path, ast.Module]]:
+    return [(path.relative_to(PACKAGE), ast.parse(path.read_text("utf-8"))) for path in FILES]
 
 
 def body_lines(node: FUNCTION) -> int:
@@ -29,7 +32,16 @@ def body_lines(node: FUNCTION) -> int:
     return (node.end_lineno or 0) - node.lineno + 1 - skipped
 
 
-def _classes() -> dict[Class, ast.ClassDef]:
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_forgotten() -> Iterator[None]:
+    """They are large, and parsed on first use: collecting the tests parses nothing."""
+    yield
+    for read_once in (trees, classes, imports):
+        read_once.cache_clear()
+
+
+@cache
+def classes() -> dict[Class, ast.ClassDef]:
     return {
         (dotted(path), node.name): node
         for path, tree in trees()
@@ -38,8 +50,9 @@ def _classes() -> dict[Class, ast.ClassDef]:
     }
 
 
-CLASSES = _classes()
-IMPORTED = {dotted(path): imported_names(tree) for path, tree in trees()}
+@cache
+def imports() -> dict[str, dict[str, Class]]:
+    return {dotted(path): imported_names(tree) for path, tree in trees()}
 
 
 def own_methods(node: ast.ClassDef) -> set[str]:
@@ -47,7 +60,7 @@ def own_methods(node: ast.ClassDef) -> set[str]:
 
 
 def all_methods(key: Class) -> set[str]:
-    node, (module, _name) = CLASSES[key], key
+    node, (module, _name) = classes()[key], key
     methods = own_methods(node)
     for base in node.bases:
         name = base.value if isinstance(base, ast.Subscript) else base
@@ -58,9 +71,9 @@ def all_methods(key: Class) -> set[str]:
 
 def resolved(module: str, name: str) -> Class | None:
     """Find the class that a name means in a module, through packages that pass it on."""
-    if (module, name) in CLASSES:
+    if (module, name) in classes():
         return module, name
-    source = IMPORTED.get(module, {}).get(name)
+    source = imports().get(module, {}).get(name)
     return None if source is None else resolved(*source)
 
 
@@ -92,7 +105,7 @@ def test_few_modules_are_splinters() -> None:
 
 def test_no_class_has_over_15_public_methods_nor_20_hooks_of_its_own() -> None:
     wide = {}
-    for (module, name), node in CLASSES.items():
+    for (module, name), node in classes().items():
         names = own_methods(node)
         public = {n for n in names if not n.startswith(HOOKS)}
         hooks = {n for n in names if n.startswith((*TEXTUAL_HOOKS, "_on_"))}
@@ -105,7 +118,7 @@ def test_no_class_grows_by_inheriting() -> None:
     """All methods count that a class has from classes of this project."""
     wide = {
         f"{module}:{name}": len(names)
-        for (module, name) in CLASSES
+        for (module, name) in classes()
         if len(names := all_methods((module, name))) > MOST_METHODS
     }
     assert wide == {}

@@ -21,20 +21,23 @@ from tests.support.aborting import (
     server_process,
 )
 from tests.support.providers import ScriptedProvider
-from tests.support.seeds import chance_for
+from tests.support.seeds import chance_for, in_parts
 
-TIMES = 500
+TIMES, PARTS = 500, 5
 
 
-async def test_aborts_at_random_moments_leave_one_end_and_nothing_open(tmp_path: Path) -> None:
-    chance = chance_for(20_263)
+@in_parts(PARTS)
+async def test_aborts_at_random_moments_leave_one_end_and_nothing_open(
+    tmp_path: Path, part: int
+) -> None:
+    chance = chance_for(20_263 + part)
     with (
         server_process(MODULES["ollama"]) as one,
         server_process(MODULES["openai-compatible"]) as two,
     ):
         urls = {"ollama": one, "openai-compatible": two}
         async with abort_rig(urls, tmp_path, chance) as rig:
-            hit = await many_aborts(rig, TIMES, chance)
+            hit = await many_aborts(rig, TIMES // PARTS, chance)
         assert (answering(one), answering(two)) == (0, 0)
     assert all(hit[moment] for moment in PROMPTS)
 

@@ -39,7 +39,7 @@ from tests.support.damage import (
     torn,
 )
 from tests.support.providers import ScriptedProvider
-from tests.support.seeds import chance_for, sampled
+from tests.support.seeds import chance_for, in_parts
 from tests.support.tools import ScriptedTool, runner_for
 
 STREAMS = 10_000
@@ -140,7 +140,7 @@ async def test_the_answer_itself_runs_its_calls(dialect: Dialect) -> None:
         assert ran(offered) == [(name, INTACT[name]) for name in dialect.expected]
 
 
-@pytest.mark.parametrize("part", sampled(range(PARTS), 2))
+@in_parts(PARTS)
 @pytest.mark.parametrize("exact", [True, False], ids=["any damage", "damage that shows"])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_damaged_answer_runs_no_call_that_was_not_sent(

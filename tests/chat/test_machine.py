@@ -35,8 +35,9 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.tools import ToolCall
 from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench, OnePrompt
 from tests.chat.puppets import NoEnd, Step
+from tests.support.seeds import in_parts
 
-SEQUENCES, FILE_SEQUENCES, STEPS = 400, 40, 30
+SEQUENCES, FILE_SEQUENCES, STEPS, PARTS = 400, 40, 30, 4
 LONGER = int(os.environ.get("OLLM_SOAK", "1"))  # read before the tests' environment is cleaned
 PIECES = st.one_of(
     st.text(max_size=8),
@@ -278,8 +279,9 @@ def _journal_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ollm_tui.chat.saving.PACE_S", 0.0)
 
 
-def test_the_promises_of_a_chat_hold_whatever_happens() -> None:
-    run_state_machine_as_test(ChatMachine, settings=lasting(SEQUENCES))
+@in_parts(PARTS)
+def test_the_promises_of_a_chat_hold_whatever_happens(part: int) -> None:
+    run_state_machine_as_test(ChatMachine, settings=lasting(SEQUENCES // PARTS))
 
 
 async def at_once(work: Callable[..., object], *given: object, **_: object) -> object:

@@ -10,6 +10,7 @@ import pytest
 from ollm_tui.cli import main
 from ollm_tui.cli.output import ERROR, OK
 from tests.cli.conftest import Ollm
+from tests.support.seeds import sampled
 
 NO_HOME = "ollm: This user has no home folder, so nothing can be kept. Set HOME, or "
 TOO_LONG = "/" + "a" * 300
@@ -60,7 +61,7 @@ def home(path: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("place", [TOO_LONG, "circle", "file"])
-@pytest.mark.parametrize("typed", ["config check", "doctor"])
+@pytest.mark.parametrize("typed", sampled(["config check", "doctor"], 1))
 def test_a_home_out_of_reach_is_reported_with_its_place(
     place: str, typed: str, ollm: Ollm, tmp_path: Path
 ) -> None:
@@ -98,7 +99,9 @@ def test_folders_of_the_settings_out_of_reach_are_reported(
     assert "does not exist" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["circle", "gone", "pipe", "a" * 300, "~nobody-of-that-name/m"])
+@pytest.mark.parametrize(
+    "name", sampled(["circle", "pipe", "~nobody-of-that-name/m", "gone", "a" * 300], 3)
+)
 def test_a_model_that_cannot_be_read_is_reported_with_its_name(
     name: str, ollm: Ollm, tmp_path: Path
 ) -> None:

@@ -14,6 +14,7 @@ from tests.support.fake_anthropic import fake_anthropic
 from tests.support.fake_openai import fake_openai
 from tests.support.http_server import Handler, in_thread
 from tests.support.picture_bytes import bmp, jpeg, png
+from tests.support.seeds import sampled
 
 
 @pytest.fixture
@@ -63,8 +64,21 @@ def test_a_model_that_reads_only_text_gets_none_and_that_is_reported(
     assert json.loads(lines[0]) == left_out
 
 
+NOT_SENT = {
+    "none.png": "none.png does not exist.",
+    "pipe": "pipe is not a file",
+    "\x1b[31m.png": "⟦U+001B⟧[31m.png does not exist.",
+    "a.bmp": "a.bmp is a BMP file.",
+    "a.txt": "a.txt is not a picture.",
+    "large.png": "20 MB is the limit.",
+    ".": "is a folder.",
+    "": "--image needs the path of a file.",
+}
+
+
+@pytest.mark.parametrize("name", sampled(NOT_SENT, 3))
 def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
-    ollm: Ollm, seeing: FakeOllama, tmp_path: Path
+    ollm: Ollm, seeing: FakeOllama, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / "a.bmp").write_bytes(bmp())
     (tmp_path / "a.txt").write_text("hello")
@@ -72,20 +86,10 @@ def test_what_cannot_be_sent_is_a_wrong_usage_in_one_sentence(
     (tmp_path / "large.png").write_bytes(png())
     os.truncate(tmp_path / "large.png", 20_000_001)
     os.mkfifo(tmp_path / "pipe")
-    for name, shown in {
-        "none.png": "none.png does not exist.",
-        "a.bmp": "a.bmp is a BMP file.",
-        "a.txt": "a.txt is not a picture.",
-        "large.png": "20 MB is the limit.",
-        "pipe": "pipe is not a file",
-        ".": "is a folder.",
-        "": "--image needs the path of a file.",
-        "\x1b[31m.png": "⟦U+001B⟧[31m.png does not exist.",
-    }.items():
-        done = ollm(*local(seeing), "-p", "What?", "--image", "good.png", "--image", name)
-        assert (done.stdout, done.returncode) == ("", 2), name
-        assert shown in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+    done = ollm(*local(seeing), "-p", "What?", "--image", "good.png", "--image", name)
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert NOT_SENT[name] in done.stderr
+    assert len(done.stderr.splitlines()) == 1
     assert seeing.requests == []
 
 

@@ -13,6 +13,7 @@ from ollm_tui.decode.redact import MARK
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
 from tests.decode.test_redact import FORMS
+from tests.support.seeds import sampled
 
 KEY = "sk-Planted/Canary+4711_é-xyz"
 EXITS: dict[str, Callable[[Output, str], None]] = {
@@ -71,7 +72,7 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("arguments", sampled(COMMANDS, 6), ids=" ".join)
 def test_a_key_as_a_name_is_not_repeated(
     ollm: Ollm, fake: FakeOllama, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:

@@ -78,7 +78,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         yield Shell(home, server.url)
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 3))
+@pytest.mark.parametrize("name", sampled(WRITERS, 2))
 def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Shell) -> None:
     ways = {
         ">&-": CLOSED,
@@ -91,14 +91,14 @@ def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Sh
         assert shell.run(WRITERS[name], redirected) == Ended(1, "", sentence), redirected
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 3))
+@pytest.mark.parametrize("name", sampled(WRITERS, 2))
 def test_a_limit_of_file_sizes_is_reported(name: str, shell: Shell) -> None:
     for redirected, sentence in {">out": FULL.format(TOO_LARGE), ">out 2>err": ""}.items():
         ended = shell.run(WRITERS[name], redirected, "ulimit -f 0")
         assert ended == Ended(1, "", sentence), redirected
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 3))
+@pytest.mark.parametrize("name", sampled(WRITERS, 2))
 def test_what_writes_needs_neither_input_nor_error_output(name: str, shell: Shell) -> None:
     for redirected in ("2>/dev/full", "<&- 2>&-"):
         ended = shell.run(WRITERS[name], redirected)
@@ -106,7 +106,7 @@ def test_what_writes_needs_neither_input_nor_error_output(name: str, shell: Shel
         assert ended.out
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 3))
+@pytest.mark.parametrize("name", sampled(WRITERS, 2))
 def test_a_reader_that_has_gone_ends_it_quietly(name: str, shell: Shell) -> None:
     ended = shell.run(WRITERS[name], "| true")
     assert (ended.code, ended.err) == (0, "")

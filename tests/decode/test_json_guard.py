@@ -3,7 +3,7 @@ import sys
 from types import FrameType
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.decode.json_guard import (
@@ -18,6 +18,7 @@ from ollm_tui.decode.json_guard import (
     repaired,
 )
 from ollm_tui.protocol.json_types import JsonValue
+from tests.support.seeds import in_parts
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
 VALUES = st.recursive(
@@ -154,12 +155,14 @@ def test_pieces_are_the_whole_text_and_none_is_empty(
     assert all(pieces)
 
 
+@in_parts(4)
+@settings(max_examples=25)
 @given(
     unit=st.sampled_from(["a", '"\\', "é", "\ud83d", "\ud83d\ude00", "\U0001f600", "\n\0"]),
     lead=st.integers(0, 3),
     length=st.sampled_from([PIECE - 1, PIECE, PIECE + 1, SLICE, SLICE + 1, 3 * SLICE]),
 )
-def test_a_long_text_is_cut_without_a_trace(unit: str, lead: int, length: int) -> None:
+def test_a_long_text_is_cut_without_a_trace(part: int, unit: str, lead: int, length: int) -> None:
     text = "x" * lead + unit * (length // len(unit))
     slices = [*json_slices({"text": [text, text]}, ENCODERS[0])]
     assert b"".join(slices) == repaired(ENCODERS[0].encode({"text": [text, text]})).encode()

@@ -12,6 +12,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime, finish, text, thinking
+from tests.support.seeds import in_parts
 
 BRACKETS = (
     "[/INST]", "[INST]", "[/]", "[/", "[", "]", "[]", "[[x]]", "[b", "[b ", "[b]x[/b]", "[b]x",
@@ -100,10 +101,13 @@ def count(name: str, stage: Stage) -> int:
     return flat.count(re.sub(r"\s", "", name))
 
 
-async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(tmp_path: Path) -> None:
+@in_parts(4)
+async def test_names_with_brackets_in_the_frame_are_shown_as_they_are(
+    tmp_path: Path, part: int
+) -> None:
     async with staged(tmp_path / "config.toml", size=(120, 30)) as stage:
         controller = stage.controller
-        for name in BRACKETS:
+        for name in BRACKETS[part::4]:
             controller.models.use_model(ModelRef("local", name))
             await stage.ask(f"about {name} .")
             stage.client.answer("Yes.")

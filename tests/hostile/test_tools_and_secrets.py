@@ -22,6 +22,7 @@ from ollm_tui.runtime.private import file_guard
 from ollm_tui.tools.builtin import builtin_tools, read_file
 from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
 from tests.hostile.secret_files import ORDINARY, PLACES, copies
+from tests.support.seeds import in_parts
 from tests.support.tools import AllowAll, tool_call
 
 KEY = "sk-planted/Canary+4711-0815xyz"
@@ -125,10 +126,13 @@ def test_there_are_as_many_places_as_promised() -> None:
 
 
 @pytest.mark.parametrize("places", [PLACES, tuple(copies())], ids=["places", "copies"])
-async def test_no_known_place_of_secrets_is_reported(home: Home, places: Sequence[str]) -> None:
+@in_parts(4)
+async def test_no_known_place_of_secrets_is_reported(
+    home: Home, places: Sequence[str], part: int
+) -> None:
     runner = home.runner()
     leaked, unexplained = [], []
-    for place in places:
+    for place in places[part::4]:
         file = home.put(place)
         output = await home.everything(place, runner=runner, ways=3)
         leaked += [place] if CANARY in output else []

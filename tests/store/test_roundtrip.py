@@ -15,6 +15,7 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import ENDED, decoded, encoded
 from tests.store.rig import SETTINGS, on_connection, open_parts
+from tests.support.seeds import in_parts
 from tests.support.strategies import messages
 
 HALVES = st.text(
@@ -30,9 +31,12 @@ async def store(tmp_path: Path) -> AsyncIterator[ConversationStore]:
     await database.close()
 
 
-@settings(max_examples=150)
-@given(st.lists(messages(), min_size=1, max_size=4))
-async def test_any_messages_come_back_equal(store: ConversationStore, many: list[Message]) -> None:
+@in_parts(3)
+@settings(max_examples=50)
+@given(many=st.lists(messages(), min_size=1, max_size=4))
+async def test_any_messages_come_back_equal(
+    store: ConversationStore, part: int, many: list[Message]
+) -> None:
     journal = store.journal(SETTINGS)
     for message in many:
         await journal.finish(await journal.begin(message), message)

@@ -11,13 +11,13 @@ import pytest
 from ollm_tui.store.conversations import open_store
 from tests.store.rig import rows, save_chat
 from tests.store.two_writers import interleave
-from tests.support.seeds import sampled
+from tests.support.seeds import in_parts
 
 INTERLEAVINGS = 500
 PARTS = 10
 
 
-@pytest.mark.parametrize("part", sampled(range(PARTS), 3))
+@in_parts(PARTS)
 async def test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden(
     tmp_path: Path, part: int
 ) -> None:

@@ -24,3 +24,8 @@ def sampled(values: Iterable[object], usual: int) -> list[ParameterSet]:
         pytest.param(value, marks=() if at < usual else pytest.mark.slow)
         for at, value in enumerate(values)
     ]
+
+
+def in_parts(count: int, usual: int = 1) -> pytest.MarkDecorator:
+    """Run a test for each `part` of a long series: the first ones as usual, the rest as slow."""
+    return pytest.mark.parametrize("part", sampled(range(count), usual))

@@ -1,5 +1,6 @@
 """What the processes that run the tests side by side have in common, and tell each other."""
 
+import gc
 import os
 import random
 from collections.abc import Generator
@@ -12,6 +13,21 @@ import pytest
 def pytest_xdist_setupnodes() -> None:
     """Have all of them find the tests in one order: that of a set hangs on a seed of its own."""
     os.environ.setdefault("PYTHONHASHSEED", str(random.randrange(2**32)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Keep the collected tests and their modules out of every garbage collection.
+
+    Looking through them takes half a second, and each test that starts the app would cause it.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000)
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)

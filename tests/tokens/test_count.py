@@ -18,6 +18,7 @@ from ollm_tui.tokens import estimate
 from ollm_tui.tokens.count import FRAME_TOKENS, REPLY_TOKENS, TokenCount, TokenCounter
 from ollm_tui.tokens.encodings import Encoding, Encodings
 from tests.support.providers import ScriptedProvider
+from tests.support.seeds import in_parts
 from tests.tokens.strategies import estimate_request, requests
 
 HI = Request(model="m", messages=[Message("user", "12345678")])
@@ -249,9 +250,10 @@ async def test_an_estimate_of_a_growing_chat_prices_each_piece_once(
     assert len(priced) == 20
 
 
-@settings(max_examples=100)
-@given(requests(), st.integers(1, 10**6))
-def test_sizes_are_the_whole_count_divided(request: Request, tokens: int) -> None:
+@in_parts(4)
+@settings(max_examples=25)
+@given(request=requests(), tokens=st.integers(1, 10**6))
+def test_sizes_are_the_whole_count_divided(part: int, request: Request, tokens: int) -> None:
     async def main() -> None:
         counted = TokenCount(tokens=tokens, source="engine", model="m", uncorrected=tokens)
         sizes = await plain().sizes(request, counted)

@@ -23,6 +23,7 @@ from ollm_tui.tokens.estimate import (
     attachment_tokens,
     fallback_estimate,
 )
+from tests.support.seeds import in_parts
 from tests.tokens.strategies import estimate_request, requests
 
 WEATHER = ToolSchema(name="weather", parameters={"type": "object"})
@@ -44,10 +45,11 @@ def test_text_counts_a_quarter_of_its_length_rounded_up(text: str) -> None:
 
 
 # Feature: stage-02-core-provider, Property 22: Token Count Estimation
-@settings(max_examples=200)
-@given(requests(), st.booleans())
+@in_parts(2)
+@settings(max_examples=100)
+@given(request=requests(), with_thinking=st.booleans())
 def test_every_request_has_at_least_one_token_and_more_with_more_in_it(
-    request: Request, with_thinking: bool
+    part: int, request: Request, with_thinking: bool
 ) -> None:
     tokens = estimate_request(request, with_thinking=with_thinking)
     assert isinstance(tokens, int)

@@ -10,7 +10,7 @@ from textual.content import Content
 
 from ollm_tui.tui import crash
 from tests.support.screens import staged
-from tests.support.seeds import sampled
+from tests.support.seeds import in_parts, sampled
 from tests.tui.size_scenes import SCENES, every_runtime
 
 SEED = 20261122
@@ -40,7 +40,7 @@ async def resized_through(name: str, sizes: list[tuple[int, int]], folder: Path)
         assert stage.app.screen is before
 
 
-@pytest.mark.parametrize("name", sampled(SCENES, 6))
+@pytest.mark.parametrize("name", sampled(SCENES, 4))
 async def test_a_screen_lives_through_sizes_of_all_kinds(name: str, tmp_path: Path) -> None:
     await resized_through(name, sample(name), tmp_path)
 
@@ -53,8 +53,10 @@ async def test_a_screen_lives_through_tiny_and_large_sizes(name: str, tmp_path: 
     await resized_through(name, [*SOME_TINY, *sizes, (1, 300), (1000, 1)], tmp_path)
 
 
-async def test_messages_live_through_all_tiny_sizes(tmp_path: Path) -> None:
-    await resized_through("messages", TINY, tmp_path)
+@in_parts(4)
+async def test_messages_live_through_all_tiny_sizes(tmp_path: Path, part: int) -> None:
+    sizes = random.Random(SEED).sample(TINY, len(TINY))
+    await resized_through("messages", sizes[part::4], tmp_path)
 
 
 @pytest.mark.parametrize("size", [(1, 1), (2, 6), (4, 2), (6, 9), (7, 5), (8, 5)])
@@ -68,11 +70,12 @@ async def test_the_app_starts_at_any_size_and_can_be_used_later(
         assert "hello" in stage.screen_text
 
 
-async def test_a_storm_of_sizes_leaves_the_last_one_drawn(tmp_path: Path) -> None:
-    chance = random.Random(SEED)
+@in_parts(3)
+async def test_a_storm_of_sizes_leaves_the_last_one_drawn(tmp_path: Path, part: int) -> None:
+    chance = random.Random(SEED + part)
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
         await SCENES["messages"](stage)
-        for _ in range(60):
+        for _ in range(20):
             size = chance.choice(TINY) if chance.random() < 0.7 else (chance.randint(1, 400), 50)
             await stage.pilot.resize_terminal(*size)
         await stage.pilot.resize_terminal(80, 24)

@@ -79,3 +79,5 @@ if os.environ.get("PYTHONPATH", "").startswith(str(FOLDER)):
     install()
     # This folder is the first of the path, and may be the only one of the tests'.
     importlib.import_module("fair_clock").install()
+    # The tests' tools bring Click, and with it httpx loads its own command line, Rich and Pygments.
+    sys.modules["httpx._main"] = None  # type: ignore[assignment]

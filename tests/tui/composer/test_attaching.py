@@ -337,7 +337,8 @@ async def test_folders_are_gone_into_and_the_argument_of_attach_is_completed(
     (folder / "sub").mkdir()
     (folder / "sub" / "deep.png").write_bytes(png())
     async with staged(tmp_path / "config.toml", size=(120, 40)) as stage:
-        await stage.type(f"@{folder}/su")
+        stage.chat.composer.insert(f"@{folder}/s")
+        await stage.type("u")
         await read(stage)
         await stage.pilot.press("tab")
         await read(stage)

@@ -11,6 +11,7 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
 from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, Arming
 from ollm_tui.tui.widgets.messages import ShownAgain
+from tests.support.seeds import in_parts
 from tests.tui.dialogs.asking import SIXTY_FIVE, DialogStage, asked, call, typist
 
 if TYPE_CHECKING:
@@ -179,10 +180,11 @@ def stream(seed: int, opened_at: float) -> list[events.Key]:
     return found
 
 
-async def test_a_thousand_openings_under_typing_approve_nothing() -> None:
+@in_parts(4)
+async def test_a_thousand_openings_under_typing_approve_nothing(part: int) -> None:
     answered = []
     async with asked() as stage:
-        for seed in range(1000):
+        for seed in range(part, 1000, 4):
             # as new: only the frame around it is not built a thousand times
             stage.dialog._arming = Arming()
             stage.dialog._decided = anyio.Event()
@@ -192,7 +194,7 @@ async def test_a_thousand_openings_under_typing_approve_nothing() -> None:
                 stage.dialog.on_key(event)
             answered.append(stage.dialog._decided.is_set())
             stage.app.now += 10
-        assert answered == [False] * 1000
+        assert answered == [False] * 250
         await stage.wait(ARMED_AFTER_S)
         await stage.press("y")
         assert stage.decision == Decision("once")
