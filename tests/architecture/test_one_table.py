@@ -30,7 +30,7 @@ from ollm_tui.providers.pool import Member, pool_of
 from ollm_tui.runtime.checkup import _offers
 from ollm_tui.runtime.manager import unavailable_reasons
 from ollm_tui.tui.keys.table import KEYS, MODEL_COMMANDS
-from tests.support.puppets import PuppetProvider
+from tests.chat.puppets import PuppetProvider
 
 pinned = []
 
