@@ -344,7 +344,7 @@ def test_make_run_does_what_the_readme_says() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert re.search(r"^run:", makefile, re.MULTILINE)
     assert ".venv" in makefile
-    assert re.search(r"^JOBS \?= 3$", makefile, re.MULTILINE)
+    assert re.search(r"^JOBS \?= 4$", makefile, re.MULTILINE)
 
 
 def test_the_package_gives_the_commands_and_extras() -> None:
