@@ -1,5 +1,6 @@
 """Packages that import a public name when it is used."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 
@@ -13,6 +14,8 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
     def import_name(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(__import__(f"{package}.{module_of[name]}", fromlist=[name]), name)
+        value = getattr(__import__(f"{package}.{module_of[name]}", fromlist=[name]), name)
+        setattr(sys.modules[package], name, value)  # not looked up again
+        return value
 
     return import_name

@@ -31,14 +31,11 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 guard.install()
 fair_clock.install()
 
-# Scripts start what runs in their background with these ignored, and programs inherit that.
-for number, handler in (
-    (signal.SIGINT, signal.default_int_handler),
-    (signal.SIGQUIT, signal.SIG_DFL),
-    (signal.SIGHUP, signal.SIG_DFL),
-):
+# Scripts start what runs in their background with these ignored, and the programs of the tests would
+# inherit that, but not a handler; the run itself goes on ignoring them.
+for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
-        signal.signal(number, handler)
+        signal.signal(number, lambda _number, _frame: None)
 
 
 @pytest.fixture

@@ -124,8 +124,8 @@ class ModelManager:
         match action:
             case "copy":
                 return await self.copy(ref, value or "")
-            case "load":
-                await self.load(ref, keep_alive=value)
+            case "load" | "keep":
+                await self.load(ref, keep_alive=value or None)
             case "delete":
                 await self.delete(ref)
             case _:

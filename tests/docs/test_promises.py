@@ -272,13 +272,14 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden",
     ),
     "`make help` lists the targets.": (f"{DOCS}::test_make_targets_shown_exist",),
-    "`make test` runs the tests in three": (
+    "`make test` runs the tests in four": (
         f"{DOCS}::test_make_targets_shown_exist",
         f"{HERE}::test_make_run_does_what_the_readme_says",
     ),
     "For speed and comparisons, see": (LINKS,),
-    "The architecture is explained in": (
+    "The map of the code is": (
         LINKS,
+        "tests/docs/test_architecture.py::test_paths_exist",
         "tests/architecture/test_imports.py::"
         "test_the_vocabulary_and_the_decoders_load_the_standard_library_only",
     ),

@@ -4,6 +4,7 @@ A request about a model goes to the first member that replies; what changes mode
 member that has the model, one after another.
 """
 
+import inspect
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -136,20 +137,26 @@ class PoolOperations:
             raise failure
 
 
-def _call(method: str, *arguments: object) -> Send:
+def _call(method: str, *arguments: object, **named: object) -> Send:
     """Return a function that calls this method of a member, which is known to have it."""
 
     async def send(adapter: ProviderAdapter) -> Any:
-        return await getattr(adapter, method)(*arguments)
+        return await getattr(adapter, method)(*arguments, **named)
 
     return send
 
 
 def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awaitable[None]]:
-    """Return an operation that changes a model on every member that has it."""
+    """Return an operation that changes a model on every member that has it.
 
-    async def operation(model: str, *values: object) -> None:
-        await selection.each_holder(model, _call(method, model, *values))
+    It takes what the method of its members takes, the model first.
+    """
+
+    async def operation(*arguments: object, **named: object) -> None:
+        signature = inspect.signature(getattr(selection.members[0].adapter, method))
+        bound = signature.bind(*arguments, **named)
+        model = str(next(iter(bound.arguments.values())))
+        await selection.each_holder(model, _call(method, *bound.args, **bound.kwargs))
 
     return operation
 

@@ -402,7 +402,7 @@ async def test_a_member_without_the_model_is_no_failure_where_another_one_has_it
     owners = [Owner("a", models=("m",)), Owner("b", models=("n",))]
     team = Stage(*owners)
     assert isinstance(team.pool, ports.SupportsDelete)
-    await team.pool.delete_model("m")
+    await team.pool.delete_model(name="m")
     assert [list(owner.models) for owner in owners] == [[], ["n"]]
     with pytest.raises(AIError) as caught:
         await team.pool.delete_model("nowhere")
