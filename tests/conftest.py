@@ -31,7 +31,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 guard.install()
 fair_clock.install()
 
-# Scripts start what runs in their background with these ignored, and the programs of the tests would
+# Scripts start what runs in their background with these ignored. The programs of the tests would
 # inherit that, but not a handler; the run itself goes on ignoring them.
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
     if signal.getsignal(number) is signal.SIG_IGN:
