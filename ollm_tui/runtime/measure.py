@@ -9,6 +9,7 @@ from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.request import RequestBuilder
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import SupportsWindow
@@ -55,8 +56,13 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
     Raises:
         AIError: there is no model, or it cannot be found.
     """
-    ref, router = ModelRef.parse(conversation.model or ""), parts.router
-    named = await (router.at(ref) if ref else router.resolve(conversation.model or ""))
+    model, router = conversation.model, parts.router
+    if model is None:
+        raise AIError(
+            ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
+        )
+    ref = ModelRef.parse(model)
+    named = await (router.at(ref) if ref else router.resolve(model))
     resolved = await router.informed(named)
     maker = _request_maker(conversation, parts, resolved)
     if not conversation.drops_attachments and count_pictures(

@@ -6,6 +6,7 @@ import pytest
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tokens.limits import (
     ContextRemedy,
@@ -34,6 +35,14 @@ async def test_a_chat_is_measured_before_and_after_its_first_question(tmp_path: 
     names = [what for what, _tokens in asked.parts]
     assert names == ["system prompt and tools", "questions", "answers"]
     assert sum(tokens for _what, tokens in asked.parts) == asked.used > empty.used
+
+
+async def test_a_chat_without_a_model_is_refused_with_the_reason(tmp_path: Path) -> None:
+    paths = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        with pytest.raises(AIError, match=r"^No model is selected\.") as caught:
+            await runtime.measure(runtime.new_client().conversation)
+    assert caught.value.hint == "Choose one to chat with."
 
 
 PLAN = Plan(kept=(), left_out=(), turns_left_out=1, used=0, freed=0, fits=True)

@@ -153,10 +153,12 @@ def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awa
     """
 
     async def operation(*arguments: object, **named: object) -> None:
-        signature = inspect.signature(getattr(selection.members[0].adapter, method))
-        bound = signature.bind(*arguments, **named)
-        model = str(next(iter(bound.arguments.values())))
-        await selection.each_holder(model, _call(method, *bound.args, **bound.kwargs))
+        if arguments:
+            model = arguments[0]
+        else:
+            of_member = inspect.signature(getattr(selection.members[0].adapter, method))
+            model = named[next(iter(of_member.parameters))]
+        await selection.each_holder(str(model), _call(method, *arguments, **named))
 
     return operation
 
