@@ -10,6 +10,7 @@ from textual import events, on
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
+from textual.widgets import Input, TextArea
 
 from ollm_tui.tui.chat import ChatScreen
 from ollm_tui.tui.crash import CrashReports, mend_textual
@@ -72,12 +73,12 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         """Handle an event; a key that is no letter waits for the letters typed before it.
 
         Textual runs the binding of a screen while they are still in the queue of the focused
-        widget: Ctrl+C would clear the input before they are in it.
+        input: Ctrl+C would clear it before they are in it.
         """
         is_command = isinstance(event, events.Key) and not (
             event.is_printable or event.is_forwarded
         )
-        if is_command and self.focused is not None:
+        if is_command and isinstance(self.focused, TextArea | Input):
             await take_waiting(self.focused)
         await super().on_event(event)
 

@@ -174,6 +174,37 @@ async def test_the_server_sees_an_abort_within_milliseconds() -> None:
     assert sorted(late)[-1] < 0.1
 
 
+async def test_a_server_that_takes_no_connection_is_given_up() -> None:
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        port = full.getsockname()[1]
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        error = await error_of(spec_for(f"http://127.0.0.1:{port}", connect_timeout_s=0.2))
+        for one in waiting:
+            one.close()
+    assert "did not respond in time" in error.message
+    assert (error.code, error.retryable) == (ErrorCode.TIMEOUT, True)
+
+
+async def test_a_list_that_takes_too_long_is_given_up() -> None:
+    async def silent(request: Received, reply: Reply) -> None:
+        await anyio.sleep_forever()
+
+    async with (
+        serve(silent) as server,
+        connected(spec_for(server.url, list_timeout_s=0.1)) as provider,
+    ):
+        assert isinstance(provider, SupportsList)
+        with pytest.raises(AIError, match=r"did not reply within 0\.1 s") as caught:
+            await provider.list_models()
+        await server.settled()
+    assert caught.value.retryable
+
+
 @pytest.mark.parametrize(
     "url", ["http://exa mple.com", "http://a\x00b", "http://xn--a", "http://-"]
 )

@@ -72,9 +72,7 @@ class ModelActions:
         refusal = (await self.refusals(entry.ref)).get(action, "Not available for this model.")
         if refusal is not None:
             self._say(refusal, is_error=True)
-        elif self._operations.is_busy_with(entry.ref):
-            self._say(f"Another action on {entry.name} is in progress.")
-        elif self._dialogs.can_open:
+        elif not self._operations.is_refused(entry.ref) and self._dialogs.can_open:
             await self._run(action, entry)
 
     async def _run(self, action: ModelAction, entry: ModelEntry) -> None:

@@ -85,16 +85,18 @@ class ModelCommands:
 
     async def _change(self, action: ModelAction, name: str, value: str | None) -> None:
         ref = await self._resolve(name)
-        if ref is not None and await self._may_stop(action, ref):
+        if ref is not None and await self._may_run(action, ref):
             self._operations.run(action, ref, value or None, in_chat=True)
 
-    async def _may_stop(self, action: ModelAction, ref: ModelRef) -> bool:
+    async def _may_run(self, action: ModelAction, ref: ModelRef) -> bool:
+        if self._operations.is_refused(ref, in_chat=True):
+            return False
         stops_for = ACTIONS[action].stops_for
         return not stops_for or await self._operations.may_stop(ref, stops_for)
 
     async def _delete(self, details: "ModelDetails") -> None:
         """Delete a model after a yes."""
-        if not await self._may_stop("delete", details.ref):
+        if not await self._may_run("delete", details.ref):
             return
         # Not needed before a model is deleted.
         from ollm_tui.tui.models.dialogs import DeleteModel

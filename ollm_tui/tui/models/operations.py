@@ -104,9 +104,13 @@ class ModelOperations:
         """A sentence for each operation, the oldest first."""
         return tuple(self.running.words.values())
 
-    def is_busy_with(self, ref: ModelRef) -> bool:
-        """Whether there is an operation on a model."""
-        return ref in self.running.words
+    def is_refused(self, ref: ModelRef, *, in_chat: bool = False) -> bool:
+        """Whether an operation on a model is in progress; if so, show that another has to wait."""
+        is_busy = ref in self.running.words
+        if is_busy:
+            refusal = f"Another action on {clean_name(ref.model)} is in progress."
+            self._report(Outcome(ref, refusal), in_chat=in_chat)
+        return is_busy
 
     @property
     def manager(self) -> "ModelManager":
@@ -200,9 +204,7 @@ class ModelOperations:
     def _start(
         self, ref: ModelRef, words: str, operation: "_Operation", *, in_chat: bool = False
     ) -> None:
-        if self.is_busy_with(ref):
-            refusal = f"Another action on {clean_name(ref.model)} is in progress."
-            self._report(Outcome(ref, refusal), in_chat=in_chat)
+        if self.is_refused(ref, in_chat=in_chat):
             return
         if in_chat:
             self._chat.say(words)

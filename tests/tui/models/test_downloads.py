@@ -6,25 +6,16 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
-from ollm_tui.library.downloads.job import Job, ProviderPull
+from ollm_tui.library.downloads.job import Job
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.models.screen import ModelsScreen
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_fetching import ScriptedDownloads, no_pause
 from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.tui.downloads.test_find_screen import PULL
 from tests.tui.models.scenes import opened, runtime
 
-PULL = Job(
-    id="1",
-    origin=ProviderPull(provider="local", model="gemma3:12b"),
-    title="gemma3:12b",
-    state="running",
-    completed=1_800_000_000,
-    total=8_100_000_000,
-    bytes_per_s=38_000_000.0,
-    seconds_left=165.0,
-)
 DONE = replace(
     PULL, id="2", state="done", title="llava:13b", completed=8_000_000_000,
     total=8_000_000_000, model="local://llava:13b",
