@@ -42,20 +42,16 @@ class AnswerReader(Protocol):
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
         """Take one event, but not an end, and return the events to pass on."""
-        ...
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Return what was held back; how the answer ended tells whether a call in it is whole."""
-        ...
 
     def is_cut(self, end: Finish) -> bool:
         """Whether a call of the answer may be incomplete, so that none is run."""
-        ...
 
     @property
     def correction(self) -> str | None:
         """The correction for a call that cannot be read, or None if there is no problem."""
-        ...
 
 
 class PlainReader:

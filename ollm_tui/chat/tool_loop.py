@@ -26,11 +26,9 @@ class ToolOffer(Protocol):
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """The schemas that are sent to the model."""
-        ...
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
-        ...
 
 
 class OffersTools(Protocol):
@@ -38,7 +36,6 @@ class OffersTools(Protocol):
 
     def offer(self, names: Sequence[str]) -> ToolOffer:
         """Offer the tools of these names; unknown names are left out."""
-        ...
 
 
 class NothingOffered:

@@ -23,11 +23,9 @@ class EventWriter(Protocol):
 
     def set_model(self, ref: ModelRef | None) -> None:
         """Set the model that answers."""
-        ...
 
     def event(self, event: chat.ChatEvent) -> None:
         """Write one event."""
-        ...
 
 
 class TextWriter:

@@ -24,23 +24,18 @@ class PullReport(Protocol):
 
     def progress(self, step: PullProgress) -> None:
         """Take one step."""
-        ...
 
     def tick(self) -> None:
         """Show what was held back; called about every `REDRAW_S`."""
-        ...
 
     def done(self) -> None:
         """Report that the model is installed."""
-        ...
 
     def failed(self) -> None:
         """Make room for the sentence that follows."""
-        ...
 
     def stopped(self, advice: str) -> None:
         """Report that it was stopped, and how to resume."""
-        ...
 
 
 class LiveReport:
@@ -182,11 +177,9 @@ class JobReport(Protocol):
 
     def progress(self, job: Job) -> None:
         """Take its newest state."""
-        ...
 
     def ended(self, job: Job, advice: str) -> None:
         """Report the end; `advice` says how to resume one that was stopped."""
-        ...
 
 
 class LiveJob:
