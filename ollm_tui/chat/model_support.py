@@ -1,10 +1,6 @@
 """A model's abilities: whether it has vision, and how its tools are described to it.
 
-Both start from the model's listing, and a server that refuses images or tools settles the matter
-for that model.
-
-A model whose listing says that it lacks tool use gets its tools described in text (ReAct); one of
-which nothing is known is tried natively. What a person has set takes precedence over either.
+What a person set counts first, then a server's refusal, then the listing; the unknown is tried.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +75,6 @@ async def _ask(resolved: ResolvedModel) -> bool | None:
 
 
 def _only_text(info: ModelInfo | None) -> bool | None:
-    """Return whether a listing has no image input, or None if it does not say."""
     capability = info.capability if info else None
     if capability is None or not capability.input:
         return None

@@ -151,7 +151,6 @@ def _with_every_result(history: Sequence[Message]) -> list[Message]:
 
 
 def _is_unsent(message: Message) -> bool:
-    """Whether it is an answer that is only thinking."""
     if message.role != "assistant" or message.tool_calls:
         return False
     return all(isinstance(block, ThinkingContent) for block in message.content)

@@ -1,8 +1,6 @@
 """`PromptRun`: one prompt, from finding its model to its one end.
 
-States: looking for the model -> answering -> running tools -> answering ... -> ended. Each turn is
-one request; a turn with tool calls is followed by another, up to the limit. However it ends, the
-history then has every message that arrived and one result for every call.
+States: looking for the model -> answering -> running tools -> answering ... -> ended.
 """
 
 from collections.abc import Awaitable, Callable
@@ -173,11 +171,7 @@ class PromptRun:
         number: int,
         emit: Emit,
     ) -> Ending | None:
-        """Run the calls that may run; return None if the model has to read the results.
-
-        There is no further request if no tools were offered, or if the answer was cut: the next
-        one would be cut as well.
-        """
+        """Run the calls that may run; return None if the model has to read the results."""
         is_cut = turn.is_cut(end)
         offer = NothingOffered(CUT_CALL) if is_cut else builder.offer
         stopped = await self._run_tools(offer, turn, number, emit)
@@ -276,11 +270,7 @@ class PromptRun:
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:
-        """Append messages to the history, then to the journal.
-
-        If the disk is too slow, the journal still gets every message and writes it later; only
-        the waiting ends.
-        """
+        """Append messages to the history, then to the journal, which a slow disk may delay."""
         self._conversation.messages += messages
         deadline = anyio.current_time() + FINISH_S
         for message in messages:
@@ -288,7 +278,6 @@ class PromptRun:
                 await self._saving.whole(message)
 
     async def _resolve(self) -> ResolvedModel | None:
-        """Find the model; return None if the search was stopped."""
         model = self._options.model or self._conversation.model
         if model is None:
             raise AIError(
@@ -324,7 +313,6 @@ def _how_it_ended(end: End) -> str:
 
 
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    """Return the kind of reply that has no answer, or None if there was one."""
     message = turn.partial()
     if turn.has_media or (message is not None and message.text.strip()):
         return None

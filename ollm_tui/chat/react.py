@@ -1,7 +1,6 @@
 """ReAct on the wire: tools described in text, results as observations, history as its steps; pure.
 
-The history keeps ordinary tool calls and results, so that models can be switched in mid-chat; only
-what is sent to a model without tool calling of its own is rendered here.
+The history keeps ordinary calls and results, so that models can be switched in mid-chat.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +100,6 @@ def _steps(messages: Sequence[Message], marks_answers: bool) -> Iterator[Message
 
 
 def _results_after(messages: Sequence[Message], position: int) -> dict[str, Message]:
-    """Return the results that follow these calls, by the call's id."""
     wanted = {call.id for call in messages[position].tool_calls}
     results: dict[str, Message] = {}
     for later in messages[position + 1 :]:

@@ -1,9 +1,6 @@
 """Read the calls that a model writes as text, between a provider and its turn.
 
-`ReActReader` reads ReAct, `LeakedCallReader` calls that leaked into the answer; `PlainReader`
-passes everything on. If a piece of the text was lost on the way, it may be missing from a call that
-can still be read. Such a call is given without arguments, so that it is not run and the model is
-told.
+If a piece of the text was lost, such a call has no arguments: it is not run, the model is told.
 """
 
 from collections.abc import Callable, Iterable, Sequence

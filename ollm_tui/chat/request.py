@@ -130,11 +130,7 @@ class RequestBuilder:
         )
 
     def _should_think(self) -> ShouldThink | None:
-        """Return how much the model has to think.
-
-        Raises:
-            AIError: UNSUPPORTED_FEATURE for a mode that the model does not have.
-        """
+        """Return how much the model has to think, of what it declares."""
         should_think = self._options.should_think
         if should_think is None:
             should_think = self._conversation.should_think

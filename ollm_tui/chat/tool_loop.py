@@ -1,9 +1,6 @@
-"""The calls of one turn, run concurrently.
+"""The calls of one turn, run concurrently; each ends once: done, failed, refused or stopped.
 
-Each call goes from announced to ended exactly once: done, failed, refused or stopped. Results are
-emitted as they come and stored in the order of the calls. A call that fails or hangs does not
-affect the others; a stop or a cancellation ends them all, and each that had not ended gets a
-result with the outcome "stopped".
+Results are emitted as they come and stored in the order of the calls.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,11 +1,6 @@
 """`Turn`: one request to a provider, from its first try to the message that it leaves.
 
-States: asking -> answering -> ended, and back from asking to asking for a retry. It ends exactly
-once, with the provider's `Finish` or `ErrorEvent`; a provider that stops without one has broken
-its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
-also after a cancellation.
-
-If a provider cannot stream, its whole answer is requested and passed on as a few events.
+States: asking -> answering -> ended, and back to asking for a retry. It ends exactly once.
 """
 
 import base64

@@ -81,7 +81,6 @@ def fish_script(root: CommandNode) -> str:
 
 
 def _taking_value(root: CommandNode) -> list[str]:
-    """Name the options that take the next word."""
     options = (one for node in root.walk() for one in node.options if one.metavar)
     return sorted({name for one in options for name in one.names})
 
@@ -91,7 +90,6 @@ def _names(node: CommandNode) -> tuple[str, ...]:
 
 
 def _words(node: CommandNode) -> list[str]:
-    """Return all words that may come next."""
     commands = [name for command in node.commands for name in _names(command)]
     options = [name for option in node.options for name in option.names]
     return [*commands, *(word for value in node.values for word in value.choices), *options]

@@ -160,7 +160,6 @@ def system_report(
 
 
 def _is_writable(path: Path) -> bool:
-    """Return whether a folder can be written to, or made."""
     for place in (path, *path.parents):
         if is_there(place):
             return is_folder(place) and os.access(place, os.W_OK | os.X_OK)

@@ -1,7 +1,6 @@
 """The report of `ollm doctor`, without keys, as text and as JSON.
 
-A key may be an ordinary word. So only what came from outside is searched for it, and a sentence
-that may quote something is searched whole; what the program always says stays as it is.
+A key may be an ordinary word, so only what came from outside is searched for it.
 """
 
 import textwrap

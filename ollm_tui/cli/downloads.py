@@ -112,11 +112,7 @@ def _newest(queue: DownloadQueue, job_id: str) -> Job:
 
 
 def _finish(job: Job, report: JobReport) -> Job:
-    """Report the end.
-
-    Raises:
-        AIError: it failed.
-    """
+    """Report the end; raise for a download that failed."""
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
@@ -196,11 +192,7 @@ def _note_of(job: Job) -> str:
 
 
 def _matching_job(jobs: Sequence[Job], wanted: str) -> Job:
-    """Find a download by its id, or any part of its id or title that only one has.
-
-    Raises:
-        AIError: there is none, or there are several.
-    """
+    """Find a download by its id, or any part of its id or title that only one has."""
     exact = [job for job in jobs if job.id == wanted]
     matches = exact or [job for job in jobs if wanted in job.id or wanted in job.title]
     if len(matches) == 1:

@@ -223,7 +223,6 @@ def entry_json(entry: RegistryEntry) -> JsonObject:
 
 
 def _in_order(entry: RegistryEntry) -> Sequence[str]:
-    """Return the purposes, the one it is best at first."""
     return sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
 
 

@@ -100,7 +100,6 @@ def _setting(value: EffectiveValue) -> tuple[str, str, str]:
 
 
 def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
-    """Write the first lines of a text, and how to see the others."""
     lines = text.split("\n")
     output.line(f"\n{name}")
     for line in lines[:_SHOWN_LINES]:

@@ -52,7 +52,6 @@ def run_list(arguments: Arguments, output: Output) -> int:
 
 
 async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
-    """List the models of all providers, or of the one that is named."""
     catalog = runtime.catalog
     if provider is None:
         return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
@@ -87,7 +86,6 @@ def _show_list(
 
 
 def _fits(entry: Entry, words: Sequence[str], address: Address) -> bool:
-    """Return whether all words stand in what is shown of a model."""
     ref, info = entry
     more = [info.details.get(key) for key in ("quantization", "family", "parameter_size")]
     known = [

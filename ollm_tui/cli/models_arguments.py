@@ -25,7 +25,6 @@ class RegistryOptions:
 
 
 def _add_search(action: argparse.ArgumentParser) -> None:
-    """Add what a search takes."""
     about = "words that all must be in name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
     about = f"only models for this: {', '.join(PURPOSES)}"
@@ -35,7 +34,6 @@ def _add_search(action: argparse.ArgumentParser) -> None:
 
 
 def _add_rate(action: argparse.ArgumentParser) -> None:
-    """Add what a rating takes beside the name."""
     about = "1 to 5, or none to remove the rating"
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
 
@@ -181,8 +179,6 @@ _NAME: _Values = (("name", "NAME", "a model's name, or provider://name"),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Command:
-    """One subcommand of `ollm models`."""
-
     name: str
     help: str
     values: _Values = ()

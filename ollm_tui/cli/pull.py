@@ -204,11 +204,7 @@ async def _repo(address: HubAddress, hub: Hub) -> HubRepo:
 
 
 def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[Variant]:
-    """Return the variants that match and can be downloaded.
-
-    Raises:
-        AIError: there is none that can be downloaded.
-    """
+    """Return the variants that match and can be downloaded, of which there must be one."""
     name = repo.model.repo
     if wanted is not None or address.path is not None:
         matches = matching(repo.variants, path=address.path, quantization=wanted)

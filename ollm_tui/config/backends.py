@@ -1,8 +1,6 @@
 """The table of backends: every server program and service that ollm knows, one row each.
 
-To support another dialect of OpenAI's protocol, add a row here, its name to `BackendName`, its
-adapter, and its signature in `providers.fingerprint`. Everything else reads this table: settings,
-environment variables, discovery, the adapter factory and the reference pages.
+Settings, variables, discovery, the adapter factory and the reference pages read this table.
 """
 
 from collections.abc import Mapping
@@ -113,7 +111,6 @@ class Backend:
 
 
 def _dialect(name: str, label: str, adapter: str, **more: Any) -> Backend:
-    """Make the row of a server that speaks a dialect of OpenAI's protocol."""
     adapters = {OPENAI_COMPATIBLE: f"ollm_tui.providers.openai_compatible:{adapter}"}
     return Backend(
         name=name,

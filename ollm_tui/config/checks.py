@@ -1,7 +1,6 @@
 """Checks that go beyond the schema: whether the folders, files and providers named exist.
 
-A problem found here changes no other value: a model that is named stays the chosen one. A provider
-that cannot be used is marked with the reason.
+A problem changes no other value: a named model stays, an unusable provider is marked.
 """
 
 import re
@@ -145,7 +144,6 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
 
 
 def _why_no_authorities(file: Path | None) -> str | None:
-    """Return why a file cannot hold authorities to trust, or None if it can."""
     try:
         if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
             return None

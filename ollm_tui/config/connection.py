@@ -1,8 +1,6 @@
 """Resolves the addresses and keys of the providers together.
 
-A key belongs to the server it was given for: if a higher layer changes the address of a provider,
-the keys and headers of lower layers are dropped. A key for a service on the internet was given
-for that service, unless there is an address in the same place.
+A key belongs to the server, or the service, it was given for; no other one gets it.
 """
 
 import re
@@ -147,7 +145,6 @@ def _of_addresses(layers: Layers, name: str) -> list[Setting]:
 def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
 ) -> list[Setting]:
-    """Return the addresses from the highest layer within these ranks."""
     settings = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
     top = max((setting.rank for setting in settings), default=None)
     return [setting for setting in settings if setting.rank == top]

@@ -1,8 +1,6 @@
 """Guards calls of foreign code: what plugins and adapters raise becomes an `AIError`.
 
-Nothing that they raise ends the program or one of its tasks, and their messages are not shown,
-because an exception may contain a key. An `AIError` is written for users; known secrets are removed
-from it.
+Their messages are not shown: an exception may contain a key. Secrets are removed from `AIError`s.
 """
 
 import logging

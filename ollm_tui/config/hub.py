@@ -1,8 +1,6 @@
-"""Resolves the address and the token of the hub together.
+"""Resolves the address and the token of the hub, with the variables and files of `huggingface_hub`.
 
 A token belongs to the hub it was given for: it is not sent if a higher layer names another hub.
-The variables and files are those of `huggingface_hub`, with the same meaning: they are for the hub
-that HF_ENDPOINT names, or for Hugging Face itself.
 """
 
 import re
@@ -73,7 +71,6 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
 
 
 def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
-    """Drop the tokens that were given for another hub than the one now configured."""
     endpoint = layers.top(ENDPOINT)
     for setting in layers.all_of(TOKEN):
         if _hub_for_layer(layers, setting.rank) != _current_hub(layers) and endpoint is not None:

@@ -1,8 +1,6 @@
-"""Loads all settings: defaults < file < environment < command line.
+"""Loads all settings: defaults < file < environment < command line; never fails, never writes.
 
-Loading never fails and never writes. A mistake becomes a `ConfigProblem`, and the value of the
-layer below is used. But a provider with an invalid address or key cannot be used at all, because
-another address or no key would send a request to the wrong server.
+A mistake uncovers the layer below, but a provider with a wrong address or key is not used at all.
 """
 
 import re
@@ -211,7 +209,6 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
 
 
 def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
-    """Return the problems of the file in its order, followed by the others."""
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
@@ -286,7 +283,6 @@ def explain(
 
 
 def _intended_choice(error: ErrorDetails, value: object) -> str | None:
-    """Return the most similar choice, as a question."""
     position = error["loc"][-1]
     if isinstance(value, list) and isinstance(position, int):
         value = value[position]

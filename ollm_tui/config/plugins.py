@@ -1,7 +1,6 @@
 """Plugins: installed packages with providers, tools, commands or themes.
 
-A package declares them as entry points in the groups `ollm_tui.providers`, `ollm_tui.tools`,
-`ollm_tui.commands` and `ollm_tui.themes`. Finding plugins does not import their packages.
+Their entry points are in groups such as `ollm_tui.tools`; finding them imports no package.
 """
 
 import logging

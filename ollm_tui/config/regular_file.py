@@ -1,7 +1,6 @@
 """Opens files for reading: only regular ones, without blocking, and with a size limit.
 
-A pipe, a socket or a device is refused before it is opened, because opening one may block or have
-effects, and again afterwards, because another file may have taken its place meanwhile.
+The kind is checked before, since opening a device may have effects, and again once it is open.
 """
 
 import errno

@@ -1,8 +1,6 @@
 """Settings from the file, the environment and the command line, each value with its origin.
 
-`${NAME}` in a value of the file is the environment variable NAME. Nothing nests: the value of a
-variable is used as it is. `$${` stands for `${` itself. There are no defaults (`${NAME:-x}`),
-because a wrong guess would silently send a request to the wrong server.
+`${NAME}` in the file is the variable NAME; nothing nests, there are no defaults, `$${` is `${`.
 """
 
 import re

@@ -1,10 +1,6 @@
-"""URLs: reading addresses as people write them, checking URLs, and showing them without secrets.
+"""URLs: reading addresses by the rules of OLLAMA_HOST, checking, and showing without secrets.
 
-Addresses follow the rules of Ollama's OLLAMA_HOST: whitespace and quotes around the value are
-trimmed, a bare host gets the engine's port, `http://host` means port 80, and 0.0.0.0 is dialled as
-loopback. Only OLLAMA_HOST itself falls back to the default host and port if they are missing or
-invalid, as it does in Ollama; everywhere else that is an error, because another server would be
-asked.
+Only OLLAMA_HOST itself falls back to the default: elsewhere another server would be asked.
 """
 
 import re
@@ -91,11 +87,7 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
 
 
 def _require_host(host: str, port: str | None) -> None:
-    """Require a host.
-
-    Raises:
-        ValueError: There is none, or only a number.
-    """
+    """Refuse an address without a host, or with only a number."""
     if not host and not port:
         raise ValueError("The address names no server.")
     if host.isascii() and host.isdigit() and port is None:

@@ -28,7 +28,6 @@ BUILT_IN_KINDS = tuple(ADAPTERS)
 
 
 def _known_kind(kind: str) -> str:
-    """Accept the built-in kinds and those of installed plugins."""
     if kind in BUILT_IN_KINDS or kind in (plugins := plugin_names("providers")):
         return kind
     *others, last = (repr(known) for known in (*BUILT_IN_KINDS, *plugins))

@@ -1,7 +1,6 @@
 """What a model can do: set by the user, reported by its engine, or assumed from its name; pure.
 
-`capabilities_of` resolves it in this order. An assumption is only shown: no feature is withheld
-from a model because of one.
+An assumption is only shown: no feature is withheld from a model because of one.
 """
 
 import re

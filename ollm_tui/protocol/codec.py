@@ -1,7 +1,6 @@
-"""Blocks, messages and calls as JSON-safe data and back; chat events as JSON-safe data.
+"""Blocks, messages, calls and chat events as JSON-safe data, for `--json`, store and exports.
 
-One shape serves `--json`, the store and exports. Everything carries `type`; what is None or
-empty is left out. Raw bytes travel as base64 under `data` with `encoding: base64`.
+Everything carries `type`; what is None or empty is left out; raw bytes travel as base64.
 """
 
 import base64

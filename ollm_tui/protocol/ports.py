@@ -1,7 +1,6 @@
 """The interfaces between layers; `runtime` fills them in.
 
-Only `ProviderAdapter` is required of a provider. Every optional ability is a Protocol of its own:
-check `isinstance(adapter, SupportsPull)` and offer the action only then.
+Each optional ability is a Protocol: offer an action if `isinstance(adapter, SupportsPull)`.
 """
 
 from collections.abc import AsyncIterator, Sequence

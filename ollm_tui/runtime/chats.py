@@ -308,7 +308,6 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
 
 
 def _check_tool(plugin: Plugin, tool: Tool) -> None:
-    """Raise for a tool that cannot be offered or run."""
     schema: object = tool.schema
     timeout_s: object = tool.timeout_s
     if not isinstance(schema, ToolSchema):

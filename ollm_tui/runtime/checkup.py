@@ -1,8 +1,4 @@
-"""What there is to chat with, which servers answer, and what is missing, within a time limit.
-
-All servers are asked at once. Services on the internet list their models if there is a key for
-them, and are not probed.
-"""
+"""What there is to chat with, which servers answer, and what is missing, within a time limit."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -196,7 +192,6 @@ async def _probe(
 
 
 def _listings(catalog: ModelCatalog, registry: ProviderRegistry) -> list[Listing]:
-    """Return a listing of every provider, also of those that took too long."""
     known = {listing.provider: listing for listing in catalog.cached()}
     return [
         known.get(adapter.name)

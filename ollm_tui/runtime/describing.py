@@ -202,7 +202,6 @@ class SettingSources:
             yield _value(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
 
     def _of_app(self) -> Iterator[EffectiveValue]:
-        """What this app fills in for a file of the built-in engine."""
         own = MODEL_DEFAULTS.get(self._ref.model) if self._kind == EMBEDDED else None
         if own is None:
             return

@@ -1,7 +1,6 @@
 """All that is known of one model, and the settings that count for it; pure.
 
-A chat's own option counts more than the settings, these more than what the model brings along,
-and that more than the engine's default.
+A chat's own option counts first, then the settings, the model's file, the engine's default.
 """
 
 import json

@@ -1,7 +1,6 @@
 """The hub, the registry of models and the download queue, each made on first use.
 
-Importing this module is cheap. The queue runs in a child task of the runtime, whichever screen is
-shown, and is closed before the providers are.
+Importing this module is cheap. The queue is closed before the providers are.
 """
 
 import logging

@@ -1,8 +1,6 @@
 """`EngineProber`: finds the engine at each address, and registers the adapter that fits it.
 
-Engines need no configuration. A preset is offered when its engine answers at its usual port; if
-another engine answers there, that one is offered instead. A configured provider without a backend
-gets the adapter of the engine at its address. Probes carry no key.
+Engines need no configuration: a preset is offered when its engine answers. Probes carry no key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,8 +38,6 @@ from ollm_tui.runtime.provider_set import has_key, is_service, provider_spec
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What the adapter of a provider was made for."""
-
     kind: str
     backend: str | None
 
@@ -88,7 +84,6 @@ class EngineProber:
         return await self._is_at_its_port(name, settings)
 
     async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
-        """Return whether the engine of a preset answers where it usually is."""
         if settings.base_url is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
@@ -292,7 +287,6 @@ class EngineProber:
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
     def _is_at_usual_port(self, name: str) -> bool:
-        """Return whether the engine of a preset answers at its usual port."""
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
@@ -325,7 +319,6 @@ def _family(backend: str | None) -> str | None:
 
 
 def _stands_for(name: str, settings: ProviderSettings, engine: Engine) -> bool:
-    """Return whether a preset is for this engine."""
     backend = settings.backend or (PRESETS[name].name if name in PRESETS else None)
     return backend is not None and _family(engine.backend) == backend
 

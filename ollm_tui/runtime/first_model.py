@@ -1,9 +1,6 @@
 """Which model a new chat uses if none was chosen.
 
-In this order: the one used last, the starter model that came with the program, one that an engine
-has already loaded, the smallest that can chat as far as sizes are known. Only the starter is loaded
-without being chosen. Services on the internet are not listed: a model of theirs counts only if it
-was used last.
+The last one, else the starter, else a loaded one, else the smallest. No service is asked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -146,7 +143,6 @@ def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
 
 
 def _no_answer(listing: Listing, named: Named) -> AIError:
-    """Return the error of a named provider that does not answer."""
     problem = listing.problem or AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{listing.label} does not answer.",
@@ -165,7 +161,6 @@ def _no_answer(listing: Listing, named: Named) -> AIError:
 
 
 def _alternatives(provider: str, named: Named) -> str | None:
-    """Return where a silent provider was named, and how to use another one."""
     origin = named.origin_of(provider)
     if origin is None:
         return None

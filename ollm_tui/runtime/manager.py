@@ -203,7 +203,6 @@ class ModelManager:
         return settings is not None and settings.kind == "embedded"
 
     def _is_here(self, adapter: ProviderAdapter) -> bool:
-        """Return whether a server runs on this machine."""
         address = self._prober.address_of(adapter.name)
         return address is not None and is_loopback(address)
 
@@ -243,7 +242,6 @@ class ModelManager:
         return info, self._prober.corrected(model.ref, info)
 
     async def _unlisted(self, model: FoundModel) -> AIError:
-        """Return the error for a model that is not listed."""
         listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
         if listing.problem is not None:
             return listing.problem

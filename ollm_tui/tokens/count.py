@@ -190,7 +190,6 @@ class TokenCounter:
     async def _sums(
         self, request: Request, encoding: Encoding | None, with_thinking: bool
     ) -> list[int]:
-        """Return the tokens of the fixed part, then of each message."""
         groups = _groups(request, with_thinking)
         if encoding is None:
             return list(self._rough.count(groups))
@@ -214,7 +213,6 @@ class TokenCounter:
 
 @contextmanager
 def _counting(request: Request) -> Iterator[None]:
-    """Translate every exception of the engine's adapter to an `AIError`."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)

@@ -1,8 +1,4 @@
-"""The pieces of a request that a model reads, and estimates of their tokens.
-
-Text counts four characters to a token. Images, audio and video have the average price of common
-models, and a model's own reports correct it.
-"""
+"""The pieces of a request that a model reads, and estimates of their tokens."""
 
 from collections.abc import Callable, Iterator
 from typing import TypeAlias, assert_never
@@ -91,7 +87,6 @@ def attachment_tokens(block: Attachment) -> int:
 
 
 def _picture_tokens(picture: ImageContent) -> int:
-    """Return its number of patches, as seen by a model that scales images down."""
     if not picture.width or not picture.height:
         return PICTURE_UNKNOWN
     across, down = (-(-side // PICTURE_PATCH) for side in (picture.width, picture.height))

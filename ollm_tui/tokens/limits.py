@@ -1,8 +1,6 @@
 """Whether a request fits a model's context window, and what to leave out so that it does.
 
-A turn is a question with everything up to the next one: answers, tool calls and their results
-stay together. System messages and the newest turn always stay; the oldest turns go first. The
-conversation itself is not changed.
+A turn is a question with everything up to the next one; the oldest go first, the newest stays.
 """
 
 from collections.abc import Sequence

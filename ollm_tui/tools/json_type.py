@@ -1,8 +1,6 @@
 """Python types as JSON Schema, and JSON values as those types.
 
-Supported are `str`, `int`, `float`, `bool`, `None`, `object` (anything), `Literal`, `Enum`, unions,
-`list[T]` and `dict[str, T]`. Anything else is refused where the tool is defined, because a schema
-that accepts more than the function does would only fail later, when a model calls it.
+A type without a schema is refused where the tool is defined, not when a model calls it.
 """
 
 import types

@@ -1,8 +1,6 @@
 """The tools there are, which of them a prompt offers, and one call from request to result.
 
-States of a call: offered -> checked -> allowed -> running -> ended. Every failure on the way ends
-the call with an error result; only a cancellation of the caller goes through, and it leaves the
-call ended as stopped. No id is ever run a second time.
+Every failure on the way is an error result. No id is ever run a second time.
 """
 
 import copy
@@ -127,8 +125,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Entry:
-    """The state of one call id."""
-
     call: ToolCall
     ended: anyio.Event = field(default_factory=anyio.Event)
     output: ToolOutput | None = None
@@ -299,7 +295,6 @@ def not_offered(name: str, names: Collection[str]) -> str:
 
 
 def _named(error: BaseException) -> str:
-    """Return type and message of an error; groups with a single error are unwrapped."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     message = " ".join(str(error).split())[:500]

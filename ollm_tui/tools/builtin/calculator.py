@@ -232,8 +232,6 @@ def _tokens(expression: str) -> Sequence[_Token]:
 
 
 class _Parser:
-    """A recursive descent over the tokens, with a method for each rule."""
-
     def __init__(self, tokens: Sequence[_Token]) -> None:
         self._tokens = tokens
         self._at = 0

@@ -28,7 +28,6 @@ def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
 
 
 def _zone(name: str) -> tzinfo | None:
-    """Return a time zone, or None for the local one."""
     if name.casefold() == "local":
         return None
     if name.upper() in {"UTC", "GMT", "Z"}:

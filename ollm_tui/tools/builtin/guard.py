@@ -1,9 +1,6 @@
 """Keeps tools from the program's folders, places of secrets and keys, also in results.
 
-Every tool that takes a path checks each step of it with the guard, by name and by what was opened.
-The program's own folders are identified by device and inode, so that no other spelling, link or
-mount leads into them; a hard link is refused if any of its names is in such a place. The contents
-of files are checked as well, wherever they are.
+Folders are identified by device and inode, so that no other spelling, link or mount leads there.
 """
 
 import os
@@ -186,7 +183,6 @@ class Watch:
             self._require_no_link(identity, shown)
 
     def _require_no_link(self, identity: Identity, shown: str) -> None:
-        """Refuse a file that has another name in a protected place."""
         if self._own_contents is None or self._secret_contents is None:
             self._own_contents = _contents(self.own)
             self._secret_contents = _contents(_known_places())
@@ -228,7 +224,6 @@ def _known_places() -> Iterator[Path]:
 
 
 def _identities(places: Iterable[Path]) -> Iterator[Identity]:
-    """Yield the identity of each place that exists, links followed."""
     for place in places:
         try:
             status = place.stat()
@@ -249,7 +244,6 @@ def _with_links(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _contents(places: Iterable[Path]) -> frozenset[Identity]:
-    """Return the identities of the files in some places."""
     return frozenset(_identities(islice(_files(places), _MOST_ENTRIES)))
 
 

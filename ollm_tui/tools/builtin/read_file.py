@@ -130,7 +130,6 @@ def _read(target: Resolved, start_line: int, line_count: int) -> str:
 
 
 def _whole_lines(window: Window) -> list[bytes]:
-    """Return the lines without an incomplete last one, unless it is the only one."""
     # Line feeds only: bytes.splitlines would count lone carriage returns as well.
     lines = [line + b"\n" for line in bytes(window.text).split(b"\n")]
     lines[-1] = lines[-1][:-1]
@@ -144,7 +143,6 @@ def _decode(data: bytes) -> str:
 
 
 def _note(window: Window, given: int, size: int) -> str:
-    """Return a note of which part this is, if it is not all."""
     last = window.first + given - 1
     cut = ", the last one in part" if window.is_cut and given == 1 else ""
     if window.first == 1 and last == window.total and not cut:

@@ -1,10 +1,6 @@
 """Open a path that a model wrote, and never anything outside the root.
 
-The path is walked one component at a time from a descriptor of the root. Each is opened relative
-to the one before and never through a link (`O_NOFOLLOW`); links are read and walked by the same
-rules, so one that stays inside works and one that leaves is refused, naming where it leads. What
-was checked is what is open: swapping a component in between only makes the walk fail.
-Only regular files and folders open; a pipe or device is refused without being waited for.
+It is walked by descriptors, one component at a time, never through a link (`O_NOFOLLOW`).
 """
 
 import errno
