@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import anyio
 
-from ollm_tui.chat.readers import AnswerReader, AnswerStart, PlainReader
+from ollm_tui.chat.readers import AnswerReader, AnswerStart
 from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
@@ -137,7 +137,7 @@ class Turn:
         self._request = request
         self._number = number
         self._next_block = next_block
-        self._reader = reader or PlainReader()
+        self._reader = reader or AnswerReader()
         self._sleep = sleep
         self._growing = growing
         self._used_ids = set(used_ids)

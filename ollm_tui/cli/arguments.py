@@ -15,10 +15,9 @@ from typing import Any, NoReturn
 from ollm_tui import __version__
 from ollm_tui.cli.models_arguments import (
     ModelOptions,
-    RegistryOptions,
     add_models,
     model_options,
-    registry_options,
+    typed_fields,
 )
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
@@ -76,7 +75,6 @@ class Arguments:
     place: str = "settings"
     shell: str = ""
     """The shell that a completion script is for."""
-    registry: RegistryOptions = field(default_factory=RegistryOptions)
     models: ModelOptions = field(default_factory=ModelOptions)
 
 
@@ -161,6 +159,7 @@ def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--image",
+        dest="images",
         metavar="FILE",
         action="append",
         default=argparse.SUPPRESS,
@@ -209,10 +208,11 @@ def _shared_options() -> _Parser:
         "-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat"
     )
     shared.add_argument("--theme", metavar="NAME", help="colour theme of the chat")
-    shared.add_argument("--config", metavar="FILE", type=Path, help="settings file to use")
     shared.add_argument(
-        "--json", action="store_true", help="output JSON; for a prompt, one event per line"
+        "--config", dest="config_path", metavar="FILE", type=Path, help="settings file to use"
     )
+    about = "output JSON; for a prompt, one event per line"
+    shared.add_argument("--json", dest="as_json", action="store_true", help=about)
     return shared
 
 
@@ -234,7 +234,7 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
             places = ("settings", "models", "themes", "state")
             about = "settings (default), models, themes or state"
             action.add_argument(
-                "--of", metavar="PLACE", choices=places, default=places[0], help=about
+                "--of", dest="place", metavar="PLACE", choices=places, default=places[0], help=about
             )
 
 
@@ -245,36 +245,14 @@ def parse(argv: Sequence[str]) -> Arguments:
         UsageError: it makes no sense.
         SystemExit: help or the version was printed.
     """
-    typed = build_parser().parse_args(argv)
-    values = vars(typed)
+    values = vars(build_parser().parse_args(argv))
     if values["command"] == "run":
         _read_run(values)
-    return Arguments(
-        flags=Flags(
-            model=values.get("model"),
-            provider=values.get("provider"),
-            host=values.get("host"),
-            api_key=values.get("api_key"),
-            system=values.get("system"),
-            theme=values.get("theme"),
-            config_path=values.get("config"),
-            tools=_names(values.get("tools")),
-            goes_on=values.get("goes_on", False),
-        ),
-        command=values.get("command"),
-        action=values.get("action"),
-        prompt=values.get("prompt"),
-        images=tuple(values.get("image", ())),
-        as_json=values.get("json", False),
-        name=values.get("name", ""),
-        copy=values.get("copy", ""),
-        yes=values.get("yes", False),
-        wheel=values.get("wheel"),
-        place=values.get("of", "settings"),
-        shell=values.get("shell", ""),
-        registry=registry_options(values),
-        models=model_options(values),
-    )
+    values["images"] = tuple(values.get("images", ()))
+    if (names := values.get("tools")) is not None:
+        values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
+    flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
+    return Arguments(**typed_fields(Arguments, values), flags=flags, models=models)
 
 
 def _read_run(values: dict[str, Any]) -> None:
@@ -287,12 +265,6 @@ def _read_run(values: dict[str, Any]) -> None:
     values.update(command=None, model=name)
     if words:
         values["prompt"] = " ".join(words)
-
-
-def _names(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    return tuple(name for name in re.split(r"[,\s]+", text) if name)
 
 
 LARGEST_PROMPT_BYTES = 16_000_000

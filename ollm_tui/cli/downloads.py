@@ -54,10 +54,8 @@ async def resume(queue: DownloadQueue, job_id: str, signal: AbortSignal, report:
 
 def report_for(arguments: Arguments, output: Output, address: Address) -> JobReport:
     """Return what reports the progress of a download; `address` writes that of a model."""
-    if arguments.as_json:
-        return JsonJob(output)
-    kind = LiveJob if output.is_watched else PlainJob
-    return kind(output, address)
+    live = LiveJob if output.is_watched else PlainJob
+    return (JsonJob if arguments.as_json else live)(output, address)
 
 
 async def _follow(

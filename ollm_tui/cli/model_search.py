@@ -9,7 +9,7 @@ import anyio
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
-from ollm_tui.cli.models_arguments import RegistryOptions
+from ollm_tui.cli.models_arguments import ModelOptions
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
 from ollm_tui.config.checks import without_alias
 from ollm_tui.library.fit import fit_short
@@ -37,7 +37,7 @@ _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
 def run_search(arguments: Arguments, output: Output) -> int:
     """List matching models, the best first."""
     entries, machine, address = in_runtime(
-        arguments, output, partial(_search, arguments.registry, output)
+        arguments, output, partial(_search, arguments.models, output)
     )
     shown = entries[:MOST]
     if arguments.as_json:
@@ -63,7 +63,7 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 
 async def _search(
-    options: RegistryOptions, output: Output, runtime: Runtime
+    options: ModelOptions, output: Output, runtime: Runtime
 ) -> tuple[Sequence[RegistryEntry], Machine, Address]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
@@ -102,7 +102,7 @@ async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
         await _note_installed(runtime.catalog, registry)
         matches = registry.named(name)
     entry = _single_match(registry, name, matches, runtime.catalog.shown_address)
-    return await registry.rate(entry.id, arguments.registry.stars)
+    return await registry.rate(entry.id, arguments.models.stars)
 
 
 def _single_match(

@@ -13,17 +13,6 @@ NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryOptions:
-    """What a search of the registry, or a rating, takes beside a name."""
-
-    text: str = ""
-    purpose: str | None = None
-    offline: bool = False
-    stars: int | None = None
-    """1 to 5; None takes a rating back."""
-
-
 def _add_search(action: argparse.ArgumentParser) -> None:
     about = "words that all must be in name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
@@ -36,17 +25,6 @@ def _add_search(action: argparse.ArgumentParser) -> None:
 def _add_rate(action: argparse.ArgumentParser) -> None:
     about = "1 to 5, or none to remove the rating"
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
-
-
-def registry_options(values: Mapping[str, Any]) -> RegistryOptions:
-    """Return what was typed."""
-    stars = values.get("stars", NO_STARS)
-    return RegistryOptions(
-        text=" ".join(values.get("text", ())),
-        purpose=values.get("purpose"),
-        offline=values.get("offline", False),
-        stars=None if stars == NO_STARS else int(stars),
-    )
 
 
 ABOUT = "list, download and manage models"
@@ -76,6 +54,12 @@ class ModelOptions:
     quant: str | None = None
     job_action: str | None = None
     job: str | None = None
+    text: str = ""
+    """The words of a search."""
+    purpose: str | None = None
+    offline: bool = False
+    stars: int | None = None
+    """1 to 5; None takes a rating back."""
 
 
 def add_models(
@@ -112,11 +96,17 @@ def _add_command(
 
 def model_options(values: Mapping[str, Any]) -> ModelOptions:
     """Return the options that were typed."""
-    names = {field.name for field in fields(ModelOptions)}
-    typed = {key: value for key, value in values.items() if key in names and value is not None}
-    if "filter" in typed:
-        typed["filter"] = tuple(typed["filter"])
-    return ModelOptions(**typed)
+    typed = typed_fields(ModelOptions, values)
+    typed["filter"] = tuple(typed.get("filter", ()))
+    typed["text"] = " ".join(typed.get("text", ()))
+    stars = typed.pop("stars", NO_STARS)
+    return ModelOptions(**typed, stars=None if stars == NO_STARS else int(stars))
+
+
+def typed_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were typed for the fields of a dataclass."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in values.items() if name in names and value is not None}
 
 
 def section_option(name: str) -> str:

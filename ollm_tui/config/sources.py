@@ -92,20 +92,18 @@ def _key_id(path: KeyPath) -> KeyPath:
     return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
 
 
-def exposed_key(file: TomlFile) -> ConfigProblem | None:
+def exposed_key(file: TomlFile) -> Iterator[ConfigProblem]:
     """Warn about a key that other users of the machine can read."""
-    literal = next(
-        (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
-    )
-    if literal is None or not file.path.stat().st_mode & READABLE_BY_OTHERS:
-        return None
-    return ConfigProblem(
-        f"`{dotted(literal)}` is in a file that other users of this machine can read.",
-        file.origin(literal),
-        literal,
-        hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
-        severity="warning",
-    )
+    paths = (path for path, value in leaves(file.values) if _is_literal_key(path, value))
+    literal = next(paths, None)
+    if literal is not None and file.path.stat().st_mode & READABLE_BY_OTHERS:
+        yield ConfigProblem(
+            f"`{dotted(literal)}` is in a file that other users of this machine can read.",
+            file.origin(literal),
+            literal,
+            hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
+            severity="warning",
+        )
 
 
 def _is_literal_key(path: KeyPath, value: object) -> bool:
@@ -137,11 +135,8 @@ def environment_settings(
             yield Setting(path, environ[name], Origin("environment", name), ENVIRONMENT_RANK)
     source = EnvSettingsSource(AppConfig)
     for name in sorted(environ):
-        if (
-            name.upper().startswith(ENVIRONMENT_PREFIX)
-            and name != CONFIG_VARIABLE
-            and environ[name]
-        ):
+        is_own = name.upper().startswith(ENVIRONMENT_PREFIX) and name != CONFIG_VARIABLE
+        if is_own and environ[name]:
             yield from _own_variable(source, name, environ[name], provider_names)
 
 
@@ -155,8 +150,8 @@ def _own_variable(
     try:
         values = source()
     except SettingsError:
-        known = _known_provider(path, provider_names)
-        yield ConfigProblem(f"{name} must hold JSON.", origin, known)
+        at = _known_provider(path, provider_names)
+        yield ConfigProblem(f"{name} must hold JSON.", origin, at)
         return
     if not values:
         yield _unknown(name, origin)
@@ -179,10 +174,9 @@ def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
     """Find the provider that a variable means: shells allow neither case differences nor `-`."""
     if len(path) < 3 or path[0] != "providers":
         return path
-    name = next(
-        (n for n in names if n.lower().replace("-", "_") == path[1].replace("-", "_")), None
-    )
-    return (path[0], name or path[1], *path[2:])
+    wanted = path[1].replace("-", "_")
+    name = next((n for n in names if n.lower().replace("-", "_") == wanted), path[1])
+    return (path[0], name, *path[2:])
 
 
 FLAG_RANK = 3
@@ -252,10 +246,8 @@ def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProble
         used = "--host" if host is not None else "--api-key"
         yield ConfigProblem(f"{used} does not apply to `{name}`.", Origin("flag", used))
         return
-    for key, value, flag in (
-        ("base_url", host, "--host"),
-        ("api_key", flags.api_key, "--api-key"),
-    ):
+    given = (("base_url", host, "--host"), ("api_key", flags.api_key, "--api-key"))
+    for key, value, flag in given:
         if value is not None:
             yield Setting(("providers", name, key), value, Origin("flag", flag), FLAG_RANK)
 

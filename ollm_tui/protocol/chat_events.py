@@ -140,9 +140,9 @@ class Finish:
     """The prompt is answered, stopped (`abort`) or out of turns (`max_turns`)."""
 
     reason: FinishReason
+    turn: int = 1
     usage: Usage | None = None
     timings: Timings | None = None
-    turn: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

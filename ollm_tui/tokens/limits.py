@@ -209,15 +209,11 @@ def remedies_for(
         remedies.append(LeaveOutTurns(plan.turns_left_out, plan))
     if largest_window is not None and used + reserve <= largest_window:
         remedies.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
-    if dropped := _attachments(messages):
+    blocks = (block for message in messages for block in message.content)
+    if dropped := [attachment_tokens(b) for b in blocks if isinstance(b, Attachment)]:
         freed = sum(dropped)
         remedies.append(DropAttachments(len(dropped), freed, used - freed <= room))
     return tuple(remedies)
-
-
-def _attachments(messages: Sequence[Message]) -> list[int]:
-    blocks = (block for message in messages for block in message.content)
-    return [attachment_tokens(block) for block in blocks if isinstance(block, Attachment)]
 
 
 def _rounded_up(tokens: int) -> int:

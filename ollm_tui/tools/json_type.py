@@ -31,25 +31,25 @@ def json_type_of(annotation: object) -> JsonType:
     """
     if annotation is object:
         return JsonType({}, lambda _value: True, _same)
-    if annotation is None:
-        return _simple(type(None))
-    if isinstance(annotation, type) and annotation in _SIMPLE:
-        return _simple(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _enum(annotation)
+    kind = type(None) if annotation is None else annotation
+    if isinstance(kind, type) and kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choice([to_json(member.value) for member in kind], list(kind))
     return _generic(annotation, get_origin(annotation), get_args(annotation))
 
 
 def _generic(annotation: object, origin: object, arguments: Sequence[object]) -> JsonType:
     if origin is Literal:
-        return _literal(arguments)
+        return _choice([to_json(value) for value in arguments], arguments)
     if origin is Union or origin is types.UnionType:
         return _union(arguments)
     if origin is list:
         return _list(arguments[0])
     if origin is dict and arguments[0] is str:
         return _dict(arguments[1])
-    raise TypeError(f"{_spell(annotation)} cannot be said in a tool's schema")
+    spelled = annotation.__name__ if isinstance(annotation, type) else annotation
+    raise TypeError(f"{spelled} cannot be said in a tool's schema")
 
 
 def to_json(value: object) -> JsonValue:
@@ -69,10 +69,6 @@ def to_json(value: object) -> JsonValue:
             return {str(key): to_json(item) for key, item in value.items()}
         case _:
             raise TypeError(f"{value!r} cannot be said in JSON")
-
-
-def _spell(annotation: object) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def _same(value: JsonValue) -> object:
@@ -104,11 +100,6 @@ _SIMPLE = types.MappingProxyType(
 )
 
 
-def _simple(kind: type) -> JsonType:
-    simple = _SIMPLE[kind]
-    return JsonType(dict(simple.schema), simple.accepts, simple.convert)
-
-
 def _equal(one: object, other: object) -> bool:
     """Compare as JSON does, where `true` is not 1."""
     return one == other and isinstance(one, bool) == isinstance(other, bool)
@@ -127,14 +118,6 @@ def _choice(values: Sequence[JsonValue], results: Sequence[object]) -> JsonType:
     if all(isinstance(value, str) for value in values):
         schema = {"type": "string", **schema}
     return JsonType(schema, lambda value: any(_equal(known, value) for known in values), find)
-
-
-def _literal(arguments: Sequence[object]) -> JsonType:
-    return _choice([to_json(value) for value in arguments], arguments)
-
-
-def _enum(kind: type[Enum]) -> JsonType:
-    return _choice([to_json(member.value) for member in kind], list(kind))
 
 
 def _union(arguments: Sequence[object]) -> JsonType:

@@ -51,19 +51,19 @@ def apply(sign: str, left: Number, right: Number) -> Number:
     """Apply one of + - * / // % to two numbers."""
     if sign in {"/", "//", "%"} and right == 0:
         raise ArithmeticFault("It divides by zero.")
-    match sign:
-        case "+":
-            return checked(lambda: left + right)
-        case "-":
-            return checked(lambda: left - right)
-        case "*":
-            return checked(lambda: left * right)
-        case "/":
-            return checked(lambda: left / right)
-        case "//":
-            return checked(lambda: exact(left // right))
-        case _:
-            return checked(lambda: left % right)
+    return checked(lambda: _OPERATORS[sign](left, right))
+
+
+_OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = MappingProxyType(
+    {
+        "+": lambda left, right: left + right,
+        "-": lambda left, right: left - right,
+        "*": lambda left, right: left * right,
+        "/": lambda left, right: left / right,
+        "//": lambda left, right: exact(left // right),
+        "%": lambda left, right: left % right,
+    }
+)
 
 
 def raise_to(base: Number, exponent: Number) -> Number:
