@@ -52,10 +52,7 @@ class ChatClient:
         self._busy = False
 
     def chat(
-        self,
-        prompt: Content,
-        options: ChatOptions | None = None,
-        signal: AbortSignal | None = None,
+        self, prompt: Content, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
         """Send `prompt` and stream the events of its answer.
 

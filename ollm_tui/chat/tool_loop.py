@@ -90,18 +90,16 @@ class ToolRound:
         return [_message(self._results.get(call.id) or self._stopped(call)) for call in self._calls]
 
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
-        await emit(
-            chat_events.ToolCallStart(call=call, turn=self._turn, block=self._blocks[call.id])
-        )
+        block = self._blocks[call.id]
+        await emit(chat_events.ToolCallStart(call=call, turn=self._turn, block=block))
         result = self._refused(call) if number >= self._limit else await self._offer.run(call)
         await self._end(call, result, emit)
 
     async def _end(self, call: ToolCall, result: ToolResult, emit: Emit) -> None:
         self._results[call.id] = result
+        block = self._blocks[call.id]
         await emit(
-            chat_events.ToolCallResult(
-                call=call, result=result, turn=self._turn, block=self._blocks[call.id]
-            )
+            chat_events.ToolCallResult(call=call, result=result, turn=self._turn, block=block)
         )
 
     def _refused(self, call: ToolCall) -> ToolResult:

@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ollm_tui import __version__
-from ollm_tui.cli.models_arguments import (
-    ModelOptions,
-    add_models,
-    model_options,
-    typed_fields,
-)
+from ollm_tui.cli.models_arguments import ModelOptions, add_models, model_options, typed_fields
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
 

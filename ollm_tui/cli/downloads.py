@@ -24,10 +24,7 @@ CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."
 
 
 async def download(
-    queue: DownloadQueue,
-    origin: Origin,
-    signal: AbortSignal,
-    report: JobReport,
+    queue: DownloadQueue, origin: Origin, signal: AbortSignal, report: JobReport
 ) -> Job:
     """Download something and return its job at the end; the signal pauses it.
 

@@ -134,11 +134,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
 
 def _setting_json(value: EffectiveValue) -> JsonObject:
     """Return one setting; null stands for a value that only the engine knows."""
-    setting: JsonObject = {
-        "name": value.name,
-        "value": value.value or None,
-        "source": value.source,
-    }
+    setting: JsonObject = {"name": value.name, "value": value.value or None, "source": value.source}
     if value.beneath:
         setting["instead_of"] = [
             {"value": below.value or None, "source": below.source} for below in value.beneath

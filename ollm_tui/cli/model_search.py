@@ -18,7 +18,7 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.runtime.compose import Runtime
@@ -136,7 +136,9 @@ async def _note_installed(catalog: ModelCatalog, registry: ModelRegistry) -> Non
 _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
     "PARAMETERS": lambda entry: count_text(entry.parameters),
     "LICENCE": lambda entry: entry.licence or "",
-    "PURPOSES": lambda entry: " ".join(_in_order(entry)),
+    "PURPOSES": lambda entry: " ".join(
+        sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
+    ),
     "SIZES": lambda entry: _sizes(entry),
     "OLLAMA": lambda entry: entry.origins.get("ollama", ""),
     "DOWNLOADS": lambda entry: count_text(entry.downloads),
@@ -155,9 +157,9 @@ def table_of(
     }
     if describe_fit is not None:
         columns["FITS"] = describe_fit
-    filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
-    known = [(name, cells) for name, cells in filled if any(cells)]
-    return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
+    filled = {name: [_short(cell(entry)) for entry in entries] for name, cell in columns.items()}
+    known = {name: cells for name, cells in filled.items() if any(cells)}
+    return [*known], [*zip(*known.values(), strict=True)]
 
 
 def shown_id(entry: RegistryEntry, address: Address) -> str:
@@ -195,35 +197,24 @@ def count_text(count: int | None) -> str:
     return str(count)
 
 
+_FACTS = (
+    *("id", "name", "family", "description", "parameters", "active_parameters", "context"),
+    *("licence", "purposes", "skills", "sizes", "origins", "sources", "downloads", "likes"),
+    *("modified_at", "facts_at", "rating", "uses", "last_used_at", "installed"),
+)
+
+
 def entry_json(entry: RegistryEntry) -> JsonObject:
     """Return all that is known of an entry."""
-    return {
-        "id": entry.id,
-        "name": entry.name,
-        "family": entry.family,
-        "description": entry.description,
-        "parameters": entry.parameters,
-        "active_parameters": entry.active_parameters,
-        "context": entry.context,
-        "licence": entry.licence,
+    shapes: dict[str, JsonValue] = {
         "purposes": [*sorted(entry.purposes)],
         "skills": dict(entry.skills),
         "sizes": dict(entry.sizes),
         "origins": dict(entry.origins),
         "sources": list(entry.sources),
-        "downloads": entry.downloads,
-        "likes": entry.likes,
-        "modified_at": entry.modified_at,
-        "facts_at": entry.facts_at,
-        "rating": entry.rating,
-        "uses": entry.uses,
-        "last_used_at": entry.last_used_at,
         "installed": [str(ref) for ref in entry.installed],
     }
-
-
-def _in_order(entry: RegistryEntry) -> Sequence[str]:
-    return sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
+    return {name: shapes.get(name, getattr(entry, name)) for name in _FACTS}
 
 
 def _sizes(entry: RegistryEntry) -> str:

@@ -20,12 +20,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
-_FEATURES = {
-    "tool_use": "tools",
-    "thinking": "thinking",
-    "infill": "infill",
-    "json_mode": "JSON",
-}
+_FEATURES = {"tool_use": "tools", "thinking": "thinking", "infill": "infill", "json_mode": "JSON"}
 _SHOWN_LINES = 8
 """Lines of a long text that stand among all else."""
 

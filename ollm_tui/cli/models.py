@@ -60,10 +60,7 @@ async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Li
 
 
 def _show_list(
-    listings: Sequence[Listing],
-    output: Output,
-    arguments: Arguments,
-    address: Address,
+    listings: Sequence[Listing], output: Output, arguments: Arguments, address: Address
 ) -> int:
     entries = [
         (ModelRef(listing.provider, info.name), info)

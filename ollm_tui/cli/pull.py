@@ -161,11 +161,7 @@ async def _pull(
 
 
 async def choose(
-    address: HubAddress,
-    arguments: Arguments,
-    hub: Hub,
-    find_machine: FindMachine,
-    output: Output,
+    address: HubAddress, arguments: Arguments, hub: Hub, find_machine: FindMachine, output: Output
 ) -> HubFiles:
     """Return the files to download, of those that the hub lists.
 

@@ -149,11 +149,8 @@ def _allowed_tools(
     """Return the tools that the command line names, else the `enabled` ones that only read."""
     if named is not None:
         return allowed_tools(named, offered)
-    return tuple(
-        tool.name
-        for tool in offered
-        if tool.effect == "read" and (tool.name in enabled or "all" in enabled)
-    )
+    reading = (tool.name for tool in offered if tool.effect == "read")
+    return tuple(name for name in reading if name in enabled or "all" in enabled)
 
 
 def _tools_note(

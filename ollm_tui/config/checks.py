@@ -10,15 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
-from ollm_tui.config.origin import (
-    ConfigProblem,
-    KeyPath,
-    Layers,
-    Origin,
-    Severity,
-    dotted,
-    nearest,
-)
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Severity, dotted, nearest
 from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.config.regular_file import is_folder, read_bounded, why_unreadable
 from ollm_tui.config.schema import AppConfig

@@ -144,10 +144,7 @@ def load_plugins(
 
 
 def _use(
-    plugin: Plugin,
-    expected: type[T],
-    use: Callable[[Plugin, T], object],
-    taken: Collection[str],
+    plugin: Plugin, expected: type[T], use: Callable[[Plugin, T], object], taken: Collection[str]
 ) -> None:
     if plugin.name.casefold() in taken:
         raise plugin.problem(f"provides {plugin.name!r}, but that name is already taken")

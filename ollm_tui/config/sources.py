@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from pydantic_settings import EnvSettingsSource, SettingsError
 
@@ -23,6 +24,7 @@ from ollm_tui.config.origin import (
 from ollm_tui.config.paths import CONFIG_VARIABLE
 from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
 from ollm_tui.config.toml_file import TomlFile
+from ollm_tui.protocol.json_types import with_texts
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -52,23 +54,6 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
-def expand_all(value: object, environ: Mapping[str, str]) -> object:
-    """Replace references in a text, or in every text of a list or table.
-
-    Raises:
-        UndefinedVariableError: As `expand`.
-    """
-    match value:
-        case str():
-            return expand(value, environ)
-        case list():
-            return [expand_all(item, environ) for item in value]
-        case dict():
-            return {key: expand_all(item, environ) for key, item in value.items()}
-        case _:
-            return value
-
-
 FILE_RANK = 1
 READABLE_BY_OTHERS = 0o077
 _NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
@@ -78,10 +63,11 @@ def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Settin
     """Yield the settings of the file, with references to the environment replaced."""
     if file.problem is not None:
         yield file.problem
+    replaced = partial(expand, environ=environ)
     for written, value in leaves(file.values):
         origin, path = file.origin(written), _key_id(written)
         try:
-            yield Setting(path, expand_all(value, environ), origin, FILE_RANK)
+            yield Setting(path, with_texts(value, replaced), origin, FILE_RANK)
         except UndefinedVariableError as error:
             waits = path[0] == "providers"
             yield ConfigProblem(f"`{dotted(path)}`: {error}", origin, path, waits=waits)

@@ -7,7 +7,7 @@ import base64
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.blocks import (
@@ -55,14 +55,11 @@ def block_to_json(block: Block) -> JsonObject:
             return {"type": "thinking", "text": block.text} | proof
         case EmbeddingContent():
             return {"type": "embedding", "vector": list(block.vector)}
-        case ImageContent():
-            size = _present(width=block.width, height=block.height, name=block.name)
-        case AudioContent() | VideoContent():
-            size = _present(duration_s=block.duration_s)
+        case ImageContent() | AudioContent() | VideoContent():
+            known = {name: getattr(block, name) for name in _described(block)}
+            return {"type": block.type} | _media_to_json(block.data) | _present(**known)
         case _:
             assert_never(block)
-    source = _present(url=block.url, mime_type=block.mime_type)
-    return {"type": block.type} | _media_to_json(block.data) | source | size
 
 
 def _string(data: JsonMapping, key: str) -> str | None:
@@ -104,24 +101,23 @@ def _thinking_block(data: JsonMapping) -> Block:
     )
 
 
-def _image_block(data: JsonMapping) -> Block:
-    return ImageContent(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        width=_integer(data, "width"),
-        height=_integer(data, "height"),
-        name=_string(data, "name"),
-    )
+def _media_block(
+    kind: type[ImageContent | AudioContent | VideoContent], data: JsonMapping
+) -> Block:
+    known = {name: _MEDIA_FIELDS.get(name, _string)(data, name) for name in _described(kind)}
+    return kind(data=_media(data), **known)
 
 
-def _timed_block(kind: type[AudioContent | VideoContent], data: JsonMapping) -> Block:
-    return kind(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        duration_s=_number(data, "duration_s"),
-    )
+def _described(kind: Any) -> list[str]:
+    """Return the fields of media beside the data itself."""
+    return [one.name for one in fields(kind) if one.name not in {"data", "type"}]
+
+
+_MEDIA_FIELDS: Mapping[str, Callable[[JsonMapping, str], Any]] = {
+    "width": _integer,
+    "height": _integer,
+    "duration_s": _number,
+}
 
 
 def _embedding_block(data: JsonMapping) -> Block:
@@ -134,9 +130,9 @@ def _embedding_block(data: JsonMapping) -> Block:
 _READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
     "text": lambda data: TextContent(_need(data, "text")),
     "thinking": _thinking_block,
-    "image": _image_block,
-    "audio": partial(_timed_block, AudioContent),
-    "video": partial(_timed_block, VideoContent),
+    "image": partial(_media_block, ImageContent),
+    "audio": partial(_media_block, AudioContent),
+    "video": partial(_media_block, VideoContent),
     "embedding": _embedding_block,
 }
 
@@ -233,18 +229,13 @@ def message_from_json(data: JsonMapping) -> Message:
 
 def usage_to_json(usage: Usage) -> JsonObject:
     """Return token counts as data."""
-    counts = _present(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        total_tokens=usage.total_tokens,
-    )
-    return counts | ({"extra": dict(usage.extra)} if usage.extra else {})
+    counts = {one.name: getattr(usage, one.name) for one in fields(usage)}
+    return _present(**counts | {"extra": dict(usage.extra) or None})
 
 
 def timings_to_json(timings: Timings) -> JsonObject:
     """Return timings as data, in seconds."""
-    numbers: dict[str, float | None] = {f.name: getattr(timings, f.name) for f in fields(timings)}
-    return _present(**numbers)
+    return _present(**{one.name: getattr(timings, one.name) for one in fields(timings)})
 
 
 def error_to_json(error: AIError) -> JsonObject:

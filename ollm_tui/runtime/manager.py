@@ -10,12 +10,7 @@ from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    SupportsLoadFor,
-    SupportsShow,
-    SupportsWindow,
-)
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsLoadFor, SupportsShow, SupportsWindow
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing, ModelCatalog

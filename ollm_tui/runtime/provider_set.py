@@ -66,9 +66,7 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
 def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
     """Return the engine's settings."""
     return EmbeddedSettings(
-        context=config.context,
-        threads=config.threads,
-        idle_unload_s=config.idle_unload_s or None,
+        context=config.context, threads=config.threads, idle_unload_s=config.idle_unload_s or None
     )
 
 

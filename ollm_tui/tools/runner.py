@@ -55,11 +55,7 @@ def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
 
 
 _EFFECTS: Mapping[ToolEffect, str] = MappingProxyType(
-    {
-        "write": "change files",
-        "run": "run programs",
-        "network": "use the network",
-    }
+    {"write": "change files", "run": "run programs", "network": "use the network"}
 )
 
 

@@ -126,7 +126,8 @@ def _read(target: Resolved, start_line: int, line_count: int) -> str:
     lines = _whole_lines(window)
     if not lines:
         return f"[{target.shown} has {_total(window, size)}; nothing is at line {start_line}]"
-    return f"{_decode(b''.join(lines))}{_note(window, len(lines), size)}"
+    text = b"".join(lines).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return f"{text}{_note(window, len(lines), size)}"
 
 
 def _whole_lines(window: Window) -> list[bytes]:
@@ -136,10 +137,6 @@ def _whole_lines(window: Window) -> list[bytes]:
     if not lines[-1]:
         lines.pop()
     return lines[:-1] if window.is_cut and len(lines) > 1 else lines
-
-
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
 def _note(window: Window, given: int, size: int) -> str:

@@ -242,8 +242,4 @@ def _is_file(name: str) -> bool:
     is_data = ending in _DATA
     stem = "".join(parts[:-1] if is_data else parts)
     is_named_so = stem in _STEMS and (is_data or "." not in name.lstrip("."))
-    return is_named_so or _tells(parts, ending)
-
-
-def _tells(parts: Sequence[str], ending: str) -> bool:
-    return ending in _DATA - {"txt"} and not _WORDS.isdisjoint(parts)
+    return is_named_so or (ending in _DATA - {"txt"} and not _WORDS.isdisjoint(parts))
