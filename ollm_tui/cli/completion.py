@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.cli.arguments import Arguments
@@ -72,9 +71,8 @@ def fish_script(root: CommandNode) -> str:
     """Return a script for fish."""
     lines = ["# Completion of ollm for fish: ollm completion fish | source"]
     for program in PROGRAMS:
-        lines.append(
-            f"complete -c {program} -f"
-        )  # names are not completed as files; options of files are marked
+        # Names are not completed as files; options of files are marked.
+        lines.append(f"complete -c {program} -f")
         for node in root.walk():
             lines.extend(_fish_lines(program, node))
     return "\n".join(lines)
@@ -168,13 +166,8 @@ def _zsh_option(option: Argument) -> str:
     text = re.sub(r"([\[\]:])", r"\\\1", option.help)
     names = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     spelled = f"{{{','.join(option.names)}}}" if len(option.names) > 1 else option.names[0]
-    return f"{_quoted(names) if names else ''}{spelled}{_quoted(f'[{text}]{_zsh_value(option)}')}"
-
-
-def _zsh_value(argument: Argument) -> str:
-    if not argument.metavar:
-        return ""
-    return f":{argument.metavar}:{_zsh_action(argument)}"
+    value = f":{option.metavar}:{_zsh_action(option)}" if option.metavar else ""
+    return f"{_quoted(names) if names else ''}{spelled}{_quoted(f'[{text}]{value}')}"
 
 
 def _zsh_action(argument: Argument) -> str:
@@ -221,6 +214,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SCRIPTS: Final[Mapping[str, Callable[[CommandNode], str]]] = MappingProxyType(
-    {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
-)
+_SCRIPTS: Final[Mapping[str, Callable[[CommandNode], str]]] = {
+    "bash": bash_script,
+    "zsh": zsh_script,
+    "fish": fish_script,
+}

@@ -1,7 +1,7 @@
 """The actions of `ollm models` as the command line takes them."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -62,36 +62,33 @@ class ModelOptions:
     """1 to 5; None takes a rating back."""
 
 
+def add_command(
+    commands: "argparse._SubParsersAction[Any]",
+    name: str,
+    about: str,
+    *shared: argparse.ArgumentParser,
+    aliases: Sequence[str] = (),
+) -> Any:
+    """Add a command with the options that it shares with others; return its parser."""
+    return commands.add_parser(
+        name, help=about, description=about, parents=shared, allow_abbrev=False, aliases=aliases
+    )
+
+
 def add_models(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
     """Add `models` and its actions, and those that `ollama` has as commands of their own."""
-    models = commands.add_parser("models", help=ABOUT, description=ABOUT, allow_abbrev=False)
+    models = add_command(commands, "models", ABOUT)
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
     for command in _COMMANDS:
-        _add_command(actions, shared, command)
-        if command.is_top_level:
-            _add_command(commands, shared, command)
-
-
-def _add_command(
-    commands: "argparse._SubParsersAction[Any]",
-    shared: argparse.ArgumentParser,
-    command: "_Command",
-) -> None:
-    parser = commands.add_parser(
-        command.name,
-        help=command.help,
-        description=command.help,
-        parents=[shared],
-        allow_abbrev=False,
-        aliases=command.aliases,
-    )
-    for key, shown, meaning in command.values:
-        parser.add_argument(key, metavar=shown, help=meaning)
-    if command.add_options is not None:
-        command.add_options(parser)
-    parser.set_defaults(command="models", action=command.name)
+        for group in (actions, commands) if command.is_top_level else (actions,):
+            parser = add_command(group, command.name, command.help, shared, aliases=command.aliases)
+            for key, shown, meaning in command.values:
+                parser.add_argument(key, metavar=shown, help=meaning)
+            if command.add_options is not None:
+                command.add_options(parser)
+            parser.set_defaults(command="models", action=command.name)
 
 
 def model_options(values: Mapping[str, Any]) -> ModelOptions:

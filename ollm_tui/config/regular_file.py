@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from io import FileIO
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 READING_S: Final = 10.0
@@ -23,16 +22,14 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISSOCK, "it is a socket, not a file"),
     (stat.S_ISLNK, "it is a link"),
 )
-_REASONS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        errno.ENOENT: "it does not exist",
-        errno.ENOTDIR: "a part of its path is not a folder",
-        errno.EACCES: "permission denied",
-        errno.EPERM: "permission denied",
-        errno.ELOOP: "its links form a loop",
-        errno.ENAMETOOLONG: "its path is too long",
-    }
-)
+_REASONS: Final[Mapping[int, str]] = {
+    errno.ENOENT: "it does not exist",
+    errno.ENOTDIR: "a part of its path is not a folder",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ELOOP: "its links form a loop",
+    errno.ENAMETOOLONG: "its path is too long",
+}
 
 
 class NotRegularError(OSError):

@@ -6,15 +6,12 @@ Only OLLAMA_HOST itself falls back to the default: elsewhere another server woul
 import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address
-from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from ollm_tui.config.backends import BACKEND, OLLAMA
 
-STANDARD_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
-LOOPBACK_OF: Mapping[str, str] = MappingProxyType(
-    {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-)
+STANDARD_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+LOOPBACK_OF: Mapping[str, str] = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """The host to dial for an address that means every interface."""
 _FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})

@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
@@ -38,16 +37,14 @@ GRACE_S = 0.3
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without any, not running and not configured, or failing."""
-_OFFERS: Mapping[str, str] = MappingProxyType(
-    {
-        "list": "list_models",
-        "show": "show_model",
-        "pull": "pull_model",
-        **{action: known.methods[0] for action, known in ACTIONS.items() if known.command},
-        "running": "list_running",
-        "count tokens": "count_tokens",
-    }
-)
+_OFFERS: Mapping[str, str] = {
+    "list": "list_models",
+    "show": "show_model",
+    "pull": "pull_model",
+    **{action: known.methods[0] for action, known in ACTIONS.items() if known.command},
+    "running": "list_running",
+    "count tokens": "count_tokens",
+}
 """By the word for it, the method of an adapter that can do it."""
 
 

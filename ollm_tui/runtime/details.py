@@ -6,7 +6,6 @@ A chat's own option counts first, then the settings, the model's file, the engin
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.fit import Fit
@@ -92,7 +91,7 @@ OPTIONS: tuple[str, ...] = tuple(
     if option.name not in {"response_format", "extra_body"}
 )
 """Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
-OLLAMA_NAMES: Mapping[str, str] = MappingProxyType({"num_predict": "max_tokens"})
+OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
 IN_CHAT = "/set in this chat"
 _LONGEST = 2000
 """Characters of one value that are shown: a text to stop at may be anything."""

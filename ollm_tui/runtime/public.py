@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import anyio.to_thread
 
@@ -35,15 +34,13 @@ from ollm_tui.runtime import compose
 from ollm_tui.tools import define
 from ollm_tui.tools.define import ToolFunction
 
-_PARAMETERS: Mapping[str, str] = MappingProxyType(
-    {
-        "--model": "model",
-        "--provider": "provider",
-        "--host": "host",
-        "--api-key": "api_key",
-        "--config": "config_file",
-    }
-)
+_PARAMETERS: Mapping[str, str] = {
+    "--model": "model",
+    "--provider": "provider",
+    "--host": "host",
+    "--api-key": "api_key",
+    "--config": "config_file",
+}
 """What options of the command line are called in `open_runtime`."""
 
 

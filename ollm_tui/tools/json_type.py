@@ -4,7 +4,7 @@ A type without a schema is refused where the tool is defined, not when a model c
 """
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Union, get_args, get_origin
@@ -89,15 +89,13 @@ def _to_int(value: JsonValue) -> object:
     return int(value) if isinstance(value, float) else value
 
 
-_SIMPLE = types.MappingProxyType(
-    {
-        str: JsonType({"type": "string"}, lambda value: isinstance(value, str), _same),
-        bool: JsonType({"type": "boolean"}, lambda value: isinstance(value, bool), _same),
-        int: JsonType({"type": "integer"}, _is_integer, _to_int),
-        float: JsonType({"type": "number"}, _is_number, _same),
-        type(None): JsonType({"type": "null"}, lambda value: value is None, _same),
-    }
-)
+_SIMPLE: Mapping[type, JsonType] = {
+    str: JsonType({"type": "string"}, lambda value: isinstance(value, str), _same),
+    bool: JsonType({"type": "boolean"}, lambda value: isinstance(value, bool), _same),
+    int: JsonType({"type": "integer"}, _is_integer, _to_int),
+    float: JsonType({"type": "number"}, _is_number, _same),
+    type(None): JsonType({"type": "null"}, lambda value: value is None, _same),
+}
 
 
 def _equal(one: object, other: object) -> bool:

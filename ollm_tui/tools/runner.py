@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import anyio
@@ -54,9 +53,11 @@ def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
     return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"
 
 
-_EFFECTS: Mapping[ToolEffect, str] = MappingProxyType(
-    {"write": "change files", "run": "run programs", "network": "use the network"}
-)
+_EFFECTS: Mapping[ToolEffect, str] = {
+    "write": "change files",
+    "run": "run programs",
+    "network": "use the network",
+}
 
 
 class ReadOnly:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TypeAlias
 
 from ollm_tui.tools.define import ToolFailure, tool
@@ -27,15 +26,17 @@ MOST_BITS = 8000
 Function: TypeAlias = Callable[[Sequence[Number]], Number]
 _LARGEST_FACTORIAL = 800
 _MOST_DECIMALS = 100
-CONSTANTS: Mapping[str, Number] = MappingProxyType(
-    {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
-)
+CONSTANTS: Mapping[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
 LONGEST = 1000
 DEEPEST = 50
 _LARGEST_EXPONENT = 400
-_SIGN_NAMES = MappingProxyType(
-    {"\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "-", "**": "^"}
-)
+_SIGN_NAMES: Mapping[str, str] = {
+    "\u00d7": "*",
+    "\u00b7": "*",
+    "\u00f7": "/",
+    "\u2212": "-",
+    "**": "^",
+}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+(?:_[0-9]+)*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_π][A-Za-z_0-9]*)"
@@ -54,16 +55,14 @@ def apply(sign: str, left: Number, right: Number) -> Number:
     return checked(lambda: _OPERATORS[sign](left, right))
 
 
-_OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = MappingProxyType(
-    {
-        "+": lambda left, right: left + right,
-        "-": lambda left, right: left - right,
-        "*": lambda left, right: left * right,
-        "/": lambda left, right: left / right,
-        "//": lambda left, right: exact(left // right),
-        "%": lambda left, right: left % right,
-    }
-)
+_OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "//": lambda left, right: exact(left // right),
+    "%": lambda left, right: left % right,
+}
 
 
 def raise_to(base: Number, exponent: Number) -> Number:
@@ -152,30 +151,28 @@ def _factorial(value: Number) -> Number:
     return Fraction(math.factorial(int(value)))
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "sqrt": _of_one(_sqrt),
-        "abs": _of_one(lambda value: -value if value < 0 else value),
-        "round": _round,
-        "floor": _of_one(lambda value: exact(math.floor(value))),
-        "ceil": _of_one(lambda value: exact(math.ceil(value))),
-        "min": min,
-        "max": max,
-        "exp": _on_floats(math.exp),
-        "ln": _on_floats(math.log),
-        "log10": _on_floats(math.log10),
-        "log2": _on_floats(math.log2),
-        "sin": _on_floats(math.sin),
-        "cos": _on_floats(math.cos),
-        "tan": _on_floats(math.tan),
-        "asin": _on_floats(math.asin),
-        "acos": _on_floats(math.acos),
-        "atan": _on_floats(math.atan),
-        "degrees": _on_floats(math.degrees),
-        "radians": _on_floats(math.radians),
-        "factorial": _of_one(_factorial),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "sqrt": _of_one(_sqrt),
+    "abs": _of_one(lambda value: -value if value < 0 else value),
+    "round": _round,
+    "floor": _of_one(lambda value: exact(math.floor(value))),
+    "ceil": _of_one(lambda value: exact(math.ceil(value))),
+    "min": min,
+    "max": max,
+    "exp": _on_floats(math.exp),
+    "ln": _on_floats(math.log),
+    "log10": _on_floats(math.log10),
+    "log2": _on_floats(math.log2),
+    "sin": _on_floats(math.sin),
+    "cos": _on_floats(math.cos),
+    "tan": _on_floats(math.tan),
+    "asin": _on_floats(math.asin),
+    "acos": _on_floats(math.acos),
+    "atan": _on_floats(math.atan),
+    "degrees": _on_floats(math.degrees),
+    "radians": _on_floats(math.radians),
+    "factorial": _of_one(_factorial),
+}
 
 
 @dataclass(frozen=True, slots=True)
