@@ -91,11 +91,7 @@ def count_pictures(history: Sequence[Message], turns_left_out: int = 0) -> int:
 
 
 def require_words(history: Sequence[Message], model: str) -> None:
-    """Require that the newest prompt has more than images.
-
-    Raises:
-        AIError: UNSUPPORTED_MODALITY if nothing of it would be left.
-    """
+    """Raise UNSUPPORTED_MODALITY if the newest prompt has nothing but images."""
     newest = next(m for m in reversed(history) if m.role == "user")
     if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in newest.content):
         raise AIError(

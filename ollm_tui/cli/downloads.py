@@ -26,11 +26,7 @@ CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."
 async def download(
     queue: DownloadQueue, origin: Origin, signal: AbortSignal, report: JobReport
 ) -> Job:
-    """Download something and return its job at the end; the signal pauses it.
-
-    Raises:
-        AIError: it cannot be downloaded, or fetching it failed.
-    """
+    """Download something until its end; the signal pauses it, a failure is an `AIError`."""
     async with queue.changes() as changes:
         job = await queue.add(origin)
         if job.state == "paused":
@@ -39,11 +35,7 @@ async def download(
 
 
 async def resume(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
-    """Resume a paused or failed download, and return its job at the end.
-
-    Raises:
-        AIError: another program has it, or it failed again.
-    """
+    """Resume a download, and return its job at the end; an `AIError` if it failed."""
     async with queue.changes() as changes:
         await queue.resume(job_id)
         return await _follow(queue, job_id, changes, signal, report)

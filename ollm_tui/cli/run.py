@@ -164,12 +164,7 @@ def _tools_note(
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
-    """Return the tools of these names, all of which must only read.
-
-    Raises:
-        UsageError: there is no such tool.
-        NeedsApproval: one of them would do more.
-    """
+    """Return the tools of these names; an error unless all exist and only read."""
     known = {tool.name: tool for tool in offered}
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:

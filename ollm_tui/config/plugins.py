@@ -46,11 +46,7 @@ class Plugin:
         return f"{self.package or '(unnamed package)'} {self.version}".strip()
 
     def load(self) -> object:
-        """Import the object that the entry point names.
-
-        Raises:
-            AIError: ENGINE_ERROR if that fails for any reason.
-        """
+        """Import the object that the entry point names; ENGINE_ERROR if that fails."""
         with self.translated("could not be loaded"):
             return self.entry.load()
 

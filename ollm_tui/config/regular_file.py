@@ -41,11 +41,7 @@ class TooLongError(ValueError):
 
 
 def require_regular(status: os.stat_result) -> None:
-    """Reject everything but a regular file.
-
-    Raises:
-        NotRegularError: It is a folder, pipe, socket, device or link.
-    """
+    """Raise `NotRegularError` for everything but a regular file."""
     if not stat.S_ISREG(status.st_mode):
         words = (words for is_kind, words in _KINDS if is_kind(status.st_mode))
         raise NotRegularError(errno.EINVAL, next(words, "it is a device, not a file"))
@@ -77,11 +73,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follows_links: bool = 
 
 
 def open_binary(path: Path) -> FileIO:
-    """Open a regular file for unbuffered reading; the reader limits how much is read.
-
-    Raises:
-        OSError: As `open_regular`.
-    """
+    """Open a file as `open_regular`, for unbuffered reading, which the reader has to limit."""
     return os.fdopen(open_regular(path), "rb", 0)
 
 

@@ -35,11 +35,7 @@ class UndefinedVariableError(ValueError):
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:
-    """Replace each `${NAME}`.
-
-    Raises:
-        UndefinedVariableError: The message names the variable.
-    """
+    """Replace each `${NAME}`, or raise an error that names the variable."""
 
     def replace(match: re.Match[str]) -> str:
         name, closed = match.group(1), match.group(2)

@@ -149,11 +149,7 @@ def _need(data: JsonMapping, key: str) -> str:
 
 
 def block_from_json(data: JsonMapping) -> Block:
-    """Read a block; an unknown type is kept unchanged.
-
-    Raises:
-        AIError: BAD_REQUEST if the type, or a required key of a known block, is missing.
-    """
+    """Read a block, also of an unknown type; BAD_REQUEST if a required key is missing."""
     kind = _need(data, "type")
     reader = _READERS.get(kind)
     if reader is None:
@@ -172,11 +168,7 @@ def call_to_json(call: ToolCall) -> JsonObject:
 
 
 def call_from_json(data: JsonMapping) -> ToolCall:
-    """Read a tool call.
-
-    Raises:
-        AIError: BAD_REQUEST if it has no id or name.
-    """
+    """Read a tool call; BAD_REQUEST if it has no id or name."""
     args = data.get("args")
     return ToolCall(
         id=_need(data, "id"),
@@ -205,11 +197,7 @@ def message_to_json(message: Message) -> JsonObject:
 
 
 def message_from_json(data: JsonMapping) -> Message:
-    """Read a message; `content` may be a string.
-
-    Raises:
-        AIError: BAD_REQUEST if a required key is missing.
-    """
+    """Read a message, whose `content` may be a string; BAD_REQUEST if a key is missing."""
     content = data.get("content", "")
     if isinstance(content, list):
         blocks = tuple(block_from_json(b) for b in content if isinstance(b, dict))

@@ -144,19 +144,11 @@ class ChatFactory:
         return self._modes.mode_of(ref, info) if ref else None
 
     async def reads_only_text(self, model: str) -> bool:
-        """Return whether a model is known not to see pictures.
-
-        Raises:
-            AIError: it cannot be found.
-        """
+        """Return whether a model is known not to see pictures; `AIError` if it is not found."""
         return await self._vision.is_text_only(await self._router.resolve(model))
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
-        """Count what a conversation takes of its model's window.
-
-        Raises:
-            AIError: there is no model, or it cannot be found.
-        """
+        """Count what a conversation takes of its model's window; raises as `measure.measure`."""
         return await measure(conversation, self._parts())
 
     def room(self, conversation: Conversation) -> ContextRoom | None:
@@ -192,7 +184,8 @@ class ChatFactory:
 class ChatBranches:
     """Lists and opens the branches of an open chat, and returns what other programs added.
 
-    It renames the chat too, which is the same on all branches.
+    It renames the chat too, which is the same on all branches. Every method raises `AIError` if the
+    chat cannot be read or written.
     """
 
     def __init__(self, store: ConversationStore | None, open_branch: OpenBranch) -> None:
@@ -200,42 +193,26 @@ class ChatBranches:
         self._open = open_branch
 
     async def listed(self, client: ChatClient) -> tuple[Branch, ...]:
-        """Return all branches, the one that was continued last first; none for an unsaved chat.
-
-        Raises:
-            AIError: they cannot be read.
-        """
+        """Return all branches, the one that was continued last first; none for an unsaved chat."""
         journal = _journal_of(client)
         if self._store is None or journal is None or not journal.path:
             return ()
         return await self._store.branches(journal)
 
     async def news(self, client: ChatClient) -> ChatNews | None:
-        """Return what other programs changed since the last call; None for no change.
-
-        Raises:
-            AIError: it cannot be read.
-        """
+        """Return what other programs changed since the last call; None for no change."""
         journal = _journal_of(client)
         if self._store is None or journal is None:
             return None
         return await self._store.news(journal)
 
     async def open(self, client: ChatClient, branch: Branch) -> ChatClient:
-        """Continue another branch of the same chat.
-
-        Raises:
-            AIError: it cannot be read.
-        """
+        """Continue another branch of the same chat."""
         journal = _journal_of(client)
         return await self._open(journal.conversation_id if journal else "", branch.leaf_id)
 
     async def rename(self, client: ChatClient, title: str) -> None:
-        """Set the title of the chat; that of an unsaved chat is kept while it is open.
-
-        Raises:
-            AIError: it keeps the old one.
-        """
+        """Set the title of the chat; that of an unsaved chat is kept while it is open."""
         journal = _journal_of(client)
         if self._store is not None and journal is not None:
             await self._store.rename(journal.conversation_id, title, watch=journal.watch)

@@ -139,11 +139,7 @@ class EngineProber:
             self._fits[name] = fit
 
     async def probe(self, name: str) -> ProbeResult | None:
-        """Probe a provider; None for one without an address of its own.
-
-        Raises:
-            AIError: its address, or the proxy to it, cannot be used.
-        """
+        """Probe a provider; None without an address, an `AIError` for one that cannot be used."""
         address, settings = self.address_of(name), self._providers.get(name)
         return await self.discovery.look(address, _connection(settings)) if address else None
 

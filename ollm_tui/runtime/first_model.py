@@ -59,11 +59,7 @@ class FirstModel:
         return START_SERVER if self.ref.provider == EMBEDDED else None
 
     def required(self) -> ModelRef:
-        """Return the model.
-
-        Raises:
-            AIError: there is none, for the reason that the error tells.
-        """
+        """Return the model, or raise the `AIError` that tells why there is none."""
         if self.problem is not None:
             raise self.problem
         if self.ref is None:

@@ -29,7 +29,8 @@ class ModelManager:
     """Inspects, loads, unloads, copies and deletes models of any provider.
 
     One action at a time runs on a model, whichever front end asks. The provider's list is forgotten
-    after every action, however it ended.
+    after every action, however it ended. What cannot be done raises `AIError`: for an unknown
+    provider or model, by its server, or CONFLICT while another action on the model runs.
     """
 
     def __init__(
@@ -53,22 +54,14 @@ class ModelManager:
         """Provider and model of each action that runs."""
 
     async def find(self, text: str) -> FoundModel:
-        """Find a model by its name or address, with its entry in its provider's list.
-
-        Raises:
-            AIError: there is no such provider or model.
-        """
+        """Find a model by its name or address, with its entry in its provider's list."""
         name, provider = text.strip(), self._config.provider
         address = name if "://" in name or not provider else f"{provider}://{name}"
         resolved = await self._router.resolve(address)
         return await self._listed(resolved.provider, resolved.ref, resolved.info)
 
     async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
-        """Return the provider for a new model: the one named, or the default.
-
-        Raises:
-            AIError: there is no such provider.
-        """
+        """Return the provider for a new model: the one named, or the default."""
         ref = ModelRef.parse(text.strip())
         if ref is None:
             default = self._config.provider or self._registry.get_default().name
@@ -78,13 +71,7 @@ class ModelManager:
         return named, ModelRef(named.name, ref.model)
 
     async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
-        """Return why each action is unavailable for a model; None for those that are available.
-
-        Asks no server.
-
-        Raises:
-            AIError: there is no such provider.
-        """
+        """Return why each action is unavailable, as far as is known without asking; else None."""
         adapter = self._known(ref)
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
@@ -95,19 +82,11 @@ class ModelManager:
         return reasons
 
     def place(self, ref: ModelRef) -> str:
-        """Return where a model is, without the secrets of an address.
-
-        Raises:
-            AIError: there is no such provider.
-        """
+        """Return where a model is, without the secrets of an address."""
         return self._place_of(self._known(ref))
 
     async def show(self, ref: ModelRef) -> ModelDetails:
-        """Return the details of a model, from the list of its provider if it reports no more.
-
-        Raises:
-            AIError: it does not exist, or its server does not answer.
-        """
+        """Return the details of a model, from the list of its provider if it reports no more."""
         model = await self._at(ref)
         raw, corrected = await self._facts_of(model)
         details = described(
@@ -132,9 +111,6 @@ class ModelManager:
 
         `value` is what the action takes beside the model: the new name of a copy, or how long to
         keep a model loaded.
-
-        Raises:
-            AIError: as the methods for these actions.
         """
         match action:
             case "copy":
@@ -154,11 +130,7 @@ class ModelManager:
         return adapter
 
     async def delete(self, ref: ModelRef) -> None:
-        """Delete a model.
-
-        Raises:
-            AIError: it is still there; CONFLICT while another action on it runs.
-        """
+        """Delete a model."""
         adapter = await self._call("delete", ref)
         await self._on_deleted(f"{adapter.name}://{ref.model}")
 
@@ -166,8 +138,7 @@ class ModelManager:
         """Copy a model to a second name on its server; `name` may be an address there.
 
         Raises:
-            AIError: it has none; CONFLICT when the address is that of another provider, or while
-                another action on the model runs.
+            AIError: it has none; CONFLICT when the address is that of another provider.
         """
         adapter = await self._router.provider(ref.provider)
         wanted = ModelRef.parse(name.strip())
@@ -186,8 +157,7 @@ class ModelManager:
         """Load a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
-            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep,
-                CONFLICT while another action on it runs.
+            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
         """
         adapter = await self._router.provider(ref.provider)
         with self._changing(adapter, ref.model):
@@ -198,11 +168,7 @@ class ModelManager:
                 await load_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:
-        """Unload a model from memory.
-
-        Raises:
-            AIError: it is still there; CONFLICT while another action on it runs.
-        """
+        """Unload a model from memory."""
         await self._call("unload", ref)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:

@@ -24,11 +24,7 @@ class JsonType:
 
 
 def json_type_of(annotation: object) -> JsonType:
-    """Return the JSON type of an annotation.
-
-    Raises:
-        TypeError: the annotation has no supported JSON Schema.
-    """
+    """Return the JSON type of an annotation; a `TypeError` if it has no schema."""
     if annotation is object:
         return JsonType({}, lambda _value: True, _same)
     kind = type(None) if annotation is None else annotation
@@ -53,11 +49,7 @@ def _generic(annotation: object, origin: object, arguments: Sequence[object]) ->
 
 
 def to_json(value: object) -> JsonValue:
-    """Return a default value as JSON.
-
-    Raises:
-        TypeError: JSON cannot represent it.
-    """
+    """Return a default value as JSON; a `TypeError` if JSON cannot represent it."""
     match value:
         case Enum():
             return to_json(value.value)

@@ -75,7 +75,7 @@ class FileGuard:
 
 @dataclass(slots=True)
 class Watch:
-    """The places that one call may not open."""
+    """The places that one call may not open; a refusal is a `ToolFailure`."""
 
     root: Path
     own: Sequence[Path]
@@ -98,11 +98,7 @@ class Watch:
         )
 
     def require_root(self) -> None:
-        """Refuse a root that is, or lies in, a protected place.
-
-        Raises:
-            ToolFailure: it is.
-        """
+        """Refuse a root that is, or lies in, a protected place."""
         parts = self.root.parts[1:]
         for end in range(len(parts) + 1):
             place = Path("/", *parts[:end])
@@ -115,33 +111,21 @@ class Watch:
             self._require_other(status, str(place))
 
     def require_above(self, root_fd: int) -> None:
-        """Refuse the open root if it lies in a protected place: its path may contain links.
-
-        Raises:
-            ToolFailure: it does.
-        """
+        """Refuse the open root if it lies in a protected place: its path may contain links."""
         above, way = os.fstat(root_fd), ".."
         while not os.path.samestat(above, status := os.stat(way, dir_fd=root_fd)):
             self._require_other(status, str(self.root))
             above, way = status, f"{way}/.."
 
     def require_name(self, names: Sequence[str], *, is_folder: bool) -> None:
-        """Refuse a place below the root by its names, before it is opened.
-
-        Raises:
-            ToolFailure: a tool may not read it.
-        """
+        """Refuse a place below the root by its names, before it is opened."""
         whole = (*self.root.parts[1:], *names)
         self._require_names(whole, shown_path(names), is_folder=is_folder)
 
     def require_opened(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
     ) -> None:
-        """Refuse what was opened below the root; `folder` is the folder that contains it.
-
-        Raises:
-            ToolFailure: a tool may not read it.
-        """
+        """Refuse what was opened below the root; `folder` is the folder that contains it."""
         shown = shown_path(names)
         is_folder = stat.S_ISDIR(status.st_mode)
         self._require_names((*self.root.parts[1:], *names), shown, is_folder=is_folder)
