@@ -205,7 +205,10 @@ class PromptRun:
         ended = "stopped"
         try:
             end = await turn.run(self._emit)
-            ended = _how_it_ended(end)
+            if isinstance(end, provider_events.Finish):
+                ended = "stopped" if end.reason == "abort" else "complete"
+            else:
+                ended = "failed"
             self._guard.learn(end.usage)
         except AIError as failure:
             end, ended = provider_events.ErrorEvent(failure), "failed"
@@ -267,16 +270,6 @@ class PromptRun:
             finally:
                 unsubscribe()
         return None
-
-
-def _how_it_ended(end: End) -> str:
-    match end:
-        case provider_events.ErrorEvent():
-            return "failed"
-        case provider_events.Finish(reason="abort"):
-            return "stopped"
-        case provider_events.Finish():
-            return "complete"
 
 
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:

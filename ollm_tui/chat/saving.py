@@ -30,30 +30,26 @@ class Saving:
     """
 
     def __init__(self, journal: ChatJournal | None) -> None:
-        self._journal = journal
+        self.journal = journal
+        """The journal of the chat, or None if the chat is not saved."""
         self._growing: GrowingMessage | None = None
         self._grown = anyio.Event()
         self.problem: AIError | None = None
         """Why the newest write failed, or None if it succeeded."""
 
-    @property
-    def journal(self) -> ChatJournal | None:
-        """The journal of the chat, or None if the chat is not saved."""
-        return self._journal
-
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages of the chat."""
-        if self._journal is not None:
-            self._journal.rewind(kept)
+        if self.journal is not None:
+            self.journal.rewind(kept)
 
     async def whole(self, message: Message) -> None:
         """Write a message that will not change; it is on the disk on return."""
-        if self._journal is not None:
-            await self.guarded(self._journal.begin(message))
+        if self.journal is not None:
+            await self.guarded(self.journal.begin(message))
 
     def growing(self) -> "GrowingMessage":
         """Begin a message that is written while it arrives."""
-        self._growing = GrowingMessage(self, self._journal)
+        self._growing = GrowingMessage(self, self.journal)
         return self._growing
 
     def has_grown(self) -> None:
@@ -65,7 +61,7 @@ class Saving:
 
         Each time all of it is written, so a very long one is passed on less often.
         """
-        while self._journal is not None:
+        while self.journal is not None:
             await self._grown.wait()
             self._grown = anyio.Event()
             size = await self._growing.hand_over() if self._growing is not None else 0

@@ -5,7 +5,6 @@ Settings, variables, discovery, the adapter factory and the reference pages read
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, Literal
 
 DEFAULT_PROVIDER = "local"
@@ -274,9 +273,3 @@ def adapter_path(kind: str, backend: str | None) -> str | None:
     """Return the import path of the adapter class, or None if no adapter here has this kind."""
     row = BACKEND.get(backend or "")
     return (row.adapters.get(kind) if row else None) or ADAPTERS.get(kind)
-
-
-def import_name(path: str) -> Any:
-    """Import `module:name` and return what it names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)

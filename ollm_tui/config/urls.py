@@ -1,6 +1,7 @@
 """URLs: reading addresses by the rules of OLLAMA_HOST, checking, and showing without secrets.
 
-Only OLLAMA_HOST itself falls back to the default: elsewhere another server would be asked.
+Only OLLAMA_HOST itself falls back to the default: elsewhere another server would be asked. An
+invalid address is a `ValueError`, whose message does not repeat it.
 """
 
 import re
@@ -34,11 +35,7 @@ def split_web_url(url: str) -> SplitResult | None:
 
 
 def ollama_url(text: str, *, lenient: bool = True) -> str:
-    """Return the base URL of an Ollama server; `lenient` reads it as Ollama reads OLLAMA_HOST.
-
-    Raises:
-        ValueError: The address is invalid; the message does not repeat it.
-    """
+    """Return the base URL of an Ollama server; `lenient` reads it as Ollama reads OLLAMA_HOST."""
     text = text.strip().strip("\"'").strip()
     if text == "ollama.com":
         return "https://ollama.com"
@@ -46,11 +43,7 @@ def ollama_url(text: str, *, lenient: bool = True) -> str:
 
 
 def server_url(text: str, default_port: int | None = None) -> str:
-    """Return the base URL of any other server; `default_port` is for addresses without a scheme.
-
-    Raises:
-        ValueError: The address is invalid; the message does not repeat it.
-    """
+    """Return the base URL of any other server; `default_port` is for addresses without a scheme."""
     text = text.strip().strip("\"'").strip()
     if not text:
         raise ValueError("The address is empty.")

@@ -83,12 +83,8 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
 
 def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
     """Return a model's description with the user's settings; `chosen` names what was set."""
-    abilities: dict[Ability, bool | None] = {
-        "vision": overrides.vision,
-        "tools": overrides.tools,
-        "thinking": overrides.thinking,
-    }
-    set_now = {name: is_able for name, is_able in abilities.items() if is_able is not None}
+    names: tuple[Ability, ...] = ("vision", "tools", "thinking")
+    set_now = {n: is_able for n in names if (is_able := getattr(overrides, n)) is not None}
     if not set_now and overrides.context is None:
         return info
     capability, reported = info.capability, reported_abilities(info)

@@ -201,41 +201,28 @@ class SupportsDispose(Protocol):
 
 
 class ModelLibrary(Protocol):
-    """The model files on this machine; keeps the embedded provider from knowing the library."""
+    """The model files on this machine; keeps the embedded provider from knowing the library.
+
+    A name that no file has is MODEL_NOT_FOUND.
+    """
 
     def models(self) -> Sequence[ModelInfo]:
         """Return the model files, also those that are not for chat."""
 
     def path_of(self, name: str) -> Path:
-        """Return the file of a model.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND.
-        """
+        """Return the file of a model."""
 
     def name_of(self, path: Path) -> str | None:
         """Return the name of the model with this first file, or None if it is not listed."""
 
     def facts(self, name: str) -> JsonObject:
-        """Return all that the file tells about its model, and its origin.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND.
-        """
+        """Return all that the file tells about its model, and its origin."""
 
     def check_delete(self, name: str) -> None:
-        """Raise unless the model may be deleted.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND, or why the model is kept.
-        """
+        """Raise an `AIError` that tells why a model is kept, unless it may be deleted."""
 
     def delete(self, name: str) -> None:
-        """Delete the files of a model permanently, with their companions.
-
-        Raises:
-            AIError: as `check_delete`, or a file could not be removed.
-        """
+        """Delete the files of a model permanently, with their companions, after the same check."""
 
 
 @runtime_checkable

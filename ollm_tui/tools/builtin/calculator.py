@@ -10,6 +10,7 @@ Numbers are fractions, so that 0.1 + 0.2 is 0.3; what is irrational becomes a fl
 """
 
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,12 +57,12 @@ def apply(sign: str, left: Number, right: Number) -> Number:
 
 
 _OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
-    "+": lambda left, right: left + right,
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: left / right,
-    "//": lambda left, right: exact(left // right),
-    "%": lambda left, right: left % right,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": lambda left, right: Fraction(left // right),
+    "%": operator.mod,
 }
 
 
@@ -92,11 +93,6 @@ def checked(work: Callable[[], Number]) -> Number:
     if isinstance(value, Fraction) and _bits(value) > MOST_BITS:
         raise _too_large()
     return value
-
-
-def exact(value: float) -> Fraction:
-    """Return a whole number as a fraction."""
-    return Fraction(int(value))
 
 
 def _bits(value: Fraction) -> int:
@@ -155,8 +151,8 @@ FUNCTIONS: Mapping[str, Function] = {
     "sqrt": _of_one(_sqrt),
     "abs": _of_one(lambda value: -value if value < 0 else value),
     "round": _round,
-    "floor": _of_one(lambda value: exact(math.floor(value))),
-    "ceil": _of_one(lambda value: exact(math.ceil(value))),
+    "floor": _of_one(lambda value: Fraction(math.floor(value))),
+    "ceil": _of_one(lambda value: Fraction(math.ceil(value))),
     "min": min,
     "max": max,
     "exp": _on_floats(math.exp),
