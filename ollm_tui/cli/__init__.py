@@ -45,12 +45,12 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
     output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
         output.note("--api-key shows the key to everybody who can list processes; use a variable.")
-    if arguments.command is not None and arguments.prompt is not None:
-        raise UsageError(f"`{arguments.command}` does not take a prompt.")
-    if arguments.command is not None and arguments.images:
-        raise UsageError(f"`{arguments.command}` does not take --image.")
     if arguments.command is None:
         return _chat(arguments, output)
+    if arguments.prompt is not None:
+        raise UsageError(f"`{arguments.command}` does not take a prompt.")
+    if arguments.images:
+        raise UsageError(f"`{arguments.command}` does not take --image.")
     run: Callable[[Arguments, Output], int] = resolve_name(_COMMANDS[arguments.command])
     return run(arguments, output)
 

@@ -160,14 +160,8 @@ def _write_jobs(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
 
 
 def _row_of(job: Job) -> tuple[str, ...]:
-    return (
-        job.id,
-        job.state,
-        job.title,
-        size_text(job.completed),
-        size_text(job.total),
-        _note_of(job),
-    )
+    sizes = (size_text(job.completed), size_text(job.total))
+    return (job.id, job.state, job.title, *sizes, _note_of(job))
 
 
 def _note_of(job: Job) -> str:
