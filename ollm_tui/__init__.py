@@ -164,79 +164,38 @@ __all__ = [
     "tool",
 ]
 _HOMES = {
-    "chat.client": ("ChatClient",),
-    "chat.conversation": ("Conversation",),
-    "chat.prompt": ("ChatOptions",),
-    "commands.host": ("CommandContext",),
-    "commands.registry": ("Command", "Completion", "command"),
-    "protocol": ("provider_events",),
+    "chat.client": "ChatClient",
+    "chat.conversation": "Conversation",
+    "chat.prompt": "ChatOptions",
+    "commands.host": "CommandContext",
+    "commands.registry": "Command Completion command",
+    "protocol": "provider_events",
     "protocol.blocks": (
-        "AudioContent",
-        "Block",
-        "Content",
-        "EmbeddingContent",
-        "ImageContent",
-        "TextContent",
-        "ThinkingContent",
-        "UnknownContent",
-        "VideoContent",
+        "AudioContent Block Content EmbeddingContent ImageContent TextContent ThinkingContent "
+        "UnknownContent VideoContent"
     ),
     "protocol.chat_events": (
-        "ChatEvent",
-        "ContextWarning",
-        "ErrorEvent",
-        "Finish",
-        "MediaDelta",
-        "NoAnswer",
-        "PicturesLeftOut",
-        "Retrying",
-        "TextDelta",
-        "ThinkingDelta",
-        "ToolCallResult",
-        "ToolCallStart",
-        "TurnComplete",
+        "ChatEvent ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
+        "Retrying TextDelta ThinkingDelta ToolCallResult ToolCallStart TurnComplete"
     ),
-    "protocol.errors": ("AIError", "ErrorCode"),
-    "protocol.message": ("Message", "Timings", "Usage"),
-    "protocol.model": ("ModelCapability", "ModelInfo", "ModelRef", "PullProgress"),
+    "protocol.errors": "AIError ErrorCode",
+    "protocol.message": "Message Timings Usage",
+    "protocol.model": "ModelCapability ModelInfo ModelRef PullProgress",
     "protocol.ports": (
-        "Approver",
-        "ProviderAdapter",
-        "ProviderStream",
-        "SupportsCopy",
-        "SupportsDelete",
-        "SupportsDispose",
-        "SupportsEmbed",
-        "SupportsInitialize",
-        "SupportsList",
-        "SupportsLoad",
-        "SupportsLoadFor",
-        "SupportsPull",
-        "SupportsRunning",
-        "SupportsShow",
-        "SupportsTextTokenCount",
-        "SupportsTokenCount",
-        "SupportsUnload",
-        "SupportsVersion",
-        "SupportsWindow",
-        "Tool",
+        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsDelete SupportsDispose "
+        "SupportsEmbed SupportsInitialize SupportsList SupportsLoad SupportsLoadFor "
+        "SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
+        "SupportsUnload SupportsVersion SupportsWindow Tool"
     ),
-    "protocol.request": ("GenerationOptions", "Request", "Response", "ThinkingConfig"),
-    "protocol.signals": ("AbortSignal",),
-    "protocol.tools": (
-        "Approval",
-        "ToolCall",
-        "ToolName",
-        "ToolOutput",
-        "ToolResult",
-        "ToolSchema",
-    ),
-    "providers.base": ("BaseProvider",),
-    "providers.registry": ("ProviderRegistry",),
-    "providers.router": ("Router",),
-    "providers.spec": ("ProviderSpec",),
-    "runtime.public": ("Runtime", "open_runtime"),
-    "tools.define": ("ToolFailure", "tool"),
+    "protocol.request": "GenerationOptions Request Response ThinkingConfig",
+    "protocol.signals": "AbortSignal",
+    "protocol.tools": "Approval ToolCall ToolName ToolOutput ToolResult ToolSchema",
+    "providers.base": "BaseProvider",
+    "providers.registry": "ProviderRegistry",
+    "providers.router": "Router",
+    "providers.spec": "ProviderSpec",
+    "runtime.public": "Runtime open_runtime",
+    "tools.define": "ToolFailure tool",
 }
 """Modules below this one, and the public names in each."""
 
@@ -248,7 +207,8 @@ if not TYPE_CHECKING:
         # `import ollm_tui` by itself loads one module.
         from ollm_tui.lazy import lazy_names
 
-        return lazy_names(__name__, _HOMES)(name)
+        homes = {module: names.split() for module, names in _HOMES.items()}
+        return lazy_names(__name__, homes)(name)
 
 
 def __dir__() -> list[str]:

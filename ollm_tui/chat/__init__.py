@@ -1,4 +1,1 @@
-"""Conversations: prompts in, chat events out, history kept.
-
-Sits on the providers and knows nothing of front ends, files or settings.
-"""
+"""Conversations: prompts in, chat events out, history kept; no front ends, files or settings."""

@@ -1,11 +1,6 @@
-"""`ChatClient`: prompts for a conversation, and the events of their answers.
+"""`ChatClient`: prompts for a conversation, and the events of their answers, one at a time.
 
-One prompt at a time. Each ends with exactly one `Finish` or `ErrorEvent`. However the caller leaves
-the block, the request has then ended, what arrived of the answer is in the history, and the client
-takes the next prompt. A prompt is in the history before it is sent.
-
-An answer that did not end well is kept with `metadata["ended"]`: `stopped` when a person stopped
-it, `failed` when an error did.
+An answer that did not end well is kept with `metadata["ended"]`: `stopped` or `failed`.
 """
 
 from collections.abc import AsyncIterator
@@ -57,10 +52,7 @@ class ChatClient:
         self._busy = False
 
     def chat(
-        self,
-        prompt: Content,
-        options: ChatOptions | None = None,
-        signal: AbortSignal | None = None,
+        self, prompt: Content, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
         """Send `prompt` and stream the events of its answer.
 

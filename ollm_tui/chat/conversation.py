@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ollm_tui.chat.prompt import turn_starts
+from ollm_tui.chat.prompt import is_question, turn_starts
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.tokens.count import TokenCount
@@ -48,29 +48,22 @@ class Conversation:
     @property
     def title(self) -> str | None:
         """The person's own, else the first line of the first question; None before it."""
-        if self.own_title:
-            return self.own_title
-        for message in self.messages:
-            if message.role == "user" and message.text.strip():
-                return message.text.strip().splitlines()[0]
-        return None
+        texts = (message.text.strip() for message in self.messages if message.role == "user")
+        return self.own_title or next((text.splitlines()[0] for text in texts if text), None)
 
     def last_answer(self) -> str | None:
         """The text of the newest answer, stopped or not."""
-        for message in reversed(self.messages):
-            if message.role == "assistant" and message.text:
-                return message.text
-        return None
+        texts = (m.text for m in reversed(self.messages) if m.role == "assistant")
+        return next((text for text in texts if text), None)
 
     def rewind_to_prompt(self) -> bool:
         """Drop everything after the newest question; False if there is none.
 
         Corrections sent to the model belong to the answer.
         """
-        for position in range(len(self.messages) - 1, -1, -1):
-            message = self.messages[position]
-            if message.role == "user" and not message.metadata.get("correction"):
-                self.rewind(position + 1)
+        for position, message in reversed([*enumerate(self.messages, 1)]):
+            if is_question(message):
+                self.rewind(position)
                 return True
         return False
 

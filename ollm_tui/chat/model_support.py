@@ -1,10 +1,6 @@
 """A model's abilities: whether it has vision, and how its tools are described to it.
 
-Both start from the model's listing, and a server that refuses images or tools settles the matter
-for that model.
-
-A model whose listing says that it lacks tool use gets its tools described in text (ReAct); one of
-which nothing is known is tried natively. What a person has set takes precedence over either.
+What a person set counts first, then a server's refusal, then the listing; the unknown is tried.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +75,6 @@ async def _ask(resolved: ResolvedModel) -> bool | None:
 
 
 def _only_text(info: ModelInfo | None) -> bool | None:
-    """Return whether a listing has no image input, or None if it does not say."""
     capability = info.capability if info else None
     if capability is None or not capability.input:
         return None
@@ -96,11 +91,7 @@ def count_pictures(history: Sequence[Message], turns_left_out: int = 0) -> int:
 
 
 def require_words(history: Sequence[Message], model: str) -> None:
-    """Require that the newest prompt has more than images.
-
-    Raises:
-        AIError: UNSUPPORTED_MODALITY if nothing of it would be left.
-    """
+    """Raise UNSUPPORTED_MODALITY if the newest prompt has nothing but images."""
     newest = next(m for m in reversed(history) if m.role == "user")
     if all(isinstance(b, ImageContent | AudioContent | VideoContent) for b in newest.content):
         raise AIError(

@@ -1,7 +1,8 @@
 """From a conversation to the messages of the next request; pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import takewhile
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.blocks import (
@@ -62,15 +63,20 @@ def messages_to_send(
         message = _without(unsent, whole) if unsent else whole
         if is_question(whole):
             is_left_out = message is None
-        if message is None or is_left_out:
-            continue
-        if _is_unsent(message):
-            continue
-        if sent and message.role == "user" and sent[-1].role == "user":
+        if message is not None and not is_left_out and not _is_unsent(message):
+            sent.append(message)
+    return tuple(map(_with_names, joined_questions(sent)))
+
+
+def joined_questions(messages: Iterable[Message]) -> list[Message]:
+    """Join user messages in a row, since some chat templates take no two."""
+    sent: list[Message] = []
+    for message in messages:
+        if sent and message.role == sent[-1].role == "user":
             sent[-1] = joined(sent[-1], message)
         else:
             sent.append(message)
-    return tuple(map(_with_names, sent))
+    return sent
 
 
 def no_result(call: ToolCall) -> Message:
@@ -82,6 +88,16 @@ def no_result(call: ToolCall) -> Message:
         tool_call_id=call.id,
         metadata={"outcome": "stopped", "is_error": True},
     )
+
+
+def results_after(messages: Sequence[Message], position: int) -> dict[str, Message]:
+    """Return the results that follow the calls of one message, by the call's id."""
+    wanted = {call.id for call in messages[position].tool_calls}
+    results: dict[str, Message] = {}
+    for later in takewhile(lambda m: m.role == "tool", messages[position + 1 :]):
+        if later.tool_call_id in wanted:
+            results.setdefault(later.tool_call_id, later)
+    return results
 
 
 def is_question(message: Message) -> bool:
@@ -109,8 +125,6 @@ def _with_names(message: Message) -> Message:
             apart = "\n\n" if is_below_words else ""
             content.append(TextContent(f"{apart}{clean_name(block.name)}:\n"))
         content.append(block)
-    if len(content) == len(message.content):
-        return message
     return replace(message, content=tuple(content))
 
 
@@ -138,20 +152,13 @@ def _with_every_result(history: Sequence[Message]) -> list[Message]:
     whole: list[Message] = []
     for position, message in enumerate(history):
         whole.append(message)
-        if not message.tool_calls:
-            continue
-        answered = set()
-        for later in history[position + 1 :]:
-            if later.role != "tool":
-                break
-            answered.add(later.tool_call_id)
-        missing = [call for call in message.tool_calls if call.id not in answered]
-        whole += [no_result(call) for call in missing]
+        if message.tool_calls:
+            answered = results_after(history, position)
+            whole += [no_result(call) for call in message.tool_calls if call.id not in answered]
     return whole
 
 
 def _is_unsent(message: Message) -> bool:
-    """Whether it is an answer that is only thinking."""
     if message.role != "assistant" or message.tool_calls:
         return False
     return all(isinstance(block, ThinkingContent) for block in message.content)

@@ -1,8 +1,6 @@
 """`PromptRun`: one prompt, from finding its model to its one end.
 
-States: looking for the model -> answering -> running tools -> answering ... -> ended. Each turn is
-one request; a turn with tool calls is followed by another, up to the limit. However it ends, the
-history then has every message that arrived and one result for every call.
+States: looking for the model -> answering -> running tools -> answering ... -> ended.
 """
 
 from collections.abc import Awaitable, Callable
@@ -56,12 +54,16 @@ class PromptRun:
         self._options = options
         self._signal = signal
         self._corrections = 0
+        # Set as soon as the prompt runs and its model is found.
+        self._emit: Emit
+        self._builder: RequestBuilder
 
     async def run(self, emit: Emit) -> Ending:
         """Answer the prompt, tool calls included, and return how it ended."""
+        self._emit = emit
         limit_s = self._parts.limits.prompt_s
         with anyio.move_on_after(limit_s):
-            return await self._turns(emit)
+            return await self._turns()
         return chat_events.ErrorEvent(
             error=AIError(
                 ErrorCode.TIMEOUT,
@@ -70,38 +72,35 @@ class PromptRun:
             )
         )
 
-    async def _turns(self, emit: Emit) -> Ending:
+    async def _turns(self) -> Ending:
         resolved = await self._resolve()
+        if resolved is not None:
+            resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
         if resolved is None:
             return chat_events.Finish(reason="abort")
-        resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
-        if resolved is None:
-            return chat_events.Finish(reason="abort")
-        builder = RequestBuilder(
+        self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
-        if not await self._look_at_pictures(resolved, builder, emit):
+        if not await self._look_at_pictures():
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in range(1, most + 1):
-            ending = await self._turn(resolved, builder, number, emit)
+            ending = await self._turn(number)
             if ending is not None:
                 return ending
-            await emit(chat_events.TurnComplete(turn_number=number))
+            await self._emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(reason="max_turns", turn=most)
 
-    async def _look_at_pictures(
-        self, resolved: ResolvedModel, builder: RequestBuilder, emit: Emit
-    ) -> bool:
+    async def _look_at_pictures(self) -> bool:
         """Leave images out, with a note, if the model lacks vision; return False if stopped."""
         count = self._count_pictures()
         if not count:
             return True
-        is_text_only = await self._unless_stopped(
-            partial(self._parts.vision.is_text_only, resolved)
-        )
+        resolved = self._builder.resolved
+        lacks_vision = partial(self._parts.vision.is_text_only, resolved)
+        is_text_only = await self._unless_stopped(lacks_vision)
         if is_text_only:
-            await self._leave_pictures_out(resolved, builder, count, emit)
+            await self._leave_pictures_out(count)
         return is_text_only is not None
 
     def _count_pictures(self) -> int:
@@ -110,130 +109,94 @@ class PromptRun:
             return 0
         return count_pictures(conversation.messages, conversation.turns_left_out)
 
-    async def _leave_pictures_out(
-        self, resolved: ResolvedModel, builder: RequestBuilder, count: int, emit: Emit
-    ) -> None:
-        require_words(self._conversation.messages, resolved.ref.model)
-        builder.sends_pictures = False
-        await emit(chat_events.PicturesLeftOut(count=count, model=resolved.ref.model))
+    async def _leave_pictures_out(self, count: int) -> None:
+        model = self._builder.resolved.ref.model
+        require_words(self._conversation.messages, model)
+        self._builder.sends_pictures = False
+        await self._emit(chat_events.PicturesLeftOut(count=count, model=model))
 
-    async def _gives_up_pictures(
-        self,
-        resolved: ResolvedModel,
-        builder: RequestBuilder,
-        failed: Turn,
-        error: AIError,
-        emit: Emit,
-    ) -> bool:
+    async def _gives_up_pictures(self, failed: Turn, error: AIError) -> bool:
         """Whether the server refused images, so that the request is sent again without them."""
         count = self._count_pictures()
-        if not count or not builder.sends_pictures:
+        if not count or not self._builder.sends_pictures or failed.partial() is not None:
             return False
-        if failed.partial() is not None or not self._parts.vision.learn_from(resolved.ref, error):
+        if not self._parts.vision.learn_from(self._builder.resolved.ref, error):
             return False
-        await self._leave_pictures_out(resolved, builder, count, emit)
+        await self._leave_pictures_out(count)
         return True
 
-    async def _turn(
-        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
-    ) -> Ending | None:
+    async def _turn(self, number: int) -> Ending | None:
         """Send one request and run its tool calls; return None if another turn has to follow."""
-        blocked = await self._blocked(resolved, builder, number, emit)
+        blocked = await self._blocked(number)
         if blocked is not None:
             return blocked
-        turn, end = await self._ask(resolved, builder, number, emit)
+        turn, end = await self._ask(number)
         while isinstance(end, provider_events.ErrorEvent):
-            if builder.gives_up_native_tools(end.error, turn):
-                await emit(
+            if self._builder.gives_up_native_tools(end.error, turn):
+                await self._emit(
                     chat_events.Retrying(
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
-            elif not await self._gives_up_pictures(resolved, builder, turn, end.error, emit):
-                break
-            turn, end = await self._ask(resolved, builder, number, emit)
-        if isinstance(end, provider_events.ErrorEvent):
-            end.error.provider = end.error.provider or resolved.ref.provider
-            return chat_events.ErrorEvent(error=end.error, turn=number)
+            elif not await self._gives_up_pictures(turn, end.error):
+                end.error.provider = end.error.provider or self._builder.resolved.ref.provider
+                return chat_events.ErrorEvent(error=end.error, turn=number)
+            turn, end = await self._ask(number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
         if turn.calls:
-            return await self._answer_calls(turn, end, builder, number, emit)
+            return await self._answer_calls(turn, end, number)
         if turn.correction is not None and self._corrections < self._parts.limits.corrections:
             self._corrections += 1
             await self._add(Message("user", turn.correction, metadata={"correction": True}))
             return None
-        return await self._finish(turn, end, number, emit)
+        return await self._finish(turn, end, number)
 
     async def _answer_calls(
-        self,
-        turn: Turn,
-        end: provider_events.Finish,
-        builder: RequestBuilder,
-        number: int,
-        emit: Emit,
+        self, turn: Turn, end: provider_events.Finish, number: int
     ) -> Ending | None:
-        """Run the calls that may run; return None if the model has to read the results.
-
-        There is no further request if no tools were offered, or if the answer was cut: the next
-        one would be cut as well.
-        """
-        is_cut = turn.is_cut(end)
-        offer = NothingOffered(CUT_CALL) if is_cut else builder.offer
-        stopped = await self._run_tools(offer, turn, number, emit)
-        if stopped is not None:
+        """Run the calls that may run; return None if the model has to read the results."""
+        # A further answer would be cut as well, and so is not requested.
+        offer = NothingOffered(CUT_CALL) if turn.is_cut(end) else self._builder.offer
+        stopped = await self._run_tools(offer, turn, number)
+        if stopped is not None or offer.schemas:
             return stopped
-        if offer.schemas:
-            return None
-        return await self._finish(turn, end, number, emit)
+        return await self._finish(turn, end, number)
 
-    async def _finish(
-        self, turn: Turn, end: provider_events.Finish, number: int, emit: Emit
-    ) -> Ending:
+    async def _finish(self, turn: Turn, end: provider_events.Finish, number: int) -> Ending:
         """End the prompt with its last turn, with a note if that gave no answer."""
         cause = _why_no_answer(turn)
         if cause is not None:
-            await emit(chat_events.NoAnswer(cause=cause, turn=number))
-        await emit(chat_events.TurnComplete(turn_number=number))
+            await self._emit(chat_events.NoAnswer(cause=cause, turn=number))
+        await self._emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(
             reason=end.reason, usage=end.usage, timings=end.timings, turn=number
         )
 
-    async def _blocked(
-        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
-    ) -> Ending | None:
+    async def _blocked(self, number: int) -> Ending | None:
         """Warn if the request nears the window; return the error if it exceeds it."""
-        request = builder.request()
+        request, resolved = self._builder.request(), self._builder.resolved
         verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
         if verdict is None:
             return chat_events.Finish(reason="abort", turn=number)
         self._conversation.counted = self._guard.state.base if self._guard.state else None
-        match verdict.kind:
-            case "ok":
-                return None
-            case "blocked":
-                return chat_events.ErrorEvent(error=exceeded(verdict), turn=number)
-            case "warning":
-                await emit(
-                    chat_events.ContextWarning(
-                        used=verdict.used,
-                        limit=verdict.limit,
-                        estimated=verdict.estimated,
-                        turn=number,
-                    )
-                )
-                return None
+        if verdict.kind == "blocked":
+            return chat_events.ErrorEvent(error=exceeded(verdict), turn=number)
+        if verdict.kind == "warning":
+            used, limit, estimated = verdict.used, verdict.limit, verdict.estimated
+            await self._emit(
+                chat_events.ContextWarning(used=used, limit=limit, estimated=estimated, turn=number)
+            )
+        return None
 
-    async def _ask(
-        self, resolved: ResolvedModel, builder: RequestBuilder, number: int, emit: Emit
-    ) -> tuple[Turn, End]:
+    async def _ask(self, number: int) -> tuple[Turn, End]:
         growing = self._saving.growing()
         turn = Turn(
-            resolved.provider,
-            builder.request(),
+            self._builder.resolved.provider,
+            self._builder.request(),
             number=number,
             next_block=self._conversation.next_block,
-            reader=builder.reader(),
+            reader=self._builder.reader(),
             sleep=self._parts.sleep,
             growing=growing,
             used_ids=self._conversation.call_ids(),
@@ -241,8 +204,11 @@ class PromptRun:
         )
         ended = "stopped"
         try:
-            end = await turn.run(emit)
-            ended = _how_it_ended(end)
+            end = await turn.run(self._emit)
+            if isinstance(end, provider_events.Finish):
+                ended = "stopped" if end.reason == "abort" else "complete"
+            else:
+                ended = "failed"
             self._guard.learn(end.usage)
         except AIError as failure:
             end, ended = provider_events.ErrorEvent(failure), "failed"
@@ -258,9 +224,7 @@ class PromptRun:
                 await self._add(*(no_result(call) for call in turn.calls))
         return turn, end
 
-    async def _run_tools(
-        self, offer: ToolOffer, turn: Turn, number: int, emit: Emit
-    ) -> Ending | None:
+    async def _run_tools(self, offer: ToolOffer, turn: Turn, number: int) -> Ending | None:
         """Run the calls and store their results; return the prompt's end if they were stopped."""
         tool_round = ToolRound(
             offer,
@@ -270,17 +234,13 @@ class PromptRun:
             next_block=self._conversation.next_block,
         )
         try:
-            all_ended = await tool_round.run(emit, self._signal)
+            all_ended = await tool_round.run(self._emit, self._signal)
         finally:
             await self._add(*tool_round.messages())
         return None if all_ended else chat_events.Finish(reason="abort", turn=number)
 
     async def _add(self, *messages: Message) -> None:
-        """Append messages to the history, then to the journal.
-
-        If the disk is too slow, the journal still gets every message and writes it later; only
-        the waiting ends.
-        """
+        """Append messages to the history, then to the journal, which a slow disk may delay."""
         self._conversation.messages += messages
         deadline = anyio.current_time() + FINISH_S
         for message in messages:
@@ -288,7 +248,6 @@ class PromptRun:
                 await self._saving.whole(message)
 
     async def _resolve(self) -> ResolvedModel | None:
-        """Find the model; return None if the search was stopped."""
         model = self._options.model or self._conversation.model
         if model is None:
             raise AIError(
@@ -313,18 +272,7 @@ class PromptRun:
         return None
 
 
-def _how_it_ended(end: End) -> str:
-    match end:
-        case provider_events.ErrorEvent():
-            return "failed"
-        case provider_events.Finish(reason="abort"):
-            return "stopped"
-        case provider_events.Finish():
-            return "complete"
-
-
 def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    """Return the kind of reply that has no answer, or None if there was one."""
     message = turn.partial()
     if turn.has_media or (message is not None and message.text.strip()):
         return None

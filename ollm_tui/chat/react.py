@@ -1,20 +1,19 @@
 """ReAct on the wire: tools described in text, results as observations, history as its steps; pure.
 
-The history keeps ordinary tool calls and results, so that models can be switched in mid-chat; only
-what is sent to a model without tool calling of its own is rendered here.
+The history keeps ordinary calls and results, so that models can be switched in mid-chat.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ollm_tui.chat.prompt import joined
+from ollm_tui.chat.prompt import joined_questions, results_after
 from ollm_tui.decode.json_guard import BadJson, dump_json, parse_json
 from ollm_tui.decode.react_call import ReActProblem
 from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import ToolCall, ToolSchema
+from ollm_tui.protocol.tools import ToolSchema
 
 STOP_SEQUENCES: Final = ("\nObservation:",)
 """Where the model has to wait for a result; labels count at the start of a line only."""
@@ -75,20 +74,14 @@ def as_react(messages: Sequence[Message], *, marks_answers: bool = True) -> tupl
     Several calls of one turn become one step after the other, each with its own result. Results
     and questions in a row become one message, since some chat templates take no two.
     """
-    sent: list[Message] = []
-    for message in _steps(messages, marks_answers):
-        if sent and message.role == sent[-1].role == "user":
-            sent[-1] = joined(sent[-1], message)
-        else:
-            sent.append(message)
-    return tuple(sent)
+    return tuple(joined_questions(_steps(messages, marks_answers)))
 
 
 def _steps(messages: Sequence[Message], marks_answers: bool) -> Iterator[Message]:
     results: dict[str, Message] = {}
     for position, message in enumerate(messages):
         if message.role == "assistant" and message.tool_calls:
-            results = _results_after(messages, position)
+            results = results_after(messages, position)
             yield from _rendered_calls(message, results)
         elif message.role == "assistant" and marks_answers:
             yield _rendered_answer(message)
@@ -100,24 +93,13 @@ def _steps(messages: Sequence[Message], marks_answers: bool) -> Iterator[Message
             yield message
 
 
-def _results_after(messages: Sequence[Message], position: int) -> dict[str, Message]:
-    """Return the results that follow these calls, by the call's id."""
-    wanted = {call.id for call in messages[position].tool_calls}
-    results: dict[str, Message] = {}
-    for later in messages[position + 1 :]:
-        if later.role != "tool":
-            break
-        if later.tool_call_id in wanted:
-            results.setdefault(later.tool_call_id, later)
-    return results
-
-
 def _rendered_calls(message: Message, results: Mapping[str, Message]) -> Iterator[Message]:
     thought = message.text.strip() or _thinking(message)
     for call in message.tool_calls:
         lines = [f"Thought: {thought}"] if thought else []
         thought = ""
-        lines += [f"Action: {call.name}", f"Action Input: {_input(call)}"]
+        written = call.raw_args if call.args is None else dump_json(call.args)
+        lines += [f"Action: {call.name}", f"Action Input: {written}"]
         yield Message("assistant", "\n".join(lines))
         if call.id in results:
             yield _rendered_result(results[call.id])
@@ -145,18 +127,14 @@ def observation(content: str, *, is_error: bool) -> str:
         return f"Observation: {dump_json({'error': content})}"
     try:
         value = parse_json(content, unique_keys=True)
-        return f"Observation: {dump_json(value)}"
     except BadJson:
-        return f"Observation: {dump_json(content)}"
+        value = content
+    return f"Observation: {dump_json(value)}"
 
 
 def _thinking(message: Message) -> str:
     parts = [block.text for block in message.content if isinstance(block, ThinkingContent)]
     return "\n\n".join(parts).strip()
-
-
-def _input(call: ToolCall) -> str:
-    return call.raw_args if call.args is None else dump_json(call.args)
 
 
 def _described(tool: ToolSchema) -> str:

@@ -1,14 +1,12 @@
 """Read the calls that a model writes as text, between a provider and its turn.
 
-`ReActReader` reads ReAct, `LeakedCallReader` calls that leaked into the answer; `PlainReader`
-passes everything on. If a piece of the text was lost on the way, it may be missing from a call that
-can still be read. Such a call is given without arguments, so that it is not run and the model is
-told.
+If a piece of the text was lost, such a call has no arguments: it is not run, the model is told.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from itertools import count
+from typing import Final
 
 from ollm_tui.chat.react import correction
 from ollm_tui.decode.json_guard import dump_or_reason
@@ -37,42 +35,27 @@ def is_cut(end: End) -> bool:
     return not isinstance(end, Finish) or end.reason in _CUT
 
 
-class AnswerReader(Protocol):
-    """Turns calls in the text of an answer into call events; one per answer."""
+class AnswerReader:
+    """Turns calls in the text of an answer into call events; one per answer.
 
-    def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
-        """Take one event, but not an end, and return the events to pass on."""
-        ...
-
-    def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Return what was held back; how the answer ended tells whether a call in it is whole."""
-        ...
-
-    def is_cut(self, end: Finish) -> bool:
-        """Whether a call of the answer may be incomplete, so that none is run."""
-        ...
+    This one, for native calls and for no tools, passes everything on unchanged.
+    """
 
     @property
     def correction(self) -> str | None:
         """The correction for a call that cannot be read, or None if there is no problem."""
-        ...
-
-
-class PlainReader:
-    """For native tool calls and no tools: passes everything on unchanged."""
-
-    correction: str | None = None
+        return None
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
-        """Pass it on."""
+        """Take one event, but not an end, and return the events to pass on."""
         return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
-        """Nothing was held back."""
+        """Return what was held back; how the answer ended tells whether a call in it is whole."""
         return ()
 
     def is_cut(self, end: Finish) -> bool:
-        """Decide by the reason alone."""
+        """Whether a call of the answer may be incomplete, so that none is run."""
         return is_cut(end)
 
 
@@ -115,13 +98,12 @@ class AnswerStart:
         return text
 
 
-class ReActReader:
+class ReActReader(AnswerReader):
     """Thoughts become thinking, the final answer the answer, an action a call."""
 
     def __init__(self, new_id: Callable[[int], str] = new_call_id) -> None:
         self._parser = ReActParser()
-        self._new_id = new_id
-        self._count = 0
+        self._ids = map(new_id, count(1))
 
     @property
     def correction(self) -> str | None:
@@ -154,24 +136,14 @@ class ReActReader:
             case ThinkingPiece(text=text):
                 return ThinkingDelta(text)
             case ReActCall():
+                call_id, raw = next(self._ids), piece.raw_input
                 return ToolCallEvent(
-                    ToolCall(
-                        id=self._next_id(),
-                        name=piece.name,
-                        args=piece.args,
-                        raw_args=piece.raw_input,
-                    )
+                    ToolCall(id=call_id, name=piece.name, args=piece.args, raw_args=raw)
                 )
 
-    def _next_id(self) -> str:
-        self._count += 1
-        return self._new_id(self._count)
 
-
-class LeakedCallReader:
+class LeakedCallReader(AnswerReader):
     """A native call that the model printed as text is a call; all other text stays text."""
-
-    correction: str | None = None
 
     def __init__(
         self,
@@ -180,8 +152,7 @@ class LeakedCallReader:
         new_id: Callable[[int], str] = new_call_id,
     ) -> None:
         self._detector = LeakedCallDetector(offered, fits)
-        self._new_id = new_id
-        self._count = 0
+        self._ids = map(new_id, count(1))
         self._calls: list[ProviderEvent] = []
 
     def feed(self, event: ProviderEvent) -> Sequence[ProviderEvent]:
@@ -197,10 +168,6 @@ class LeakedCallReader:
         text = self._text_of(self._detector.finish(complete=not is_cut(end)))
         return [*text, *(_doubted(call, end) for call in self._calls)]
 
-    def is_cut(self, end: Finish) -> bool:
-        """Decide by the reason alone."""
-        return is_cut(end)
-
     def _text_of(self, pieces: Iterable[LeakedPiece]) -> list[ProviderEvent]:
         """Return the text and hold the calls back: only the end tells whether anything was lost."""
         text: list[ProviderEvent] = []
@@ -209,13 +176,9 @@ class LeakedCallReader:
                 case TextPiece(text=words):
                     text.append(TextDelta(words))
                 case LeakedCall():
-                    self._calls.append(self._call(piece))
+                    call = ToolCall(id=next(self._ids), name=piece.name, args=piece.args)
+                    self._calls.append(ToolCallEvent(call))
         return text
-
-    def _call(self, leaked: LeakedCall) -> ToolCallEvent:
-        self._count += 1
-        call_id = self._new_id(self._count)
-        return ToolCallEvent(ToolCall(id=call_id, name=leaked.name, args=leaked.args))
 
 
 def _doubted(event: ProviderEvent, end: End) -> ProviderEvent:

@@ -6,7 +6,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
-from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, PlainReader, ReActReader
+from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.chat.turn import Turn
 from ollm_tui.models.capabilities import capabilities_of
@@ -63,7 +63,7 @@ class RequestBuilder:
         self._conversation = conversation
         self._options = options
         self._signal = signal
-        self._resolved = resolved
+        self.resolved = resolved
         self.sends_pictures = True
         """Whether images are sent; not to a model that is known to lack vision."""
         names = conversation.tools if options.tools is None else options.tools
@@ -73,18 +73,9 @@ class RequestBuilder:
         """The tools of this prompt; later changes of the settings do not affect it."""
 
     @property
-    def offers_tools(self) -> bool:
-        """Whether any call may be run."""
-        return bool(self.offer.schemas)
-
-    @property
     def mode(self) -> str:
         """The tool mode of this model at the moment."""
-        return self._parts.modes.mode_of(self._resolved.ref, self._resolved.info)
-
-    @property
-    def _as_text(self) -> bool:
-        return self.offers_tools and self.mode == "react"
+        return self._parts.modes.mode_of(self.resolved.ref, self.resolved.info)
 
     def request(self) -> Request:
         """Return the request for the conversation in its present state.
@@ -120,7 +111,7 @@ class RequestBuilder:
             pictures=self.sends_pictures,
         )
         return Request(
-            model=self._resolved.ref.model,
+            model=self.resolved.ref.model,
             messages=messages or stand_in,
             system_prompt=options.system_prompt or conversation.system_prompt,
             tools=self.offer.schemas,
@@ -130,33 +121,30 @@ class RequestBuilder:
         )
 
     def _should_think(self) -> ShouldThink | None:
-        """Return how much the model has to think.
-
-        Raises:
-            AIError: UNSUPPORTED_FEATURE for a mode that the model does not have.
-        """
+        """Return how much the model has to think, of what it declares."""
         should_think = self._options.should_think
         if should_think is None:
             should_think = self._conversation.should_think
-        support = declared_thinking(self._resolved.info)
+        support = declared_thinking(self.resolved.info)
         if should_think is not None and support is not None:
             resolve_thinking(should_think, support)
         return should_think
 
     def reader(self) -> AnswerReader:
         """Return the reader for the answer to that request."""
-        if not self.offers_tools:
-            return PlainReader()
-        if self._as_text:
+        if not self.offer.schemas:
+            return AnswerReader()
+        if self.mode == "react":
             return ReActReader()
-        return LeakedCallReader(self.offer.schemas, self._fits)
+        by_name = {schema.name: schema for schema in self.offer.schemas}
 
-    def _fits(self, name: str, args: JsonObject) -> bool:
-        schema = next((one for one in self.offer.schemas if one.name == name), None)
-        return schema is not None and not find_faults(schema, args)
+        def fits(name: str, args: JsonObject) -> bool:
+            return name in by_name and not find_faults(by_name[name], args)
+
+        return LeakedCallReader(self.offer.schemas, fits)
 
     def gives_up_native_tools(self, error: AIError, turn: Turn) -> bool:
         """Whether the server refused native tools, so that the request is sent again as text."""
-        if not self.offers_tools or self.mode != "native" or turn.partial() is not None:
+        if not self.offer.schemas or self.mode != "native" or turn.partial() is not None:
             return False
-        return self._parts.modes.learn_from(self._resolved.ref, error)
+        return self._parts.modes.learn_from(self.resolved.ref, error)

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Awaitable, Callable
-from functools import partial
 
 import anyio
 
@@ -17,7 +16,6 @@ PACE_S = 0.1
 CHARACTERS_PER_S = 4_000_000
 """Throughput of a growing answer: one of 10 MB is written every 2.5 s."""
 FINISH_S = 2.0
-Make = Callable[[], Message | None]
 
 
 def pause_after(size: int) -> float:
@@ -32,30 +30,26 @@ class Saving:
     """
 
     def __init__(self, journal: ChatJournal | None) -> None:
-        self._journal = journal
+        self.journal = journal
+        """The journal of the chat, or None if the chat is not saved."""
         self._growing: GrowingMessage | None = None
         self._grown = anyio.Event()
         self.problem: AIError | None = None
         """Why the newest write failed, or None if it succeeded."""
 
-    @property
-    def journal(self) -> ChatJournal | None:
-        """The journal of the chat, or None if the chat is not saved."""
-        return self._journal
-
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages of the chat."""
-        if self._journal is not None:
-            self._journal.rewind(kept)
+        if self.journal is not None:
+            self.journal.rewind(kept)
 
     async def whole(self, message: Message) -> None:
         """Write a message that will not change; it is on the disk on return."""
-        if self._journal is not None:
-            await self.guarded(self._journal.begin, message)
+        if self.journal is not None:
+            await self.guarded(self.journal.begin(message))
 
     def growing(self) -> "GrowingMessage":
         """Begin a message that is written while it arrives."""
-        self._growing = GrowingMessage(self, self._journal)
+        self._growing = GrowingMessage(self, self.journal)
         return self._growing
 
     def has_grown(self) -> None:
@@ -67,23 +61,23 @@ class Saving:
 
         Each time all of it is written, so a very long one is passed on less often.
         """
-        while self._journal is not None:
+        while self.journal is not None:
             await self._grown.wait()
             self._grown = anyio.Event()
             size = await self._growing.hand_over() if self._growing is not None else 0
             await anyio.sleep(pause_after(size))
 
-    async def guarded(self, write: Callable[[Message], Awaitable[str]], message: Message) -> str:
-        """Write a message; after a failure, keep the error and return an empty id."""
+    async def guarded(self, write: Awaitable[str | None]) -> str:
+        """Await a write and return its id; after a failure, keep the error and return none."""
         try:
-            message_id = await write(message)
+            message_id = await write
         except AIError as error:
             if self.problem is None:
                 logger.warning("The chat could not be saved: %s", error.message)
             self.problem = error
             return ""
         self.problem = None
-        return message_id
+        return message_id or ""
 
 
 class GrowingMessage:
@@ -92,11 +86,11 @@ class GrowingMessage:
     def __init__(self, saving: Saving, journal: ChatJournal | None) -> None:
         self._saving = saving
         self._journal = journal
-        self._make: Make | None = None
+        self._make: Callable[[], Message | None] | None = None
         self._id = ""
         self._lock = anyio.Lock()
 
-    def take(self, make: Make) -> None:
+    def take(self, make: Callable[[], Message | None]) -> None:
         """Note that more has arrived; `make` returns all of it when it is written."""
         if self._journal is not None:
             self._make = make
@@ -109,9 +103,9 @@ class GrowingMessage:
             if journal is None or message is None:
                 return 0
             if self._id:
-                await self._saving.guarded(partial(_update, journal, self._id), message)
+                await self._saving.guarded(journal.update(self._id, message))
             else:
-                self._id = await self._saving.guarded(journal.begin, message)
+                self._id = await self._saving.guarded(journal.begin(message))
         return len(content_to_text(message.content))
 
     async def finish(self, message: Message | None) -> None:
@@ -123,15 +117,5 @@ class GrowingMessage:
         with anyio.move_on_after(FINISH_S, shield=True):
             async with self._lock:
                 if not self._id:
-                    self._id = await self._saving.guarded(journal.begin, message)
-                await self._saving.guarded(partial(_finish, journal, self._id), message)
-
-
-async def _update(journal: ChatJournal, message_id: str, message: Message) -> str:
-    await journal.update(message_id, message)
-    return message_id
-
-
-async def _finish(journal: ChatJournal, message_id: str, message: Message) -> str:
-    await journal.finish(message_id, message)
-    return message_id
+                    self._id = await self._saving.guarded(journal.begin(message))
+                await self._saving.guarded(journal.finish(self._id, message))

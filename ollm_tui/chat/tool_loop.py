@@ -1,9 +1,6 @@
-"""The calls of one turn, run concurrently.
+"""The calls of one turn, run concurrently; each ends once: done, failed, refused or stopped.
 
-Each call goes from announced to ended exactly once: done, failed, refused or stopped. Results are
-emitted as they come and stored in the order of the calls. A call that fails or hangs does not
-affect the others; a stop or a cancellation ends them all, and each that had not ended gets a
-result with the outcome "stopped".
+Results are emitted as they come and stored in the order of the calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,11 +23,9 @@ class ToolOffer(Protocol):
     @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """The schemas that are sent to the model."""
-        ...
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
-        ...
 
 
 class OffersTools(Protocol):
@@ -38,7 +33,6 @@ class OffersTools(Protocol):
 
     def offer(self, names: Sequence[str]) -> ToolOffer:
         """Offer the tools of these names; unknown names are left out."""
-        ...
 
 
 class NothingOffered:
@@ -96,18 +90,16 @@ class ToolRound:
         return [_message(self._results.get(call.id) or self._stopped(call)) for call in self._calls]
 
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
-        await emit(
-            chat_events.ToolCallStart(call=call, turn=self._turn, block=self._blocks[call.id])
-        )
+        block = self._blocks[call.id]
+        await emit(chat_events.ToolCallStart(call=call, turn=self._turn, block=block))
         result = self._refused(call) if number >= self._limit else await self._offer.run(call)
         await self._end(call, result, emit)
 
     async def _end(self, call: ToolCall, result: ToolResult, emit: Emit) -> None:
         self._results[call.id] = result
+        block = self._blocks[call.id]
         await emit(
-            chat_events.ToolCallResult(
-                call=call, result=result, turn=self._turn, block=self._blocks[call.id]
-            )
+            chat_events.ToolCallResult(call=call, result=result, turn=self._turn, block=block)
         )
 
     def _refused(self, call: ToolCall) -> ToolResult:

@@ -1,24 +1,18 @@
 """`Turn`: one request to a provider, from its first try to the message that it leaves.
 
-States: asking -> answering -> ended, and back from asking to asking for a retry. It ends exactly
-once, with the provider's `Finish` or `ErrorEvent`; a provider that stops without one has broken
-its contract and ends it as STREAM_INCOMPLETE. Whatever arrived is in `partial()` at every moment,
-also after a cancellation.
-
-If a provider cannot stream, its whole answer is requested and passed on as a few events.
+States: asking -> answering -> ended, and back to asking for a retry. It ends exactly once.
 """
 
 import base64
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
+from contextlib import aclosing
 from dataclasses import replace
-from functools import partial
 from random import random
 from typing import TypeAlias
 
 import anyio
 
-from ollm_tui.chat.readers import AnswerReader, AnswerStart, PlainReader
+from ollm_tui.chat.readers import AnswerReader, AnswerStart
 from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
@@ -77,15 +71,10 @@ def cannot_stream(adapter: ProviderAdapter, error: AIError) -> bool:
     return adapter.streaming_format == "none" and error.code == ErrorCode.UNSUPPORTED_FEATURE
 
 
-@asynccontextmanager
 async def whole_answer(
     adapter: ProviderAdapter, request: Request
-) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
+) -> AsyncGenerator[ProviderEvent, None]:
     """Request the whole answer; a failure is the one closing event, as in a stream."""
-    yield _events(adapter, request)
-
-
-async def _events(adapter: ProviderAdapter, request: Request) -> AsyncIterator[ProviderEvent]:
     try:
         response = await adapter.invoke(replace(request, stream=False))
     except AIError as error:
@@ -142,7 +131,7 @@ class Turn:
         self._request = request
         self._number = number
         self._next_block = next_block
-        self._reader = reader or PlainReader()
+        self._reader = reader or AnswerReader()
         self._sleep = sleep
         self._growing = growing
         self._used_ids = set(used_ids)
@@ -181,11 +170,7 @@ class Turn:
             wait_s = self._wait_before(retries, end.error)
             if wait_s is None:
                 return end
-            await emit(
-                chat_events.Retrying(
-                    attempt=retries, wait_s=wait_s, error=end.error, turn=self._number
-                )
-            )
+            await emit(self._retrying(end.error, retries, wait_s))
             if await self._is_stopped_within(wait_s):
                 return Finish("abort")
 
@@ -212,8 +197,9 @@ class Turn:
         return scope.cancelled_caught
 
     async def _ask(self, emit: Emit) -> End:
-        ask = partial(whole_answer, self._adapter) if self._is_whole else self._adapter.chat_stream
-        async with ask(self._request) as events:
+        adapter, request = self._adapter, self._request
+        whole = aclosing(whole_answer(adapter, request)) if self._is_whole else None
+        async with whole or adapter.chat_stream(request) as events:
             async for event in events:
                 if isinstance(event, Finish | ErrorEvent):
                     for late in self._reader.finish(event):
@@ -231,17 +217,16 @@ class Turn:
     async def _tell(self, event: LeftOut, emit: Emit) -> None:
         """Report a field that was left out of the request, once for each model."""
         known = (self._request.model, event.field)
-        if known in self._left_out:
-            return
-        self._left_out.add(known)
-        await emit(
-            chat_events.Retrying(
-                attempt=1,
-                wait_s=0.0,
-                error=event.error,
-                turn=self._number,
-                instead=f"The answer was requested without `{event.field}`.",
-            )
+        if known not in self._left_out:
+            self._left_out.add(known)
+            instead = f"The answer was requested without `{event.field}`."
+            await emit(self._retrying(event.error, instead=instead))
+
+    def _retrying(
+        self, error: AIError, attempt: int = 1, wait_s: float = 0.0, instead: str | None = None
+    ) -> chat_events.Retrying:
+        return chat_events.Retrying(
+            attempt=attempt, wait_s=wait_s, error=error, turn=self._number, instead=instead
         )
 
     async def _take(self, taken: ProviderEvent, emit: Emit) -> None:
@@ -267,24 +252,21 @@ class Turn:
         return event if own_id == given else replace(event, call=replace(event.call, id=own_id))
 
     def _shown(self, event: ProviderEvent) -> chat_events.ChatEvent | None:
+        number = self._number
         match event:
             case provider_events.TextDelta(delta=delta, index=0) if delta:
-                return chat_events.TextDelta(delta=delta, turn=self._number, block=self._block())
+                return chat_events.TextDelta(delta=delta, turn=number, block=self._block())
             case provider_events.ThinkingDelta(delta=delta, index=0) if delta:
-                return chat_events.ThinkingDelta(
-                    delta=delta, turn=self._number, block=self._block()
-                )
+                return chat_events.ThinkingDelta(delta=delta, turn=number, block=self._block())
             case provider_events.Rerouted(error=error, attempt=attempt, instead=instead):
-                return chat_events.Retrying(
-                    attempt=attempt, wait_s=0.0, error=error, turn=self._number, instead=instead
-                )
+                return self._retrying(error, attempt, instead=instead)
             case provider_events.MediaDelta(index=0):
                 return chat_events.MediaDelta(
                     modality=event.modality,
                     data=event.data,
                     step=event.step,
                     total_steps=event.total_steps,
-                    turn=self._number,
+                    turn=number,
                     block=self._block(),
                 )
             case _:

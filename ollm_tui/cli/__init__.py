@@ -2,14 +2,24 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from pkgutil import resolve_name
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
+
+_COMMANDS: Mapping[str, str] = {
+    "config": "ollm_tui.cli.config:run_config",
+    "models": "ollm_tui.cli.models:run_models",
+    "doctor": "ollm_tui.cli.doctor:run_doctor",
+    "completion": "ollm_tui.cli.completion:run_completion",
+    "man": "ollm_tui.cli.man_page:run_man",
+}
+"""Each loads what it needs: `--help` and `config path` wait for no pydantic, httpx or Textual."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -35,41 +45,20 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
     output.keep_secret([arguments.flags.api_key])
     if arguments.flags.api_key is not None:
         output.note("--api-key shows the key to everybody who can list processes; use a variable.")
-    # Each command loads what it needs: `--help` and `config path` do not wait for pydantic,
-    # httpx or Textual.
-    if arguments.command is not None and arguments.prompt is not None:
+    if arguments.command is None:
+        return _chat(arguments, output)
+    if arguments.prompt is not None:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
-    if arguments.command is not None and arguments.images:
+    if arguments.images:
         raise UsageError(f"`{arguments.command}` does not take --image.")
-    match arguments.command:
-        case "config":
-            from ollm_tui.cli.config import run_config
-
-            return run_config(arguments, output)
-        case "models":
-            from ollm_tui.cli.models import run_models
-
-            return run_models(arguments, output)
-        case "doctor":
-            from ollm_tui.cli.doctor import run_doctor
-
-            return run_doctor(arguments, output)
-        case "completion":
-            from ollm_tui.cli.completion import run_completion
-
-            return run_completion(arguments, output)
-        case "man":
-            from ollm_tui.cli.man_page import run_man
-
-            return run_man(output)
-        case _:
-            return _chat(arguments, output)
+    run: Callable[[Arguments, Output], int] = resolve_name(_COMMANDS[arguments.command])
+    return run(arguments, output)
 
 
 def _chat(arguments: Arguments, output: Output) -> int:
     prompt = read_prompt(arguments.prompt)
     if prompt is not None:
-        # See `_dispatch`: Textual and httpx are loaded by the front end that needs them.
+        # As above: Textual and httpx are loaded by the front end that needs them.
         from ollm_tui.cli.run import run_prompt
 
         return run_prompt(prompt, arguments, output)

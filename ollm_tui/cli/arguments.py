@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,10 +16,10 @@ from typing import Any, NoReturn
 from ollm_tui import __version__
 from ollm_tui.cli.models_arguments import (
     ModelOptions,
-    RegistryOptions,
+    add_command,
     add_models,
     model_options,
-    registry_options,
+    typed_fields,
 )
 from ollm_tui.cli.output import UsageError
 from ollm_tui.config.flags import Flags
@@ -76,7 +77,6 @@ class Arguments:
     place: str = "settings"
     shell: str = ""
     """The shell that a completion script is for."""
-    registry: RegistryOptions = field(default_factory=RegistryOptions)
     models: ModelOptions = field(default_factory=ModelOptions)
 
 
@@ -145,34 +145,22 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands, shared)
     _add_config(commands, shared)
     add_models(commands, shared)
-    text = "check models, servers and settings, and say how to fix what is missing"
-    commands.add_parser("doctor", help=text, description=text, parents=[shared], allow_abbrev=False)
+    about = "check models, servers and settings, and say how to fix what is missing"
+    add_command(commands, "doctor", about, shared)
     _add_shell_help(commands)
     return parser
 
 
 def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-p",
-        "--prompt",
-        metavar="TEXT",
-        default=argparse.SUPPRESS,
-        help="answer this and exit; piped text is added to it",
-    )
-    parser.add_argument(
-        "--image",
-        metavar="FILE",
-        action="append",
-        default=argparse.SUPPRESS,
-        help="attach a picture to the prompt (PNG, JPEG, WebP or GIF); may be repeated",
-    )
+    add = partial(parser.add_argument, default=argparse.SUPPRESS)
+    about = "answer this and exit; piped text is added to it"
+    add("-p", "--prompt", metavar="TEXT", help=about)
+    about = "attach a picture to the prompt (PNG, JPEG, WebP or GIF); may be repeated"
+    add("--image", dest="images", metavar="FILE", action="append", help=about)
 
 
 def _add_run(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
-    text = "chat with a model, or answer a prompt and exit"
-    run = commands.add_parser(
-        "run", help=text, description=text, parents=[shared], allow_abbrev=False
-    )
+    run = add_command(commands, "run", "chat with a model, or answer a prompt and exit", shared)
     run.add_argument("name", metavar="NAME", help="a model's name, or provider://name")
     about = "answer this and exit; without it, and without piped text, the chat opens"
     run.add_argument("words", metavar="PROMPT", nargs="*", help=about)
@@ -180,61 +168,47 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser")
 
 
 def _add_shell_help(commands: "argparse._SubParsersAction[_Parser]") -> None:
-    text = "print a script that completes commands and options in a shell"
-    completion = commands.add_parser("completion", help=text, description=text, allow_abbrev=False)
+    about = "print a script that completes commands and options in a shell"
+    completion = add_command(commands, "completion", about)
     about = f"{', '.join(SHELLS[:-1])} or {SHELLS[-1]}"
     completion.add_argument("shell", metavar="SHELL", choices=SHELLS, help=about)
-    text = "print the manual page; to read it: ollm man | man -l -"
-    commands.add_parser("man", help=text, description=text, allow_abbrev=False)
+    add_command(commands, "man", "print the manual page; to read it: ollm man | man -l -")
 
 
 def _shared_options() -> _Parser:
     # Options may stand before or after a command: without a default the later one wins.
     shared = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    shared.add_argument("--model", metavar="NAME", help="a model's name, or provider://name")
-    shared.add_argument("--provider", metavar="NAME", help="use only this provider")
-    shared.add_argument(
-        "--host",
-        metavar="URL",
-        help="address of the server: Ollama, or the provider named with --provider",
-    )
-    shared.add_argument(
-        "--api-key", metavar="KEY", help="API key of the provider; visible in the process list"
-    )
-    shared.add_argument("--system", metavar="TEXT", help="system prompt")
-    shared.add_argument(
-        "--tools", metavar="NAMES", help="tools the model may call: names with commas, or all"
-    )
-    shared.add_argument(
-        "-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat"
-    )
-    shared.add_argument("--theme", metavar="NAME", help="colour theme of the chat")
-    shared.add_argument("--config", metavar="FILE", type=Path, help="settings file to use")
-    shared.add_argument(
-        "--json", action="store_true", help="output JSON; for a prompt, one event per line"
-    )
+    add = shared.add_argument
+    add("--model", metavar="NAME", help="a model's name, or provider://name")
+    add("--provider", metavar="NAME", help="use only this provider")
+    about = "address of the server: Ollama, or the provider named with --provider"
+    add("--host", metavar="URL", help=about)
+    add("--api-key", metavar="KEY", help="API key of the provider; visible in the process list")
+    add("--system", metavar="TEXT", help="system prompt")
+    add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
+    add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
+    add("--theme", metavar="NAME", help="colour theme of the chat")
+    add("--config", dest="config_path", metavar="FILE", type=Path, help="settings file to use")
+    about = "output JSON; for a prompt, one event per line"
+    add("--json", dest="as_json", action="store_true", help=about)
     return shared
 
 
 def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
-    config = commands.add_parser(
-        "config", help=(text := "show and check the settings"), description=text, allow_abbrev=False
-    )
+    config = add_command(commands, "config", "show and check the settings")
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
-    for name, text in (
+    for name, about in (
         ("show", "every setting, its value and where it came from"),
         ("path", "where the settings file is, or another place"),
         ("schema", "the JSON schema of the settings file"),
         ("check", "check the settings for problems"),
     ):
-        action = actions.add_parser(
-            name, help=text, description=text, parents=[shared], allow_abbrev=False
-        )
+        action = add_command(actions, name, about, shared)
         if name == "path":
             places = ("settings", "models", "themes", "state")
             about = "settings (default), models, themes or state"
             action.add_argument(
-                "--of", metavar="PLACE", choices=places, default=places[0], help=about
+                "--of", dest="place", metavar="PLACE", choices=places, default=places[0], help=about
             )
 
 
@@ -245,36 +219,14 @@ def parse(argv: Sequence[str]) -> Arguments:
         UsageError: it makes no sense.
         SystemExit: help or the version was printed.
     """
-    typed = build_parser().parse_args(argv)
-    values = vars(typed)
+    values = vars(build_parser().parse_args(argv))
     if values["command"] == "run":
         _read_run(values)
-    return Arguments(
-        flags=Flags(
-            model=values.get("model"),
-            provider=values.get("provider"),
-            host=values.get("host"),
-            api_key=values.get("api_key"),
-            system=values.get("system"),
-            theme=values.get("theme"),
-            config_path=values.get("config"),
-            tools=_names(values.get("tools")),
-            goes_on=values.get("goes_on", False),
-        ),
-        command=values.get("command"),
-        action=values.get("action"),
-        prompt=values.get("prompt"),
-        images=tuple(values.get("image", ())),
-        as_json=values.get("json", False),
-        name=values.get("name", ""),
-        copy=values.get("copy", ""),
-        yes=values.get("yes", False),
-        wheel=values.get("wheel"),
-        place=values.get("of", "settings"),
-        shell=values.get("shell", ""),
-        registry=registry_options(values),
-        models=model_options(values),
-    )
+    values["images"] = tuple(values.get("images", ()))
+    if (names := values.get("tools")) is not None:
+        values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
+    flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
+    return Arguments(**typed_fields(Arguments, values), flags=flags, models=models)
 
 
 def _read_run(values: dict[str, Any]) -> None:
@@ -287,12 +239,6 @@ def _read_run(values: dict[str, Any]) -> None:
     values.update(command=None, model=name)
     if words:
         values["prompt"] = " ".join(words)
-
-
-def _names(text: str | None) -> tuple[str, ...] | None:
-    if text is None:
-        return None
-    return tuple(name for name in re.split(r"[,\s]+", text) if name)
 
 
 LARGEST_PROMPT_BYTES = 16_000_000

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.cli.arguments import Arguments
@@ -72,16 +71,14 @@ def fish_script(root: CommandNode) -> str:
     """Return a script for fish."""
     lines = ["# Completion of ollm for fish: ollm completion fish | source"]
     for program in PROGRAMS:
-        lines.append(
-            f"complete -c {program} -f"
-        )  # names are not completed as files; options of files are marked
+        # Names are not completed as files; options of files are marked.
+        lines.append(f"complete -c {program} -f")
         for node in root.walk():
             lines.extend(_fish_lines(program, node))
     return "\n".join(lines)
 
 
 def _taking_value(root: CommandNode) -> list[str]:
-    """Name the options that take the next word."""
     options = (one for node in root.walk() for one in node.options if one.metavar)
     return sorted({name for one in options for name in one.names})
 
@@ -91,7 +88,6 @@ def _names(node: CommandNode) -> tuple[str, ...]:
 
 
 def _words(node: CommandNode) -> list[str]:
-    """Return all words that may come next."""
     commands = [name for command in node.commands for name in _names(command)]
     options = [name for option in node.options for name in option.names]
     return [*commands, *(word for value in node.values for word in value.choices), *options]
@@ -170,13 +166,8 @@ def _zsh_option(option: Argument) -> str:
     text = re.sub(r"([\[\]:])", r"\\\1", option.help)
     names = f"({' '.join(option.names)})" if len(option.names) > 1 else ""
     spelled = f"{{{','.join(option.names)}}}" if len(option.names) > 1 else option.names[0]
-    return f"{_quoted(names) if names else ''}{spelled}{_quoted(f'[{text}]{_zsh_value(option)}')}"
-
-
-def _zsh_value(argument: Argument) -> str:
-    if not argument.metavar:
-        return ""
-    return f":{argument.metavar}:{_zsh_action(argument)}"
+    value = f":{option.metavar}:{_zsh_action(option)}" if option.metavar else ""
+    return f"{_quoted(names) if names else ''}{spelled}{_quoted(f'[{text}]{value}')}"
 
 
 def _zsh_action(argument: Argument) -> str:
@@ -223,6 +214,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_SCRIPTS: Final[Mapping[str, Callable[[CommandNode], str]]] = MappingProxyType(
-    {"bash": bash_script, "zsh": zsh_script, "fish": fish_script}
-)
+_SCRIPTS: Final[Mapping[str, Callable[[CommandNode], str]]] = {
+    "bash": bash_script,
+    "zsh": zsh_script,
+    "fish": fish_script,
+}

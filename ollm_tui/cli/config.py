@@ -29,15 +29,9 @@ def run_config(arguments: Arguments, output: Output) -> int:
 
 def _place(arguments: Arguments) -> Path:
     paths = default_paths()
-    match arguments.place:
-        case "models":
-            return paths.models_dir
-        case "themes":
-            return paths.themes_dir
-        case "state":
-            return paths.state_dir
-        case _:
-            return config_path(paths, os.environ, arguments.flags.config_path)
+    places = {"models": paths.models_dir, "themes": paths.themes_dir, "state": paths.state_dir}
+    chosen = arguments.flags.config_path
+    return places.get(arguments.place) or config_path(paths, os.environ, chosen)
 
 
 def _schema(output: Output) -> int:

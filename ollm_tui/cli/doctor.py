@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import anyio
 
@@ -42,9 +41,12 @@ from ollm_tui.runtime.compose import open_runtime
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
-_PLUGIN_WORDS: Mapping[Group, str] = MappingProxyType(
-    {"providers": "provider kind", "tools": "tool", "commands": "command", "themes": "theme"}
-)
+_PLUGIN_WORDS: Mapping[Group, str] = {
+    "providers": "provider kind",
+    "tools": "tool",
+    "commands": "command",
+    "themes": "theme",
+}
 
 
 def plugin_lines() -> Iterator[tuple[bool, str]]:
@@ -160,7 +162,6 @@ def system_report(
 
 
 def _is_writable(path: Path) -> bool:
-    """Return whether a folder can be written to, or made."""
     for place in (path, *path.parents):
         if is_there(place):
             return is_folder(place) and os.access(place, os.W_OK | os.X_OK)

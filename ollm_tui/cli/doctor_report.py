@@ -1,18 +1,17 @@
 """The report of `ollm doctor`, without keys, as text and as JSON.
 
-A key may be an ordinary word. So only what came from outside is searched for it, and a sentence
-that may quote something is searched whole; what the program always says stays as it is.
+A key may be an ordinary word, so only what came from outside is searched for it.
 """
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
-from ollm_tui.runtime.other_models import count_of
+from ollm_tui.runtime.other_models import OtherFolder, count_of
 
 Private = Callable[[str], str]
 WIDTH: Final = 80
@@ -57,67 +56,50 @@ class SystemReport:
     """Plugins: whether each works, and a sentence."""
 
 
+T = TypeVar("T", Checkup, ProviderCheck, SystemReport, Folder, OtherFolder)
+
+
 def private_checkup(checkup: Checkup, private: Private) -> Checkup:
     """Redact a checkup."""
+    texts = ("quiet", "model", "shown_model", "reason")
+    shown = _redacted(checkup, private, *texts, *(() if checkup.is_own_advice else ("advice",)))
+    folders = tuple(_redacted(one, private, "path") for one in checkup.others.folders)
     return replace(
-        checkup,
+        shown,
         providers=tuple(_private_provider(check, private) for check in checkup.providers),
-        quiet=tuple(
-            (_redacted(label, private), _redacted(place, private)) for label, place in checkup.quiet
-        ),
-        others=replace(
-            checkup.others,
-            folders=tuple(
-                replace(one, path=_redacted(one.path, private)) for one in checkup.others.folders
-            ),
-        ),
-        model=_redacted_or_none(checkup.model, private),
-        shown_model=_redacted_or_none(checkup.shown_model, private),
-        reason=_redacted(checkup.reason, private),
-        advice=checkup.advice
-        if checkup.is_own_advice
-        else _redacted_or_none(checkup.advice, private),
+        others=replace(checkup.others, folders=folders),
     )
 
 
 def private_report(report: SystemReport, private: Private) -> SystemReport:
     """Redact a system report."""
     return replace(
-        report,
-        system=_redacted(report.system, private),
-        settings_file=_redacted(report.settings_file, private),
-        problems=tuple(
-            (severity, _redacted(message, private)) for severity, message in report.problems
-        ),
-        folders=tuple(replace(one, path=_redacted(one.path, private)) for one in report.folders),
-        chats=(report.chats[0], _redacted(report.chats[1], private)),
-        plugins=tuple((is_right, _redacted(words, private)) for is_right, words in report.plugins),
-        terminal=tuple((name, _redacted(value, private)) for name, value in report.terminal),
+        _redacted(report, private, "system", "settings_file", "chats", "plugins"),
+        problems=tuple((kind, private(clean_line(text))) for kind, text in report.problems),
+        folders=tuple(_redacted(one, private, "path") for one in report.folders),
+        terminal=tuple((name, private(clean_line(value))) for name, value in report.terminal),
     )
 
 
 def _private_provider(check: ProviderCheck, private: Private) -> ProviderCheck:
-    return replace(
-        check,
-        name=_redacted(check.name, private),
-        shown_name=_redacted(check.shown_name, private),
-        label=_redacted(check.label, private),
-        address=_redacted_or_none(check.address, private),
-        engine=_redacted_or_none(check.engine, private),
-        version=_redacted_or_none(check.version, private),
-        answering=tuple(_redacted(one, private) for one in check.answering),
-        silent=tuple(_redacted(one, private) for one in check.silent),
-        problem=_redacted_or_none(check.problem, private),
-        advice=check.advice if check.is_own_advice else _redacted_or_none(check.advice, private),
-    )
+    texts = ("name", "shown_name", "label", "address", "engine", "version", "answering", "silent")
+    advice = () if check.is_own_advice else ("advice",)
+    return _redacted(check, private, *texts, "problem", *advice)
 
 
-def _redacted(text: str, private: Private) -> str:
-    return private(clean_line(text))
+def _redacted(value: T, private: Private, *names: str) -> T:
+    """Redact these fields of a dataclass: texts, and the texts in tuples."""
+    return replace(value, **{name: _hidden(getattr(value, name), private) for name in names})
 
 
-def _redacted_or_none(text: str | None, private: Private) -> str | None:
-    return None if text is None else _redacted(text, private)
+def _hidden(value: object, private: Private) -> Any:
+    match value:
+        case str():
+            return private(clean_line(value))
+        case tuple():
+            return tuple(_hidden(one, private) for one in value)
+        case _:
+            return value
 
 
 def as_text(checkup: Checkup, report: SystemReport) -> Iterator[str]:

@@ -24,16 +24,9 @@ CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."
 
 
 async def download(
-    queue: DownloadQueue,
-    origin: Origin,
-    signal: AbortSignal,
-    report: JobReport,
+    queue: DownloadQueue, origin: Origin, signal: AbortSignal, report: JobReport
 ) -> Job:
-    """Download something and return its job at the end; the signal pauses it.
-
-    Raises:
-        AIError: it cannot be downloaded, or fetching it failed.
-    """
+    """Download something until its end; the signal pauses it, a failure is an `AIError`."""
     async with queue.changes() as changes:
         job = await queue.add(origin)
         if job.state == "paused":
@@ -42,11 +35,7 @@ async def download(
 
 
 async def resume(queue: DownloadQueue, job_id: str, signal: AbortSignal, report: JobReport) -> Job:
-    """Resume a paused or failed download, and return its job at the end.
-
-    Raises:
-        AIError: another program has it, or it failed again.
-    """
+    """Resume a download, and return its job at the end; an `AIError` if it failed."""
     async with queue.changes() as changes:
         await queue.resume(job_id)
         return await _follow(queue, job_id, changes, signal, report)
@@ -54,10 +43,8 @@ async def resume(queue: DownloadQueue, job_id: str, signal: AbortSignal, report:
 
 def report_for(arguments: Arguments, output: Output, address: Address) -> JobReport:
     """Return what reports the progress of a download; `address` writes that of a model."""
-    if arguments.as_json:
-        return JsonJob(output)
-    kind = LiveJob if output.is_watched else PlainJob
-    return kind(output, address)
+    live = LiveJob if output.is_watched else PlainJob
+    return (JsonJob if arguments.as_json else live)(output, address)
 
 
 async def _follow(
@@ -112,11 +99,7 @@ def _newest(queue: DownloadQueue, job_id: str) -> Job:
 
 
 def _finish(job: Job, report: JobReport) -> Job:
-    """Report the end.
-
-    Raises:
-        AIError: it failed.
-    """
+    """Report the end; raise for a download that failed."""
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
@@ -177,14 +160,8 @@ def _write_jobs(jobs: Sequence[Job], output: Output, *, as_json: bool) -> None:
 
 
 def _row_of(job: Job) -> tuple[str, ...]:
-    return (
-        job.id,
-        job.state,
-        job.title,
-        size_text(job.completed),
-        size_text(job.total),
-        _note_of(job),
-    )
+    sizes = (size_text(job.completed), size_text(job.total))
+    return (job.id, job.state, job.title, *sizes, _note_of(job))
 
 
 def _note_of(job: Job) -> str:
@@ -196,11 +173,7 @@ def _note_of(job: Job) -> str:
 
 
 def _matching_job(jobs: Sequence[Job], wanted: str) -> Job:
-    """Find a download by its id, or any part of its id or title that only one has.
-
-    Raises:
-        AIError: there is none, or there are several.
-    """
+    """Find a download by its id, or any part of its id or title that only one has."""
     exact = [job for job in jobs if job.id == wanted]
     matches = exact or [job for job in jobs if wanted in job.id or wanted in job.title]
     if len(matches) == 1:

@@ -1,7 +1,8 @@
 """Chat events on standard output: as text, or as JSON lines."""
 
 import json
-from typing import Protocol, assert_never
+from collections.abc import Mapping
+from typing import TypeAlias, assert_never
 
 from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
@@ -18,16 +19,15 @@ SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
 
-class EventWriter(Protocol):
-    """Writes events as they come."""
-
-    def set_model(self, ref: ModelRef | None) -> None:
-        """Set the model that answers."""
-        ...
-
-    def event(self, event: chat.ChatEvent) -> None:
-        """Write one event."""
-        ...
+_FILTERED = "The server's content filter ended the answer."
+_ENDINGS: Mapping[str, str] = {
+    "length": "The answer was cut at the token limit.",
+    "content_filter": _FILTERED,
+    "refusal": _FILTERED,
+    "pause": "The server paused before the end of the answer.",
+    "max_turns": "Stopped at the limit of turns with tools; `chat.max_turns` sets it.",
+    "error": "The server ended the answer with an error.",
+}
 
 
 class TextWriter:
@@ -125,16 +125,8 @@ class TextWriter:
             self._write("\n")
 
     def _ending(self, reason: str) -> None:
-        if reason == "length":
-            self._output.note("The answer was cut at the token limit.")
-        elif reason in {"content_filter", "refusal"}:
-            self._output.note("The server's content filter ended the answer.")
-        elif reason == "pause":
-            self._output.note("The server paused before the end of the answer.")
-        elif reason == "max_turns":
-            self._output.note("Stopped at the limit of turns with tools; `chat.max_turns` sets it.")
-        elif reason == "error":
-            self._output.note("The server ended the answer with an error.")
+        if sentence := _ENDINGS.get(reason):
+            self._output.note(sentence)
         elif self._no_answer is not None:
             self._output.note(self._no_answer.message)
 
@@ -161,6 +153,9 @@ class JsonWriter:
             self._output.note(event.message)
         if isinstance(event, chat.ErrorEvent):
             self._output.error(event.error.message, event.error.hint)
+
+
+EventWriter: TypeAlias = TextWriter | JsonWriter
 
 
 def pictures(count: int) -> str:

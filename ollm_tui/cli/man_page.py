@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from ollm_tui import __version__
-from ollm_tui.cli.arguments import EXIT_CODES
+from ollm_tui.cli.arguments import EXIT_CODES, Arguments
 from ollm_tui.cli.command_tree import Argument, CommandNode, command_tree
 from ollm_tui.cli.output import OK, Output
 
@@ -19,7 +19,7 @@ _ENVIRONMENT = (
 )
 
 
-def run_man(output: Output) -> int:
+def run_man(_arguments: Arguments, output: Output) -> int:
     """Print the page in the language of man."""
     output.line(man_page().rstrip())
     return OK

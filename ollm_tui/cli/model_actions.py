@@ -125,11 +125,7 @@ _LONGEST = 100
 
 
 def confirm(question: str, output: Output) -> bool:
-    """Ask for confirmation; anything but a clear yes is a no.
-
-    Raises:
-        NeedsApproval: there is no terminal to ask in.
-    """
+    """Ask for confirmation, for which a clear yes counts; `NeedsApproval` without a terminal."""
     if not (output.is_watched and sys.stdin is not None and sys.stdin.isatty()):
         raise NeedsApproval(
             "There is no terminal for confirmation.", "Use --yes to skip the question."

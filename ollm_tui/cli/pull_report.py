@@ -1,7 +1,7 @@
 """Progress and end of a download: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import asdict
 
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output, size_text
@@ -19,44 +19,45 @@ WATCH_HINT = "Stopped watching; the server may continue. Repeat the command to s
 """For servers that continue when the client disconnects."""
 
 
-class PullReport(Protocol):
+class PullReport:
     """Reports the progress of a server's download; one of the last three methods ends it."""
-
-    def progress(self, step: PullProgress) -> None:
-        """Take one step."""
-        ...
-
-    def tick(self) -> None:
-        """Show what was held back; called about every `REDRAW_S`."""
-        ...
-
-    def done(self) -> None:
-        """Report that the model is installed."""
-        ...
-
-    def failed(self) -> None:
-        """Make room for the sentence that follows."""
-        ...
-
-    def stopped(self, advice: str) -> None:
-        """Report that it was stopped, and how to resume."""
-        ...
-
-
-class LiveReport:
-    """One line that changes, for a person who watches."""
 
     def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
         self._output = output
         self._ref = ref
         self._clock = clock
         self._sum = PullSum(clock)
+
+    def progress(self, step: PullProgress) -> None:
+        """Take one step."""
+        self._sum.add(step)
+
+    def tick(self) -> None:
+        """Show what was held back; called about every `REDRAW_S`."""
+
+    def done(self) -> None:
+        """Report that the model is installed."""
+        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
+
+    def failed(self) -> None:
+        """Make room for the sentence that follows."""
+
+    def stopped(self, advice: str) -> None:
+        """Report that it was stopped, and how to resume."""
+        self._output.note(advice)
+
+
+class LiveReport(PullReport):
+    """One line that changes, for a person who watches."""
+
+    def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
+        super().__init__(output, ref, clock)
         self._next = clock()
         self._held: PullProgress | None = None
 
     def progress(self, step: PullProgress) -> None:
         """Redraw the line, at most ten times a second."""
-        self._sum.add(step)
+        super().progress(step)
         self._held = step
         if self._clock() >= self._next:
             self.tick()
@@ -70,8 +71,8 @@ class LiveReport:
 
     def done(self) -> None:
         """Leave what is worth keeping."""
-        self._output.draw("")
-        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
+        self.failed()
+        super().done()
 
     def failed(self) -> None:
         """Take the line away."""
@@ -79,23 +80,19 @@ class LiveReport:
 
     def stopped(self, advice: str) -> None:
         """Say how to resume."""
-        self._output.draw("")
-        self._output.note(advice)
+        self.failed()
+        super().stopped(advice)
 
 
-class PlainReport:
+class PlainReport(PullReport):
     """A line for each new status and each tenth, for a file or a log."""
 
-    def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
-        self._output = output
-        self._ref = ref
-        self._sum = PullSum(clock)
-        self._status = ""
-        self._percent = 0
+    _status = ""
+    _percent = 0
 
     def progress(self, step: PullProgress) -> None:
         """Write what is new."""
-        self._sum.add(step)
+        super().progress(step)
         if not _has_sizes(step) and step.status not in {self._status, "success"}:
             self._status = step.status
             self._output.note(f"{self._ref.model}: {step.status}")
@@ -106,54 +103,22 @@ class PlainReport:
             self._percent = percent - percent % STEP_PERCENT
             self._output.note(f"{self._ref.model}: {_amounts(self._sum)}")
 
-    def tick(self) -> None:
-        """Nothing is held back."""
 
-    def done(self) -> None:
-        """Report that the model is installed."""
-        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
-
-    def failed(self) -> None:
-        """A no-op: there is no progress line to end."""
-
-    def stopped(self, advice: str) -> None:
-        """Say how to resume."""
-        self._output.note(advice)
-
-
-class JsonReport:
+class JsonReport(PullReport):
     """Every step as one line of JSON, and one that closes them."""
-
-    def __init__(self, output: Output, ref: ModelRef) -> None:
-        self._output = output
-        self._ref = ref
 
     def progress(self, step: PullProgress) -> None:
         """Write one line."""
-        self._output.json(
-            {
-                "type": "pull_progress",
-                "status": step.status,
-                "digest": step.digest,
-                "completed": step.completed,
-                "total": step.total,
-            }
-        )
-
-    def tick(self) -> None:
-        """Nothing is held back."""
+        self._output.json({"type": "pull_progress", **asdict(step)})
 
     def done(self) -> None:
         """Write the end."""
         self._end("stop")
 
-    def failed(self) -> None:
-        """Nothing: an error is written for every action alike."""
-
     def stopped(self, advice: str) -> None:
         """Write the end, and how to resume."""
         self._end("abort")
-        self._output.note(advice)
+        super().stopped(advice)
 
     def _end(self, reason: str) -> None:
         self._output.json({"type": "finish", "reason": reason, "model": str(self._ref)})
@@ -177,24 +142,28 @@ def _has_sizes(step: PullProgress) -> bool:
 BAR = 20
 
 
-class JobReport(Protocol):
+class JobReport:
     """Reports the progress and the end of a download of the queue."""
+
+    def __init__(self, output: Output, address: Address = str) -> None:
+        self._output = output
+        self._address = address
 
     def progress(self, job: Job) -> None:
         """Take its newest state."""
-        ...
 
     def ended(self, job: Job, advice: str) -> None:
         """Report the end; `advice` says how to resume one that was stopped."""
-        ...
+        if job.state == "done":
+            ref = ModelRef.parse(job.model or "")
+            shown = self._address(ref) if ref else job.model or job.title
+            _say_done(self._output, job.title, job.total, shown)
+        elif job.state != "failed" and advice:  # errors are written in one place
+            self._output.note(advice)
 
 
-class LiveJob:
+class LiveJob(JobReport):
     """One line that changes, for a person who watches."""
-
-    def __init__(self, output: Output, address: Address) -> None:
-        self._output = output
-        self._address = address
 
     def progress(self, job: Job) -> None:
         """Redraw the line."""
@@ -203,17 +172,14 @@ class LiveJob:
     def ended(self, job: Job, advice: str) -> None:
         """Leave what is worth keeping."""
         self._output.draw("")
-        report_end(self._output, job, advice, self._address)
+        super().ended(job, advice)
 
 
-class PlainJob:
+class PlainJob(JobReport):
     """A line for each new note and each tenth, for a file or a log."""
 
-    def __init__(self, output: Output, address: Address) -> None:
-        self._output = output
-        self._address = address
-        self._note = ""
-        self._percent = 0
+    _note = ""
+    _percent = 0
 
     def progress(self, job: Job) -> None:
         """Write what is new."""
@@ -225,16 +191,9 @@ class PlainJob:
             self._percent = percent - percent % STEP_PERCENT
             self._output.note(f"{job.title}: {_amounts(job)}")
 
-    def ended(self, job: Job, advice: str) -> None:
-        """Report the end."""
-        report_end(self._output, job, advice, self._address)
 
-
-class JsonJob:
+class JsonJob(JobReport):
     """Every state as one line of JSON, and one that closes them."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
 
     def progress(self, job: Job) -> None:
         """Write one line."""
@@ -251,9 +210,7 @@ class JsonJob:
 
 def job_to_json(job: Job) -> JsonObject:
     """Return a download in the names that `ollm models pull` has always had, and some more."""
-    trouble: JsonObject | None = None
-    if job.error is not None:
-        trouble = {"message": job.error.message, "hint": job.error.hint}
+    error = job.error
     return {
         "id": job.id,
         "title": job.title,
@@ -266,18 +223,8 @@ def job_to_json(job: Job) -> JsonObject:
         "seconds_left": job.seconds_left,
         "model": job.model,
         "is_elsewhere": job.is_elsewhere,
-        "trouble": trouble,
+        "trouble": None if error is None else {"message": error.message, "hint": error.hint},
     }
-
-
-def report_end(output: Output, job: Job, advice: str, address: Address) -> None:
-    """Report the end of a download that did not fail; errors are written in one place."""
-    if job.state == "done":
-        ref = ModelRef.parse(job.model or "")
-        shown = address(ref) if ref else job.model or job.title
-        _say_done(output, job.title, job.total, shown)
-    elif job.state != "failed" and advice:
-        output.note(advice)
 
 
 def _job_line(job: Job) -> str:

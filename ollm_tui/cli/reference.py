@@ -52,13 +52,8 @@ def _short_row(entry: RegistryEntry, purpose: str) -> str:
 
 def _long_row(entry: RegistryEntry) -> str:
     sizes = ", ".join(f"{name} {size_text(size)}" for name, size in entry.sizes.items())
-    pages = ", ".join(_links(entry))
+    pages = ", ".join(f"[{page.split('/', 3)[3]}]({page})" for page in entry.sources)
     return f"| `{entry.id}` | {entry.description} | {sizes} | {pages} |"
-
-
-def _links(entry: RegistryEntry) -> Iterator[str]:
-    for page in entry.sources:
-        yield f"[{page.split('/', 3)[3]}]({page})"
 
 
 _CLI_HEAD = """\
@@ -84,13 +79,8 @@ def pages() -> Mapping[str, str]:
 
 def cli_page() -> str:
     """Return the reference page of the command line."""
-    lines = [
-        _CLI_HEAD,
-        *_section(build_parser(), frozenset()),
-        "## Exit codes\n",
-        "| Code | Means |",
-    ]
-    lines.extend(["|---|---|", *(f"| {code} | {text} |" for code, text in EXIT_CODES)])
+    lines = [_CLI_HEAD, *_section(build_parser(), frozenset()), "## Exit codes\n"]
+    lines += ["| Code | Means |", "|---|---|", *(f"| {code} | {t} |" for code, t in EXIT_CODES)]
     return "\n".join(lines).rstrip() + "\n"
 
 

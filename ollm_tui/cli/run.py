@@ -125,11 +125,7 @@ async def _ask(
 
 
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
-    """Start a chat that is not saved, or continue the last one.
-
-    Raises:
-        AIError: there is no model, or no chat to continue.
-    """
+    """Start a chat that is not saved, or continue the last one."""
     if flags.goes_on:
         client = await runtime.last_chat()
         if (line := others_line(await runtime.branches.listed(client))) is not None:
@@ -150,18 +146,11 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
 def _allowed_tools(
     offered: Sequence[OfferedTool], named: Sequence[str] | None, enabled: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the tools that the command line names, else the `enabled` ones that only read.
-
-    Raises:
-        NeedsApproval: a tool that is named would do more than read.
-    """
+    """Return the tools that the command line names, else the `enabled` ones that only read."""
     if named is not None:
         return allowed_tools(named, offered)
-    return tuple(
-        tool.name
-        for tool in offered
-        if tool.effect == "read" and (tool.name in enabled or "all" in enabled)
-    )
+    reading = (tool.name for tool in offered if tool.effect == "read")
+    return tuple(name for name in reading if name in enabled or "all" in enabled)
 
 
 def _tools_note(
@@ -175,12 +164,7 @@ def _tools_note(
 
 
 def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
-    """Return the tools of these names, all of which must only read.
-
-    Raises:
-        UsageError: there is no such tool.
-        NeedsApproval: one of them would do more.
-    """
+    """Return the tools of these names; an error unless all exist and only read."""
     known = {tool.name: tool for tool in offered}
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:
@@ -194,11 +178,7 @@ def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple
 
 
 async def _choose_model(runtime: Runtime, output: Output) -> str:
-    """Choose the model, and note the choice unless it was named.
-
-    Raises:
-        AIError: MODEL_NOT_FOUND.
-    """
+    """Choose the model, and note the choice unless it was named."""
     first = await runtime.first_model()
     ref = first.required()
     if not runtime.named.is_exact:

@@ -1,7 +1,6 @@
-"""Stop a run without a screen by signal.
+"""Stop a run without a screen by signal: the first aborts the answer and keeps what arrived.
 
-The first signal aborts the answer and keeps what arrived. A second one, or a run that does not end
-in time (its output is blocked, a worker hangs), ends the process at once.
+A second one, or a run that does not end in time, ends the process at once.
 """
 
 import asyncio

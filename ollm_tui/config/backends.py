@@ -1,14 +1,10 @@
 """The table of backends: every server program and service that ollm knows, one row each.
 
-To support another dialect of OpenAI's protocol, add a row here, its name to `BackendName`, its
-adapter, and its signature in `providers.fingerprint`. Everything else reads this table: settings,
-environment variables, discovery, the adapter factory and the reference pages.
+Settings, variables, discovery, the adapter factory and the reference pages read this table.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
-from types import MappingProxyType
 from typing import Any, Literal
 
 DEFAULT_PROVIDER = "local"
@@ -23,15 +19,13 @@ OLLAMA = "ollama"
 OPENAI_COMPATIBLE = "openai-compatible"
 LLAMACPP_ROUTER = "llamacpp-router"
 """llama.cpp started without a model, to manage many."""
-ADAPTERS: Mapping[str, str | None] = MappingProxyType(
-    {
-        OLLAMA: "ollm_tui.providers.ollama:OllamaProvider",
-        OPENAI_COMPATIBLE: "ollm_tui.providers.openai_compatible:OpenAICompatibleProvider",
-        "embedded": None,
-        "openai": "ollm_tui.providers.openai_compatible:OpenAIProvider",
-        "anthropic": "ollm_tui.providers.anthropic:AnthropicProvider",
-    }
-)
+ADAPTERS: Mapping[str, str | None] = {
+    OLLAMA: "ollm_tui.providers.ollama:OllamaProvider",
+    OPENAI_COMPATIBLE: "ollm_tui.providers.openai_compatible:OpenAICompatibleProvider",
+    "embedded": None,
+    "openai": "ollm_tui.providers.openai_compatible:OpenAIProvider",
+    "anthropic": "ollm_tui.providers.anthropic:AnthropicProvider",
+}
 """The adapter class of each `kind`, to be imported when one is first made.
 
 The runtime makes the one of the built-in engine itself: it owns the engine's process.
@@ -109,17 +103,16 @@ class Backend:
             "priority": self.priority,
             **self.limits,
         }
-        return MappingProxyType({k: value for k, value in values.items() if value is not None})
+        return {k: value for k, value in values.items() if value is not None}
 
 
 def _dialect(name: str, label: str, adapter: str, **more: Any) -> Backend:
-    """Make the row of a server that speaks a dialect of OpenAI's protocol."""
     adapters = {OPENAI_COMPATIBLE: f"ollm_tui.providers.openai_compatible:{adapter}"}
     return Backend(
         name=name,
         label=label,
         kind=OPENAI_COMPATIBLE,
-        adapters=MappingProxyType({**adapters, **more.pop("adapters", {})}),
+        adapters={**adapters, **more.pop("adapters", {})},
         priority=PRESET_PRIORITY,
         **more,
     )
@@ -242,31 +235,25 @@ BACKENDS: tuple[Backend, ...] = (
         key_variable="ANTHROPIC_API_KEY",
     ),
 )
-BACKEND: Mapping[str, Backend] = MappingProxyType({row.name: row for row in BACKENDS})
+BACKEND: Mapping[str, Backend] = {row.name: row for row in BACKENDS}
 """The rows, by name."""
-PRESETS: Mapping[str, Backend] = MappingProxyType(
-    {row.preset: row for row in BACKENDS if row.preset}
-)
+PRESETS: Mapping[str, Backend] = {row.preset: row for row in BACKENDS if row.preset}
 """The rows that are there unconfigured, by the name of their provider."""
-BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = MappingProxyType(
-    {name: row.settings for name, row in PRESETS.items()}
-)
+BUILT_IN_PROVIDERS: Mapping[str, Mapping[str, object]] = {
+    name: row.settings for name, row in PRESETS.items()
+}
 """`local` and `embedded` are always there; the others are offered when configured or answering,
 a service when there is a key for it."""
-BUILT_IN_ALIASES: Mapping[str, str] = MappingProxyType(
-    {row.alias: name for name, row in PRESETS.items() if row.alias}
-)
-SERVICES: Mapping[str, str] = MappingProxyType(
-    {row.kind: row.service_url for row in BACKENDS if row.service_url}
-)
+BUILT_IN_ALIASES: Mapping[str, str] = {
+    row.alias: name for name, row in PRESETS.items() if row.alias
+}
+SERVICES: Mapping[str, str] = {row.kind: row.service_url for row in BACKENDS if row.service_url}
 """Addresses of the services on the internet, by kind."""
-FURTHER_ADDRESSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        name: tuple(f"http://127.0.0.1:{port}" for port in row.further_ports)
-        for name, row in PRESETS.items()
-        if row.further_ports
-    }
-)
+FURTHER_ADDRESSES: Mapping[str, tuple[str, ...]] = {
+    name: tuple(f"http://127.0.0.1:{port}" for port in row.further_ports)
+    for name, row in PRESETS.items()
+    if row.further_ports
+}
 """Where newer versions of an engine listen by default, by preset."""
 ALWAYS_THERE = frozenset({"local", "embedded"})
 OWN_PROTOCOLS = frozenset(row.kind for row in BACKENDS if row.signatures) - {OPENAI_COMPATIBLE}
@@ -286,9 +273,3 @@ def adapter_path(kind: str, backend: str | None) -> str | None:
     """Return the import path of the adapter class, or None if no adapter here has this kind."""
     row = BACKEND.get(backend or "")
     return (row.adapters.get(kind) if row else None) or ADAPTERS.get(kind)
-
-
-def import_name(path: str) -> Any:
-    """Import `module:name` and return what it names."""
-    module, _, name = path.partition(":")
-    return getattr(import_module(module), name)

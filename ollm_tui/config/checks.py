@@ -1,16 +1,16 @@
 """Checks that go beyond the schema: whether the folders, files and providers named exist.
 
-A problem found here changes no other value: a model that is named stays the chosen one. A provider
-that cannot be used is marked with the reason.
+A problem changes no other value: a named model stays, an unusable provider is marked.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
-from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, dotted, nearest
+from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Severity, dotted, nearest
 from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.config.regular_file import is_folder, read_bounded, why_unreadable
 from ollm_tui.config.schema import AppConfig
@@ -22,21 +22,16 @@ _PORT = re.compile(r"-[0-9]{1,5}$")
 OriginOf = Callable[[KeyPath], Origin]
 
 
-def tools_root_problem(config: AppConfig, origin_of: OriginOf) -> ConfigProblem | None:
-    """Return why the file tools have no folder, or None if they have one or need none."""
-    root = config.tools.root
-    if root is None or is_folder(root):
-        return None
-    return ConfigProblem(
-        f"`{dotted(TOOLS_ROOT)}` names a folder that does not exist: the tools for files are off.",
-        origin_of(TOOLS_ROOT),
-        TOOLS_ROOT,
-        hint="Create it, or name another folder.",
-    )
-
-
 def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
     """Yield the folders and providers that are named but do not exist."""
+    if config.tools.root is not None and not is_folder(config.tools.root):
+        key = dotted(TOOLS_ROOT)
+        yield ConfigProblem(
+            f"`{key}` names a folder that does not exist: the tools for files are off.",
+            origin_of(TOOLS_ROOT),
+            TOOLS_ROOT,
+            hint="Create it, or name another folder.",
+        )
     model: KeyPath = ("model",)
     yield from _stray_provider(config, config.model or "", model, origin_of, "error")
     for name in config.models:
@@ -49,24 +44,20 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
 
 
 def _stray_provider(
-    config: AppConfig, address: str, path: KeyPath, origin_of: OriginOf, severity: str
+    config: AppConfig, address: str, path: KeyPath, origin_of: OriginOf, severity: Severity
 ) -> Iterator[ConfigProblem]:
     name, mark, _ = address.partition("://")
     # An engine on a port of its own is registered as `llamacpp-8080`.
     names = (name, _PORT.sub("", name))
     if not mark or any(one in config.providers or one in config.aliases for one in names):
         return
-
-    def find_hint() -> str:
-        near = nearest(name, chain(config.providers, config.aliases))
-        return f"Did you mean `{near}`?" if near else "`ollm config show` lists them."
-
+    find_hint = partial(_similar_name, config, name, "`ollm config show` lists them.")
     yield ConfigProblem(
         f"`{dotted(path)}` names an unknown provider.",
         origin_of(path),
         path,
         find_hint=find_hint,
-        severity="error" if severity == "error" else "warning",
+        severity=severity,
         waits=True,
     )
 
@@ -84,22 +75,16 @@ def mark_providers(
     configured: frozenset[str],
 ) -> dict[str, ProviderSettings]:
     """Return the providers, marked with why they cannot be used and whether they are presets."""
-    closing: dict[str, ConfigProblem] = {}
-    for problem in problems:
-        if disables_provider(problem):
-            closing.setdefault(problem.path[1], problem)
+    closing = {p.path[1]: p for p in reversed([*problems]) if disables_provider(p)}
+    known = list(BUILT_IN_PROVIDERS)
+    places = {name: known.index(name) if name in known else len(known) for name in providers}
     return {
         name: settings.marked(
             problem=closing.get(name) or _unusable(name, settings, layers),
             preset=name not in configured,
         )
-        for name, settings in sorted(providers.items(), key=lambda item: _position(item[0]))
+        for name, settings in sorted(providers.items(), key=lambda item: places[item[0]])
     }
-
-
-def _position(name: str) -> int:
-    known = list(BUILT_IN_PROVIDERS)
-    return known.index(name) if name in known else len(known)
 
 
 def disables_provider(problem: ConfigProblem) -> bool:
@@ -145,7 +130,6 @@ def _unusable(name: str, settings: ProviderSettings, layers: Layers) -> ConfigPr
 
 
 def _why_no_authorities(file: Path | None) -> str | None:
-    """Return why a file cannot hold authorities to trust, or None if it can."""
     try:
         if file is None or b"-----BEGIN" in read_bounded(file, LARGEST_AUTHORITIES):
             return None
@@ -158,9 +142,7 @@ _MOST_NAMED = 20
 PROVIDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def name_problems(
-    config: AppConfig, origin_of: Callable[[KeyPath], Origin]
-) -> Iterator[ConfigProblem]:
+def name_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
     """Yield the names that lead nowhere; `resolve_names` removes such aliases."""
     for name in config.providers:
         if PROVIDER_NAME.fullmatch(name) is None:
@@ -181,17 +163,19 @@ def _exists(config: AppConfig, name: str) -> bool:
 
 
 def _unknown_name(
-    config: AppConfig, path: KeyPath, name: str, origin_of: Callable[[KeyPath], Origin]
+    config: AppConfig, path: KeyPath, name: str, origin_of: OriginOf
 ) -> ConfigProblem:
-    def find_hint() -> str:
-        near = nearest(name, chain(config.providers, config.aliases))
-        known = ", ".join(islice(config.providers, _MOST_NAMED))
-        return f"Did you mean `{near}`?" if near else f"Available: {known}."
-
+    known = f"Available: {', '.join(islice(config.providers, _MOST_NAMED))}."
+    find_hint = partial(_similar_name, config, name, known)
     origin = origin_of(path)
     subject = origin.name if origin.kind == "flag" else f"`{dotted(path)}`"
     words = f"{subject} names an unknown provider."
     return ConfigProblem(words, origin, path, find_hint=find_hint)
+
+
+def _similar_name(config: AppConfig, name: str, otherwise: str) -> str:
+    near = nearest(name, chain(config.providers, config.aliases))
+    return f"Did you mean `{near}`?" if near else otherwise
 
 
 def resolve_names(config: AppConfig) -> AppConfig:

@@ -1,8 +1,6 @@
 """Resolves the addresses and keys of the providers together.
 
-A key belongs to the server it was given for: if a higher layer changes the address of a provider,
-the keys and headers of lower layers are dropped. A key for a service on the internet was given
-for that service, unless there is an address in the same place.
+A key belongs to the server, or the service, it was given for; no other one gets it.
 """
 
 import re
@@ -23,6 +21,7 @@ from ollm_tui.config.sources import VARIABLE_NAME
 from ollm_tui.config.urls import NO_PROXY, ollama_url, server_url, shown_url, url_origin
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SECRETS = (("api_key",), ("api_key_env",), ("headers",))
 ADDRESSES = ("base_url", "base_urls")
 """The settings with one address, and with those of a pool."""
 
@@ -50,6 +49,15 @@ def setting_problem(setting: Setting, complaint: str) -> ConfigProblem:
     return ConfigProblem(f"`{dotted(setting.path)}` {complaint}", setting.origin, setting.path)
 
 
+def reread(
+    layers: Layers, setting: Setting, value: object, written: Mapping[str, str]
+) -> Iterator[ConfigProblem]:
+    """Replace a value by what was read of it; `written` is for `missing_scheme`."""
+    layers.drop(setting)
+    layers.add(replace(setting, value=value))
+    yield from missing_scheme(setting, written)
+
+
 def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     kind = layers.top(("providers", name, "kind"))
     for key in ADDRESSES:
@@ -58,18 +66,16 @@ def _addresses(layers: Layers, name: str) -> Iterator[ConfigProblem]:
             texts = _urls(setting)
             if len(texts) != (len(setting.value) if isinstance(setting.value, list) else 1):
                 continue  # the schema has a better sentence
-            layers.drop(setting)
             try:
                 urls = [_read_address(text, name, kind, setting.origin) for text in texts]
             except ValueError as error:
-                typed = (
-                    setting.origin.name if setting.origin.kind == "flag" else f"`{dotted(path)}`"
-                )
+                layers.drop(setting)
+                is_flag = setting.origin.kind == "flag"
+                typed = setting.origin.name if is_flag else f"`{dotted(path)}`"
                 yield ConfigProblem(f"{typed}: {error}", setting.origin, path)
             else:
                 value = list(dict.fromkeys(urls)) if isinstance(setting.value, list) else urls[0]
-                layers.add(Setting(path, value, setting.origin, setting.rank))
-                yield from missing_scheme(setting, dict(zip(texts, urls, strict=True)))
+                yield from reread(layers, setting, value, dict(zip(texts, urls, strict=True)))
 
 
 def missing_scheme(setting: Setting, written: Mapping[str, str]) -> Iterator[ConfigProblem]:
@@ -103,15 +109,15 @@ def _proxies(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     for setting in layers.all_of(path):
         if not isinstance(setting.value, str):
             continue  # as above
-        layers.drop(setting)
         text = setting.value.strip().lower()
         try:
             proxy = text if text == NO_PROXY else server_url(setting.value)
         except ValueError as error:
+            layers.drop(setting)
             yield ConfigProblem(f"`{dotted(path)}`: {error}", setting.origin, path)
         else:
-            layers.add(Setting(path, proxy, setting.origin, setting.rank))
-            yield from missing_scheme(setting, {setting.value: proxy} if proxy != NO_PROXY else {})
+            written = {} if proxy == NO_PROXY else {setting.value: proxy}
+            yield from reread(layers, setting, proxy, written)
 
 
 def _keep_highest_addresses(layers: Layers, name: str) -> None:
@@ -124,12 +130,14 @@ def _keep_highest_addresses(layers: Layers, name: str) -> None:
 def _drop_misdirected_keys(layers: Layers, name: str) -> Iterator[ConfigProblem]:
     """Drop the keys that were given for another server than the one now configured."""
     current = _top_addresses(layers, name)
-    secrets = [s for s in layers.below(("providers", name)) if _is_secret(s.path)]
+    secrets = [s for s in layers.below(("providers", name)) if s.path[2:3] in _SECRETS]
     for secret in secrets if current else ():
         intended = _origins(_addresses_for(layers, name, secret))
         if not intended or _origins(current) <= intended:
             continue
-        _drop_up_to(layers, secret)
+        for setting in layers.all_of(secret.path):
+            if setting.rank <= secret.rank:
+                layers.drop(setting)
         yield ConfigProblem(
             f"`{dotted(secret.path)}` is not used: {current[0].origin} names another server.",
             secret.origin,
@@ -147,7 +155,6 @@ def _of_addresses(layers: Layers, name: str) -> list[Setting]:
 def _top_addresses(
     layers: Layers, name: str, ranks: range = range(HIGHEST_RANK + 1)
 ) -> list[Setting]:
-    """Return the addresses from the highest layer within these ranks."""
     settings = [setting for setting in _of_addresses(layers, name) if setting.rank in ranks]
     top = max((setting.rank for setting in settings), default=None)
     return [setting for setting in settings if setting.rank == top]
@@ -162,10 +169,6 @@ def _urls(address: Setting) -> list[str]:
     return [url for url in urls if isinstance(url, str)]
 
 
-def _is_secret(path: KeyPath) -> bool:
-    return path[2:3] in (("api_key",), ("api_key_env",), ("headers",))
-
-
 def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
     """Return the addresses that were configured when a key was given."""
     kind = layers.top(("providers", name, "kind"))
@@ -178,12 +181,6 @@ def _addresses_for(layers: Layers, name: str, secret: Setting) -> list[Setting]:
     return addresses
 
 
-def _drop_up_to(layers: Layers, top: Setting) -> None:
-    for setting in layers.all_of(top.path):
-        if setting.rank <= top.rank:
-            layers.drop(setting)
-
-
 def resolve_variable(
     layers: Layers, named_by: KeyPath, target: KeyPath, environ: Mapping[str, str], *, waits: bool
 ) -> Iterator[ConfigProblem]:
@@ -193,18 +190,15 @@ def resolve_variable(
     an undefined variable.
     """
     named, literal = layers.top(named_by), layers.top(target)
-    if named is None or not isinstance(named.value, str):
-        return
-    if literal is not None and literal.rank >= named.rank:
+    is_set = named is not None and literal is not None and literal.rank >= named.rank
+    if named is None or not isinstance(named.value, str) or is_set:
         return
     if VARIABLE_NAME.fullmatch(named.value) is None:  # perhaps the key itself
         layers.drop(named)
-        yield setting_problem(
-            named, "must be the name of a variable, with letters, digits and `_`."
-        )
+        complaint = "must be the name of a variable, with letters, digits and `_`."
+        yield setting_problem(named, complaint)
     elif value := environ.get(named.value, ""):
-        origin = Origin("environment", named.value)
-        layers.add(Setting(target, value, origin, named.rank))
+        layers.add(Setting(target, value, Origin("environment", named.value), named.rank))
     else:
         undefined = setting_problem(named, f"names {named.value}, which is not set.")
         yield replace(undefined, waits=waits)

@@ -8,7 +8,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded, real_path, why_unreadable
-from ollm_tui.config.toml_file import LARGEST_FILE_BYTES, toml_values
+from ollm_tui.config.toml_file import LARGEST_FILE_BYTES, key_path, toml_values
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TomlValue = str | int | float | bool | list[str]
@@ -46,7 +46,7 @@ def _text(path: Path) -> str:
 
 def _changed(text: str, dotted_key: str, value: TomlValue | None) -> str:
     document = tomlkit.parse(text)
-    *tables, key = [str(part) for part in _parts(dotted_key)]
+    *tables, key = key_path(dotted_key)
     node: MutableMapping[str, object] = document
     for part in tables:
         if part not in node:
@@ -62,13 +62,3 @@ def _changed(text: str, dotted_key: str, value: TomlValue | None) -> str:
     else:
         node[key] = value
     return tomlkit.dumps(document)
-
-
-def _parts(dotted_key: str) -> list[str]:
-    """Split a key as TOML does: quoted parts may contain dots."""
-    parts: list[str] = []
-    node: object = tomlkit.parse(f"{dotted_key} = 0").unwrap()
-    while isinstance(node, dict):
-        key, node = next(iter(node.items()))
-        parts.append(key)
-    return parts

@@ -1,8 +1,6 @@
 """Guards calls of foreign code: what plugins and adapters raise becomes an `AIError`.
 
-Nothing that they raise ends the program or one of its tasks, and their messages are not shown,
-because an exception may contain a key. An `AIError` is written for users; known secrets are removed
-from it.
+Their messages are not shown: an exception may contain a key. Secrets are removed from `AIError`s.
 """
 
 import logging
@@ -12,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import TypeAlias, TypeVar
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.json_types import with_texts
 
 Redact: TypeAlias = Callable[[str], str]
 T = TypeVar("T")
@@ -90,20 +88,8 @@ def without_secrets(error: AIError, redact: Redact) -> AIError:
     error.message = redact(str(error.message))
     error.hint = None if error.hint is None else redact(str(error.hint))
     error.args = (error.message,)
-    error.details = {key: _redacted(value, redact) for key, value in error.details.items()}
+    error.details = with_texts(dict(error.details), redact)
     return error
-
-
-def _redacted(value: JsonValue, redact: Redact) -> JsonValue:
-    match value:
-        case str():
-            return redact(value)
-        case list():
-            return [_redacted(one, redact) for one in value]
-        case dict():
-            return {key: _redacted(one, redact) for key, one in value.items()}
-        case _:
-            return value
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:

@@ -1,16 +1,15 @@
-"""Resolves the address and the token of the hub together.
+"""Resolves the address and the token of the hub, with the variables and files of `huggingface_hub`.
 
 A token belongs to the hub it was given for: it is not sent if a higher layer names another hub.
-The variables and files are those of `huggingface_hub`, with the same meaning: they are for the hub
-that HF_ENDPOINT names, or for Hugging Face itself.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ollm_tui.config.backends import HUGGING_FACE
-from ollm_tui.config.connection import missing_scheme, resolve_variable, setting_problem
+from ollm_tui.config.connection import reread, resolve_variable, setting_problem
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Setting, dotted
 from ollm_tui.config.paths import expanded
 from ollm_tui.config.regular_file import read_bounded
@@ -28,14 +27,13 @@ def resolve_hub(layers: Layers, environ: Mapping[str, str]) -> Iterator[ConfigPr
     yield from _endpoints(layers)
     yield from resolve_variable(layers, TOKEN_ENV, TOKEN, environ, waits=False)
     yield from _drop_misdirected_tokens(layers)
-    if layers.top(TOKEN) is None and _current_hub(layers) == _hub_for_layer(
-        layers, ENVIRONMENT_RANK
-    ):
+    is_for_file = _hub_for_layer(layers, ENVIRONMENT_RANK) == _current_hub(layers)
+    if layers.top(TOKEN) is None and is_for_file:
         for item in token_of_file(environ):
             if isinstance(item, ConfigProblem):
                 yield item
             else:
-                layers.add(Setting(TOKEN, *item))
+                layers.add(item)
     yield from _sendable(layers)
 
 
@@ -49,7 +47,7 @@ def _sendable(layers: Layers) -> Iterator[ConfigProblem]:
         if _UNSENDABLE.search(token):
             yield setting_problem(setting, "has characters that no token has.")
         elif token:
-            layers.add(Setting(TOKEN, token, setting.origin, setting.rank))
+            layers.add(replace(setting, value=token))
 
 
 def blocking_problem(problems: Iterable[ConfigProblem]) -> ConfigProblem | None:
@@ -62,18 +60,16 @@ def _endpoints(layers: Layers) -> Iterator[ConfigProblem]:
     for setting in layers.all_of(ENDPOINT):
         if not isinstance(setting.value, str):
             continue  # the schema has a better sentence
-        layers.drop(setting)
         try:
             url = server_url(setting.value)
         except ValueError as error:
+            layers.drop(setting)
             yield setting_problem(setting, f"cannot be used. {error}")
         else:
-            layers.add(Setting(ENDPOINT, url, setting.origin, setting.rank))
-            yield from missing_scheme(setting, {setting.value: url})
+            yield from reread(layers, setting, url, {setting.value: url})
 
 
 def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
-    """Drop the tokens that were given for another hub than the one now configured."""
     endpoint = layers.top(ENDPOINT)
     for setting in layers.all_of(TOKEN):
         if _hub_for_layer(layers, setting.rank) != _current_hub(layers) and endpoint is not None:
@@ -88,8 +84,7 @@ def _drop_misdirected_tokens(layers: Layers) -> Iterator[ConfigProblem]:
 
 
 def _current_hub(layers: Layers) -> str:
-    endpoint = layers.top(ENDPOINT)
-    return _origin(endpoint)
+    return _origin(layers.top(ENDPOINT))
 
 
 def _hub_for_layer(layers: Layers, rank: int) -> str:
@@ -100,9 +95,8 @@ def _hub_for_layer(layers: Layers, rank: int) -> str:
 
 
 def _origin(endpoint: Setting | None) -> str:
-    return url_origin(
-        endpoint.value if endpoint and isinstance(endpoint.value, str) else HUGGING_FACE
-    )
+    is_named = endpoint is not None and isinstance(endpoint.value, str)
+    return url_origin(str(endpoint.value) if endpoint and is_named else HUGGING_FACE)
 
 
 _MOST_BYTES = 4096
@@ -117,10 +111,8 @@ def token_path(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "token"
 
 
-def token_of_file(
-    environ: Mapping[str, str],
-) -> Iterator[tuple[str, Origin, int] | ConfigProblem]:
-    """Yield the token with its origin and rank, and a warning if others can read it."""
+def token_of_file(environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
+    """Yield the token, and a warning if others can read it."""
     try:
         path = expanded(token_path(environ))
         token = read_bounded(path, _MOST_BYTES).decode("utf-8", "replace").strip()
@@ -130,7 +122,7 @@ def token_of_file(
     if not token:
         return
     origin = Origin("file", str(path))
-    yield token, origin, FILE_RANK
+    yield Setting(TOKEN, token, origin, FILE_RANK)
     if mode & READABLE_BY_OTHERS:
         yield ConfigProblem(
             "The hub's token is in a file that other users of this machine can read.",

@@ -1,13 +1,12 @@
-"""Loads all settings: defaults < file < environment < command line.
+"""Loads all settings: defaults < file < environment < command line; never fails, never writes.
 
-Loading never fails and never writes. A mistake becomes a `ConfigProblem`, and the value of the
-layer below is used. But a provider with an invalid address or key cannot be used at all, because
-another address or no key would send a request to the wrong server.
+A mistake uncovers the layer below, but a provider with a wrong address or key is not used at all.
 """
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import get_args, get_origin
 
@@ -22,7 +21,6 @@ from ollm_tui.config.checks import (
     name_problems,
     reference_problems,
     resolve_names,
-    tools_root_problem,
     without_alias,
 )
 from ollm_tui.config.connection import provider_defaults, resolve_connection
@@ -126,11 +124,7 @@ class _Loading:
 
     def provider_names(self) -> tuple[str, ...]:
         """Return the presets and all providers named so far, in this order."""
-        named = (
-            setting.path[1]
-            for setting in self.layers.below(("providers",))
-            if len(setting.path) > 1
-        )
+        named = (s.path[1] for s in self.layers.below(("providers",)) if len(s.path) > 1)
         return tuple(dict.fromkeys([*BUILT_IN_PROVIDERS, *named, *self.failed_names()]))
 
     def failed_names(self) -> tuple[str, ...]:
@@ -169,8 +163,6 @@ def load_config(
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
     hub = config.hub.marked(blocking_problem(loading.problems))
     config = resolve_names(config.model_copy(update={"providers": providers, "hub": hub}))
-    unusable_root = tools_root_problem(config, loading.origin_of)
-    loading.take([] if unusable_root is None else [unusable_root])
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
         dotted(_resolved_path(at, config.aliases)): setting.origin
@@ -197,11 +189,9 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
         origin = Origin("flag", "--config")
         words = f"There is no file {path}." if file.problem is None else f"{path} cannot be read."
         loading.problems.append(ConfigProblem(words, origin))
-    for alias, target in BUILT_IN_ALIASES.items():
-        loading.take([Setting(("aliases", alias), target, DEFAULT, 0)])
+    loading.take(Setting(("aliases", a), name, DEFAULT, 0) for a, name in BUILT_IN_ALIASES.items())
     loading.take(file_settings(file, environ))
-    exposed = exposed_key(file)
-    loading.take([exposed] if exposed else [])
+    loading.take(exposed_key(file))
     names = frozenset(loading.provider_names())
     loading.take(environment_settings(environ, names))
     loading.assume_defaults()
@@ -211,28 +201,23 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
 
 
 def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
-    """Return the problems of the file in its order, followed by the others."""
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
 def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
     """Make every path absolute, expanding `~`; relative ones start at the settings file."""
     providers = {
-        name: settings.model_copy(update={"ca_file": _absolute(settings.ca_file, folder)})
+        name: settings.model_copy(update={"ca_file": folder / expanded(settings.ca_file)})
         if settings.ca_file
         else settings
         for name, settings in config.providers.items()
     }
-    folders = [_absolute(path, folder) for path in config.embedded.model_folders]
+    folders = [folder / expanded(path) for path in config.embedded.model_folders]
     embedded = config.embedded.model_copy(update={"model_folders": folders})
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
-
-
-def _absolute(path: Path, folder: Path) -> Path:
-    return folder / expanded(path)
 
 
 def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:
@@ -276,17 +261,14 @@ def explain(
 ) -> ConfigProblem:
     """Describe the mistake at `path`, without repeating the value."""
     if error["type"] == "extra_forbidden":
-        return _unknown_key(path[: len(error["loc"])], origin)
-    return ConfigProblem(
-        f"`{dotted(path)}` {_complaint(error)}.",
-        origin,
-        path,
-        find_hint=lambda: _intended_choice(error, value),
-    )
+        path = path[: len(error["loc"])]
+        message = f"Unknown setting `{dotted(path)}`."
+        return ConfigProblem(message, origin, path, find_hint=partial(_known_here, path))
+    message = f"`{dotted(path)}` {_complaint(error)}."
+    return ConfigProblem(message, origin, path, find_hint=partial(_intended_choice, error, value))
 
 
 def _intended_choice(error: ErrorDetails, value: object) -> str | None:
-    """Return the most similar choice, as a question."""
     position = error["loc"][-1]
     if isinstance(value, list) and isinstance(position, int):
         value = value[position]
@@ -307,11 +289,6 @@ def _complaint(error: ErrorDetails) -> str:
     if kind in _EXPECTED:
         return f"must be {_EXPECTED[kind]}"
     return f"cannot be used: {error['msg'][:1].lower()}{error['msg'][1:]}"
-
-
-def _unknown_key(path: KeyPath, origin: Origin) -> ConfigProblem:
-    message = f"Unknown setting `{dotted(path)}`."
-    return ConfigProblem(message, origin, path, find_hint=lambda: _known_here(path))
 
 
 def _known_here(path: KeyPath) -> str | None:

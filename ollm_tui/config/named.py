@@ -1,7 +1,6 @@
 """The model, provider and addresses that the user named.
 
-The command line wins over the environment, and that over the settings file. What was named is
-used, or the prompt fails; another model or server never replaces it.
+What was named is used, or the prompt fails; another model or server never replaces it.
 """
 
 from collections.abc import Iterator
@@ -95,10 +94,7 @@ def named_by(loaded: LoadedConfig) -> Named:
 def _problems(
     loaded: LoadedConfig, model: str | None, provider: str | None, *, is_hidden: bool
 ) -> Iterator[ConfigProblem]:
-    """Yield what makes a name unusable, and names that contradict each other.
-
-    `is_hidden` is whether an unreadable settings file may contain the only name.
-    """
+    """Yield what makes names unusable; `is_hidden`: an unreadable file may have the only one."""
     of_flag = loaded.origin_of("model").kind == "flag" and "://" in (model or "")
     is_hidden = is_hidden and not any(
         loaded.origin_of(key).kind in _THIS_RUN for key in ("model", "provider")

@@ -1,5 +1,6 @@
 """Settings with their origins, the layers that they form, and the problems found in them."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
@@ -7,6 +8,7 @@ from typing import Literal, TypeAlias
 
 KeyPath: TypeAlias = tuple[str, ...]
 Severity: TypeAlias = Literal["error", "warning"]
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 _MOST_COMPARED = 200
 _LONGEST_COMPARED = 64
 """Characters; the time for comparing words grows with the product of their lengths."""
@@ -23,13 +25,9 @@ class Origin:
 
     def __str__(self) -> str:
         """Name the place so that the user can find it."""
-        match self.kind:
-            case "default":
-                return "default"
-            case "file":
-                return f"{self.name}:{self.line}" if self.line else self.name
-            case _:
-                return self.name
+        if self.kind == "default":
+            return "default"
+        return f"{self.name}:{self.line}" if self.line else self.name
 
 
 MOST_SHOWN = 20
@@ -41,11 +39,7 @@ DEFAULT = Origin("default")
 
 def dotted(path: KeyPath) -> str:
     """Return a key as written in TOML, quoted where necessary."""
-    return ".".join(part if _is_bare(part) else f'"{part}"' for part in path)
-
-
-def _is_bare(part: str) -> bool:
-    return bool(part) and part.isascii() and part.replace("-", "a").replace("_", "a").isalnum()
+    return ".".join(part if _BARE.fullmatch(part) else f'"{part}"' for part in path)
 
 
 def summarize(problems: Iterable[object]) -> tuple[str, ...]:

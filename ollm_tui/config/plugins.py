@@ -1,7 +1,6 @@
 """Plugins: installed packages with providers, tools, commands or themes.
 
-A package declares them as entry points in the groups `ollm_tui.providers`, `ollm_tui.tools`,
-`ollm_tui.commands` and `ollm_tui.themes`. Finding plugins does not import their packages.
+Their entry points are in groups such as `ollm_tui.tools`; finding them imports no package.
 """
 
 import logging
@@ -47,11 +46,7 @@ class Plugin:
         return f"{self.package or '(unnamed package)'} {self.version}".strip()
 
     def load(self) -> object:
-        """Import the object that the entry point names.
-
-        Raises:
-            AIError: ENGINE_ERROR if that fails for any reason.
-        """
+        """Import the object that the entry point names; ENGINE_ERROR if that fails."""
         with self.translated("could not be loaded"):
             return self.entry.load()
 
@@ -145,10 +140,7 @@ def load_plugins(
 
 
 def _use(
-    plugin: Plugin,
-    expected: type[T],
-    use: Callable[[Plugin, T], object],
-    taken: Collection[str],
+    plugin: Plugin, expected: type[T], use: Callable[[Plugin, T], object], taken: Collection[str]
 ) -> None:
     if plugin.name.casefold() in taken:
         raise plugin.problem(f"provides {plugin.name!r}, but that name is already taken")

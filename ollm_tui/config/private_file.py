@@ -1,7 +1,6 @@
-"""Files of the app, readable by their owner alone: atomic writes, and locks.
+"""Files of the app, readable by their owner alone: atomic writes, and locks of the kernel.
 
-A lock is the kernel's and ends with its process, so a crash leaves none behind. The holder of a
-lock may remove its file: after locking, check with `is_named` that it is still the same one.
+A holder may remove its lock file: after locking, check with `is_named` that it is the same one.
 """
 
 import fcntl

@@ -70,9 +70,7 @@ class ProviderSettings(SettingsSection):
         "machine.",
     )
     backend: BackendName | None = Field(
-        None,
-        examples=["vllm"],
-        description="The server software (backend).",
+        None, examples=["vllm"], description="The server software (backend)."
     )
     extra_body: dict[str, JsonValue] = Field(
         {},

@@ -87,15 +87,10 @@ def _tables() -> Iterator[tuple[str, type[BaseModel] | None]]:
     for name, field in AppConfig.model_fields.items():
         if name in _NAMED:
             yield name, _NAMED[name][0]
-        elif (model := _model_of(field)) is not None:
-            yield name, model
+        elif isinstance(kind := field.annotation, type) and issubclass(kind, BaseModel):
+            yield name, kind
         elif isinstance(_default(field), dict):
             yield name, None
-
-
-def _model_of(field: FieldInfo) -> type[BaseModel] | None:
-    kind = field.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _default(field: FieldInfo) -> object:
@@ -108,9 +103,8 @@ def _commented(model: type[BaseModel]) -> Iterator[str]:
         if name in tables:
             continue
         yield f"# {field.description}"
-        value = _sample(field)
         example = "  # for example" if _is_unset(_default(field)) else ""
-        yield f"# {name} = {_toml(value)}{example}"
+        yield f"# {name} = {_toml(_sample(field))}{example}"
         yield ""
 
 
@@ -149,13 +143,13 @@ def config_page() -> str:
         parts.extend([f"\n## `{title}`\n", f"{AppConfig.model_fields[name].description}\n"])
         parts.extend(_built_in() if name == "providers" else ())
         parts.extend(_rows(model) if model else _keyed(name, AppConfig.model_fields[name]))
-    parts.append("\n" + _ENVIRONMENT + "\n".join(_variables()))
+    variables = (f"| `{name}` | `{dotted(path)}` |" for name, path in ENGINE_VARIABLES.items())
+    parts.append("\n" + _ENVIRONMENT + "\n".join(variables))
     return "\n".join(parts).rstrip() + "\n"
 
 
 def _keyed(name: str, field: FieldInfo) -> Iterator[str]:
-    yield "```toml"
-    yield f"[{name}]"
+    yield f"```toml\n[{name}]"
     yield from (line.removeprefix("# ") for line in _entries(field) if line)
     yield "```"
 
@@ -189,11 +183,6 @@ def _built_in() -> Iterator[str]:
         address = f"`{values['base_url']}`" if "base_url" in values else ""
         yield f"| `{name}` | `{values['kind']}` | {address} |"
     yield ""
-
-
-def _variables() -> Iterator[str]:
-    for name, path in ENGINE_VARIABLES.items():
-        yield f"| `{name}` | `{dotted(path)}` |"
 
 
 UNSET = "not set"
@@ -242,9 +231,6 @@ def _shown(path: KeyPath, value: object) -> str:
 def _plain(path: KeyPath, value: object) -> object:
     if isinstance(value, list) and path[-1] in _ADDRESSES:
         return [shown_url(str(url)) for url in value]
-    return dict(_pairs(value)) if isinstance(value, Mapping) else value
-
-
-def _pairs(table: Mapping[str, object]) -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        yield key, SECRET if isinstance(value, SecretStr) else value
+    if isinstance(value, Mapping):
+        return {k: SECRET if isinstance(v, SecretStr) else v for k, v in value.items()}
+    return value

@@ -1,7 +1,6 @@
 """Opens files for reading: only regular ones, without blocking, and with a size limit.
 
-A pipe, a socket or a device is refused before it is opened, because opening one may block or have
-effects, and again afterwards, because another file may have taken its place meanwhile.
+The kind is checked before, since opening a device may have effects, and again once it is open.
 """
 
 import errno
@@ -11,7 +10,6 @@ import time
 from collections.abc import Callable, Mapping
 from io import FileIO
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 READING_S: Final = 10.0
@@ -24,16 +22,14 @@ _KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
     (stat.S_ISSOCK, "it is a socket, not a file"),
     (stat.S_ISLNK, "it is a link"),
 )
-_REASONS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        errno.ENOENT: "it does not exist",
-        errno.ENOTDIR: "a part of its path is not a folder",
-        errno.EACCES: "permission denied",
-        errno.EPERM: "permission denied",
-        errno.ELOOP: "its links form a loop",
-        errno.ENAMETOOLONG: "its path is too long",
-    }
-)
+_REASONS: Final[Mapping[int, str]] = {
+    errno.ENOENT: "it does not exist",
+    errno.ENOTDIR: "a part of its path is not a folder",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.ELOOP: "its links form a loop",
+    errno.ENAMETOOLONG: "its path is too long",
+}
 
 
 class NotRegularError(OSError):
@@ -45,11 +41,7 @@ class TooLongError(ValueError):
 
 
 def require_regular(status: os.stat_result) -> None:
-    """Reject everything but a regular file.
-
-    Raises:
-        NotRegularError: It is a folder, pipe, socket, device or link.
-    """
+    """Raise `NotRegularError` for everything but a regular file."""
     if not stat.S_ISREG(status.st_mode):
         words = (words for is_kind, words in _KINDS if is_kind(status.st_mode))
         raise NotRegularError(errno.EINVAL, next(words, "it is a device, not a file"))
@@ -81,11 +73,7 @@ def open_regular(path: Path, flags: int = os.O_RDONLY, *, follows_links: bool = 
 
 
 def open_binary(path: Path) -> FileIO:
-    """Open a regular file for unbuffered reading; the reader limits how much is read.
-
-    Raises:
-        OSError: As `open_regular`.
-    """
+    """Open a file as `open_regular`, for unbuffered reading, which the reader has to limit."""
     return os.fdopen(open_regular(path), "rb", 0)
 
 

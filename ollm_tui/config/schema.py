@@ -5,11 +5,7 @@ The example file, `ollm config schema` and the reference page are made from thes
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import (
-    Field,
-    JsonValue,
-    field_validator,
-)
+from pydantic import Field, JsonValue, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
@@ -107,8 +103,7 @@ class EmbeddedConfig(SettingsSection):
     """The engine that runs model files in this app's own child process."""
 
     idle_unload_s: Idle = Field(
-        300,
-        description="Idle seconds before a model is unloaded; 0 keeps it loaded.",
+        300, description="Idle seconds before a model is unloaded; 0 keeps it loaded."
     )
     threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
         None, examples=[4], description="Processor threads; not set is half of the cores."
@@ -193,9 +188,7 @@ class AppConfig(BaseSettings):
         description="Model to start with: a name, or provider://name; not set is the last used.",
     )
     provider: str | None = Field(
-        None,
-        examples=["local"],
-        description="Default provider; --host and --api-key apply to it.",
+        None, examples=["local"], description="Default provider; --host and --api-key apply to it."
     )
     system_prompt: str | None = Field(
         None, examples=["Answer briefly."], description="The system prompt of every new chat."

@@ -1,12 +1,11 @@
 """Settings from the file, the environment and the command line, each value with its origin.
 
-`${NAME}` in a value of the file is the environment variable NAME. Nothing nests: the value of a
-variable is used as it is. `$${` stands for `${` itself. There are no defaults (`${NAME:-x}`),
-because a wrong guess would silently send a request to the wrong server.
+`${NAME}` in the file is the variable NAME; nothing nests, there are no defaults, `$${` is `${`.
 """
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 from pydantic_settings import EnvSettingsSource, SettingsError
 
@@ -25,6 +24,7 @@ from ollm_tui.config.origin import (
 from ollm_tui.config.paths import CONFIG_VARIABLE
 from ollm_tui.config.schema import ENVIRONMENT_PREFIX, NESTING, AppConfig
 from ollm_tui.config.toml_file import TomlFile
+from ollm_tui.protocol.json_types import with_texts
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -35,11 +35,7 @@ class UndefinedVariableError(ValueError):
 
 
 def expand(text: str, environ: Mapping[str, str]) -> str:
-    """Replace each `${NAME}`.
-
-    Raises:
-        UndefinedVariableError: The message names the variable.
-    """
+    """Replace each `${NAME}`, or raise an error that names the variable."""
 
     def replace(match: re.Match[str]) -> str:
         name, closed = match.group(1), match.group(2)
@@ -54,23 +50,6 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
-def expand_all(value: object, environ: Mapping[str, str]) -> object:
-    """Replace references in a text, or in every text of a list or table.
-
-    Raises:
-        UndefinedVariableError: As `expand`.
-    """
-    match value:
-        case str():
-            return expand(value, environ)
-        case list():
-            return [expand_all(item, environ) for item in value]
-        case dict():
-            return {key: expand_all(item, environ) for key, item in value.items()}
-        case _:
-            return value
-
-
 FILE_RANK = 1
 READABLE_BY_OTHERS = 0o077
 _NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
@@ -80,10 +59,11 @@ def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Settin
     """Yield the settings of the file, with references to the environment replaced."""
     if file.problem is not None:
         yield file.problem
+    replaced = partial(expand, environ=environ)
     for written, value in leaves(file.values):
         origin, path = file.origin(written), _key_id(written)
         try:
-            yield Setting(path, expand_all(value, environ), origin, FILE_RANK)
+            yield Setting(path, with_texts(value, replaced), origin, FILE_RANK)
         except UndefinedVariableError as error:
             waits = path[0] == "providers"
             yield ConfigProblem(f"`{dotted(path)}`: {error}", origin, path, waits=waits)
@@ -94,20 +74,18 @@ def _key_id(path: KeyPath) -> KeyPath:
     return (path[0], ".".join(path[1:])) if path[0] == "keymap" and len(path) > 1 else path
 
 
-def exposed_key(file: TomlFile) -> ConfigProblem | None:
+def exposed_key(file: TomlFile) -> Iterator[ConfigProblem]:
     """Warn about a key that other users of the machine can read."""
-    literal = next(
-        (path for path, value in leaves(file.values) if _is_literal_key(path, value)), None
-    )
-    if literal is None or not file.path.stat().st_mode & READABLE_BY_OTHERS:
-        return None
-    return ConfigProblem(
-        f"`{dotted(literal)}` is in a file that other users of this machine can read.",
-        file.origin(literal),
-        literal,
-        hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
-        severity="warning",
-    )
+    paths = (path for path, value in leaves(file.values) if _is_literal_key(path, value))
+    literal = next(paths, None)
+    if literal is not None and file.path.stat().st_mode & READABLE_BY_OTHERS:
+        yield ConfigProblem(
+            f"`{dotted(literal)}` is in a file that other users of this machine can read.",
+            file.origin(literal),
+            literal,
+            hint=f"Run `chmod 600 {file.path}`, or use {_NAMED_KEY[literal[0]]}.",
+            severity="warning",
+        )
 
 
 def _is_literal_key(path: KeyPath, value: object) -> bool:
@@ -139,11 +117,8 @@ def environment_settings(
             yield Setting(path, environ[name], Origin("environment", name), ENVIRONMENT_RANK)
     source = EnvSettingsSource(AppConfig)
     for name in sorted(environ):
-        if (
-            name.upper().startswith(ENVIRONMENT_PREFIX)
-            and name != CONFIG_VARIABLE
-            and environ[name]
-        ):
+        is_own = name.upper().startswith(ENVIRONMENT_PREFIX) and name != CONFIG_VARIABLE
+        if is_own and environ[name]:
             yield from _own_variable(source, name, environ[name], provider_names)
 
 
@@ -157,8 +132,8 @@ def _own_variable(
     try:
         values = source()
     except SettingsError:
-        known = _known_provider(path, provider_names)
-        yield ConfigProblem(f"{name} must hold JSON.", origin, known)
+        at = _known_provider(path, provider_names)
+        yield ConfigProblem(f"{name} must hold JSON.", origin, at)
         return
     if not values:
         yield _unknown(name, origin)
@@ -181,10 +156,9 @@ def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
     """Find the provider that a variable means: shells allow neither case differences nor `-`."""
     if len(path) < 3 or path[0] != "providers":
         return path
-    name = next(
-        (n for n in names if n.lower().replace("-", "_") == path[1].replace("-", "_")), None
-    )
-    return (path[0], name or path[1], *path[2:])
+    wanted = path[1].replace("-", "_")
+    name = next((n for n in names if n.lower().replace("-", "_") == wanted), path[1])
+    return (path[0], name, *path[2:])
 
 
 FLAG_RANK = 3
@@ -254,10 +228,8 @@ def _connection(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProble
         used = "--host" if host is not None else "--api-key"
         yield ConfigProblem(f"{used} does not apply to `{name}`.", Origin("flag", used))
         return
-    for key, value, flag in (
-        ("base_url", host, "--host"),
-        ("api_key", flags.api_key, "--api-key"),
-    ):
+    given = (("base_url", host, "--host"), ("api_key", flags.api_key, "--api-key"))
+    for key, value, flag in given:
         if value is not None:
             yield Setting(("providers", name, key), value, Origin("flag", flag), FLAG_RANK)
 

@@ -133,7 +133,7 @@ def key_lines(text: str) -> dict[KeyPath, int]:
     lines: dict[KeyPath, int] = {}
     table: KeyPath = ()
     for line, head, is_value in _statements(text):
-        path = _key_path(head)
+        path = key_path(head)
         if not is_value:
             table = path
         lines.setdefault(path if not is_value else table + path, line)
@@ -164,12 +164,10 @@ def _statements(text: str) -> list[tuple[int, str, bool]]:
     return statements
 
 
-def _key_path(head: str) -> KeyPath:
-    statement = head if head.startswith("[") else f"{head} = 0"
+def key_path(head: str) -> KeyPath:
+    """Return the parts of a key, or of the head of a table; quoted parts may contain dots."""
     path: list[str] = []
-    node: object = tomllib.loads(statement)
-    while isinstance(node, list):
-        node = node[0]
+    node: object = tomllib.loads(head if head.startswith("[") else f"{head} = 0")
     while isinstance(node, dict) and node:
         key, node = next(iter(node.items()))
         path.append(key)

@@ -1,24 +1,18 @@
-"""URLs: reading addresses as people write them, checking URLs, and showing them without secrets.
+"""URLs: reading addresses by the rules of OLLAMA_HOST, checking, and showing without secrets.
 
-Addresses follow the rules of Ollama's OLLAMA_HOST: whitespace and quotes around the value are
-trimmed, a bare host gets the engine's port, `http://host` means port 80, and 0.0.0.0 is dialled as
-loopback. Only OLLAMA_HOST itself falls back to the default host and port if they are missing or
-invalid, as it does in Ollama; everywhere else that is an error, because another server would be
-asked.
+Only OLLAMA_HOST itself falls back to the default: elsewhere another server would be asked. An
+invalid address is a `ValueError`, whose message does not repeat it.
 """
 
 import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address
-from types import MappingProxyType
 from urllib.parse import SplitResult, urlsplit
 
 from ollm_tui.config.backends import BACKEND, OLLAMA
 
-STANDARD_PORTS: Mapping[str, int] = MappingProxyType({"http": 80, "https": 443})
-LOOPBACK_OF: Mapping[str, str] = MappingProxyType(
-    {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
-)
+STANDARD_PORTS: Mapping[str, int] = {"http": 80, "https": 443}
+LOOPBACK_OF: Mapping[str, str] = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """The host to dial for an address that means every interface."""
 _FORBIDDEN = re.compile(r"[\s\x00-\x20\x7f-\x9f#\\<>\"']")
 _SHOWN_QUERIES = frozenset({"api-version"})
@@ -41,11 +35,7 @@ def split_web_url(url: str) -> SplitResult | None:
 
 
 def ollama_url(text: str, *, lenient: bool = True) -> str:
-    """Return the base URL of an Ollama server; `lenient` reads it as Ollama reads OLLAMA_HOST.
-
-    Raises:
-        ValueError: The address is invalid; the message does not repeat it.
-    """
+    """Return the base URL of an Ollama server; `lenient` reads it as Ollama reads OLLAMA_HOST."""
     text = text.strip().strip("\"'").strip()
     if text == "ollama.com":
         return "https://ollama.com"
@@ -53,11 +43,7 @@ def ollama_url(text: str, *, lenient: bool = True) -> str:
 
 
 def server_url(text: str, default_port: int | None = None) -> str:
-    """Return the base URL of any other server; `default_port` is for addresses without a scheme.
-
-    Raises:
-        ValueError: The address is invalid; the message does not repeat it.
-    """
+    """Return the base URL of any other server; `default_port` is for addresses without a scheme."""
     text = text.strip().strip("\"'").strip()
     if not text:
         raise ValueError("The address is empty.")
@@ -91,11 +77,7 @@ def _base_url(text: str, bare_port: int, *, lenient: bool) -> str:
 
 
 def _require_host(host: str, port: str | None) -> None:
-    """Require a host.
-
-    Raises:
-        ValueError: There is none, or only a number.
-    """
+    """Refuse an address without a host, or with only a number."""
     if not host and not port:
         raise ValueError("The address names no server.")
     if host.isascii() and host.isdigit() and port is None:

@@ -28,7 +28,6 @@ BUILT_IN_KINDS = tuple(ADAPTERS)
 
 
 def _known_kind(kind: str) -> str:
-    """Accept the built-in kinds and those of installed plugins."""
     if kind in BUILT_IN_KINDS or kind in (plugins := plugin_names("providers")):
         return kind
     *others, last = (repr(known) for known in (*BUILT_IN_KINDS, *plugins))
@@ -63,11 +62,7 @@ def _usable_path(path: Path) -> Path:
 
 
 def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """Reject a body with keys that the request itself sets.
-
-    Raises:
-        ValueError: It has such keys.
-    """
+    """Return a body; a `ValueError` if it sets keys that the request itself sets."""
     taken = sorted(RESERVED_BODY_KEYS.intersection(body))
     if taken:
         raise ValueError(f"may not set {', '.join(taken)}: the request itself does")
@@ -75,11 +70,7 @@ def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def header_names(headers: dict[str, object]) -> dict[str, object]:
-    """Reject names that are not valid in a header.
-
-    Raises:
-        ValueError: There is an invalid name.
-    """
+    """Return headers; a `ValueError` if a name is not valid."""
     if not all(map(_HEADER_NAME.fullmatch, headers)):
         raise ValueError("holds a name that no header has: use letters, digits and `-`")
     return headers

@@ -5,7 +5,6 @@ It imports nothing of ours, so that parsing a command line stays quick.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 ModelAction: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
@@ -58,64 +57,62 @@ class ActionInfo:
     """What an answer of the model is stopped for; empty where it can go on."""
 
 
-ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = MappingProxyType(
-    {
-        "show": ActionInfo(
-            methods=("show_model", "list_models"),
-            ability="describe models",
-            command="show",
-            help="show a model's details and the settings in effect for it",
-            menu=MenuEntry("details", "f4", "Show details", "details", when=""),
-        ),
-        "delete": ActionInfo(
-            methods=("delete_model",),
-            ability="delete models",
-            doing="Deleting {name}…",
-            done="Deleted {name} from {place}.",
-            result={"deleted": True},
-            command="rm",
-            help="delete a model (asks first)",
-            menu=MenuEntry("delete", "f8", "Delete…", "delete", details_name="delete", order=2),
-            stops_for="delete the model",
-        ),
-        "copy": ActionInfo(
-            methods=("copy_model",),
-            ability="copy models",
-            doing="Copying {name}…",
-            done="Copied {name} to {copy}.",
-            command="cp",
-            help="copy a model to a new name",
-            values=(("copy", "COPY", "the new name"),),
-            menu=MenuEntry("copy", "f9", "Copy as…", "copy", details_name="second_name", order=1),
-        ),
-        "load": ActionInfo(
-            methods=("load_model",),
-            ability="load models",
-            doing="Loading {name}…",
-            done="Loaded {name}.",
-            result={"loaded": True},
-            command="load",
-            help="load a model into memory",
-            is_top_level=False,
-            menu=MenuEntry("load", "f6", "Load", "load", details_name="load"),
-        ),
-        "unload": ActionInfo(
-            methods=("unload_model",),
-            ability="unload models",
-            doing="Unloading {name}…",
-            done="Unloaded {name}.",
-            result={"loaded": False},
-            command="unload",
-            aliases=("stop",),
-            help="unload a model from memory",
-            menu=MenuEntry("unload", "f7", "Unload", "unload", details_name="unload"),
-            stops_for="unload the model",
-        ),
-        "keep": ActionInfo(
-            methods=("load_model_for",),
-            ability="keep models loaded for a time",
-            refused_ability="be told how long to keep a model",
-        ),
-    }
-)
+ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
+    "show": ActionInfo(
+        methods=("show_model", "list_models"),
+        ability="describe models",
+        command="show",
+        help="show a model's details and the settings in effect for it",
+        menu=MenuEntry("details", "f4", "Show details", "details", when=""),
+    ),
+    "delete": ActionInfo(
+        methods=("delete_model",),
+        ability="delete models",
+        doing="Deleting {name}…",
+        done="Deleted {name} from {place}.",
+        result={"deleted": True},
+        command="rm",
+        help="delete a model (asks first)",
+        menu=MenuEntry("delete", "f8", "Delete…", "delete", details_name="delete", order=2),
+        stops_for="delete the model",
+    ),
+    "copy": ActionInfo(
+        methods=("copy_model",),
+        ability="copy models",
+        doing="Copying {name}…",
+        done="Copied {name} to {copy}.",
+        command="cp",
+        help="copy a model to a new name",
+        values=(("copy", "COPY", "the new name"),),
+        menu=MenuEntry("copy", "f9", "Copy as…", "copy", details_name="second_name", order=1),
+    ),
+    "load": ActionInfo(
+        methods=("load_model",),
+        ability="load models",
+        doing="Loading {name}…",
+        done="Loaded {name}.",
+        result={"loaded": True},
+        command="load",
+        help="load a model into memory",
+        is_top_level=False,
+        menu=MenuEntry("load", "f6", "Load", "load", details_name="load"),
+    ),
+    "unload": ActionInfo(
+        methods=("unload_model",),
+        ability="unload models",
+        doing="Unloading {name}…",
+        done="Unloaded {name}.",
+        result={"loaded": False},
+        command="unload",
+        aliases=("stop",),
+        help="unload a model from memory",
+        menu=MenuEntry("unload", "f7", "Unload", "unload", details_name="unload"),
+        stops_for="unload the model",
+    ),
+    "keep": ActionInfo(
+        methods=("load_model_for",),
+        ability="keep models loaded for a time",
+        refused_ability="be told how long to keep a model",
+    ),
+}
 MODEL_ACTIONS: Final = tuple(ACTIONS)

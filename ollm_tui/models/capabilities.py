@@ -1,13 +1,11 @@
 """What a model can do: set by the user, reported by its engine, or assumed from its name; pure.
 
-`capabilities_of` resolves it in this order. An assumption is only shown: no feature is withheld
-from a model because of one.
+An assumption is only shown: no feature is withheld from a model because of one.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -17,22 +15,20 @@ Source: TypeAlias = Literal["set", "known", "assumed"]
 Value = TypeVar("Value", bool, int)
 ABILITIES: tuple[Ability, ...] = ("vision", "tools", "thinking", "embedding")
 
-_GUESSES: Mapping[Ability, re.Pattern[str]] = MappingProxyType(
-    {
-        "vision": re.compile(
-            r"llava|vision|pixtral|moondream|minicpm-?v|[-_.]vl\b|vl[-:]|internvl|gemma-?3(?!.*\b1b)"
-            r"|gpt-(4o|4\.1|5)|claude-"
-        ),
-        "tools": re.compile(
-            r"qwen(2\.5|3)|llama-?3\.[1-3]|mistral|mixtral|ministral|command-r|hermes|functionary"
-            r"|granite|gpt-(oss|4|5)|claude-|firefunction|devstral"
-        ),
-        "thinking": re.compile(
-            r"qwq|deepseek-?r1|[-_]r1\b|qwen3|gpt-(oss|5)|magistral|thinking|reason"
-        ),
-        "embedding": re.compile(r"embed|minilm|\bbge[-_]|\be5[-_]|\bgte[-_]"),
-    }
-)
+_GUESSES: Mapping[Ability, re.Pattern[str]] = {
+    "vision": re.compile(
+        r"llava|vision|pixtral|moondream|minicpm-?v|[-_.]vl\b|vl[-:]|internvl|gemma-?3(?!.*\b1b)"
+        r"|gpt-(4o|4\.1|5)|claude-"
+    ),
+    "tools": re.compile(
+        r"qwen(2\.5|3)|llama-?3\.[1-3]|mistral|mixtral|ministral|command-r|hermes|functionary"
+        r"|granite|gpt-(oss|4|5)|claude-|firefunction|devstral"
+    ),
+    "thinking": re.compile(
+        r"qwq|deepseek-?r1|[-_]r1\b|qwen3|gpt-(oss|5)|magistral|thinking|reason"
+    ),
+    "embedding": re.compile(r"embed|minilm|\bbge[-_]|\be5[-_]|\bgte[-_]"),
+}
 _GUESSED_LENGTH = 200
 """Number of characters of a name that are examined."""
 
@@ -87,12 +83,8 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
 
 def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
     """Return a model's description with the user's settings; `chosen` names what was set."""
-    abilities: dict[Ability, bool | None] = {
-        "vision": overrides.vision,
-        "tools": overrides.tools,
-        "thinking": overrides.thinking,
-    }
-    set_now = {name: is_able for name, is_able in abilities.items() if is_able is not None}
+    names: tuple[Ability, ...] = ("vision", "tools", "thinking")
+    set_now = {n: is_able for n in names if (is_able := getattr(overrides, n)) is not None}
     if not set_now and overrides.context is None:
         return info
     capability, reported = info.capability, reported_abilities(info)
@@ -109,7 +101,7 @@ def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
 
 
 _PLAIN = ModelCapability(frozenset({"text"}), frozenset({"text"}))
-_FEATURES: Mapping[Ability, str] = MappingProxyType({"tools": "tool_use", "thinking": "thinking"})
+_FEATURES: Mapping[Ability, str] = {"tools": "tool_use", "thinking": "thinking"}
 
 
 def _fact(info: ModelInfo, name: Ability) -> Fact[bool]:

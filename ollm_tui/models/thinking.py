@@ -98,10 +98,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
         mode=mode,
         effort=None if mode == "off" else effort,
         tags=find_tags(
-            tags_from.think_tag,
-            tags_from.answer_tag,
-            mode=mode,
-            starts_open=tags_from.starts_open,
+            tags_from.think_tag, tags_from.answer_tag, mode=mode, starts_open=tags_from.starts_open
         ),
         wire=None if request is None else _wire(mode, effort),
     )
@@ -124,7 +121,8 @@ def find_tags(
         answer_starts, answer_ends = _delimiters(answer_tag)
         return _tags(starts, ends, answer_starts, answer_ends, mode, starts_open)
     except ValueError as error:
-        raise AIError(ErrorCode.BAD_REQUEST, _sentence(str(error))) from error
+        sentence = f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}."
+        raise AIError(ErrorCode.BAD_REQUEST, sentence) from error
 
 
 def _chosen_mode(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingMode | None:
@@ -201,8 +199,3 @@ def _tags(
         start_open=opened and mode not in ("off", "last"),
         where="anywhere" if mode == "last" else "leading",
     )
-
-
-def _sentence(text: str) -> str:
-    sentence = text[:1].upper() + text[1:]
-    return sentence if sentence.endswith(".") else f"{sentence}."

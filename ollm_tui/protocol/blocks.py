@@ -1,7 +1,6 @@
 """Content blocks: the tagged union that messages and answers consist of.
 
-The `type` of a block is a string on the wire, not an enumeration: a block of a type this
-version does not know is kept as `UnknownContent`, shown as JSON and saved again unchanged.
+A block of a type this version does not know is kept, shown and saved as `UnknownContent`.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """The events of one prompt for a front end, in order; the last is one `Finish` or `ErrorEvent`.
 
-Deltas are for drawing and may be joined; a consumer that ignores them all and reads the
-history afterwards misses nothing. `turn` counts from 1; `block` names the part of the answer
-that a delta belongs to and is unique in the conversation.
+`turn` counts from 1; `block` names a part of an answer and is unique in the conversation.
 """
 
 from collections.abc import Awaitable, Callable
@@ -142,9 +140,9 @@ class Finish:
     """The prompt is answered, stopped (`abort`) or out of turns (`max_turns`)."""
 
     reason: FinishReason
+    turn: int = 1
     usage: Usage | None = None
     timings: Timings | None = None
-    turn: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

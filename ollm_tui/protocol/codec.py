@@ -1,14 +1,13 @@
-"""Blocks, messages and calls as JSON-safe data and back; chat events as JSON-safe data.
+"""Blocks, messages, calls and chat events as JSON-safe data, for `--json`, store and exports.
 
-One shape serves `--json`, the store and exports. Everything carries `type`; what is None or
-empty is left out. Raw bytes travel as base64 under `data` with `encoding: base64`.
+Everything carries `type`; what is None or empty is left out; raw bytes travel as base64.
 """
 
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
-from typing import assert_never
+from typing import Any, assert_never
 
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.blocks import (
@@ -25,15 +24,11 @@ from ollm_tui.protocol.blocks import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import Message, Timings, Usage
-from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.protocol.tools import ToolCall, ToolResult
 
 
 def _present(**values: JsonValue) -> JsonObject:
     return {key: value for key, value in values.items() if value is not None}
-
-
-def _true(**marks: bool) -> JsonObject:
-    return {name: True for name, is_set in marks.items() if is_set}
 
 
 def _media_to_json(data: MediaData | None) -> JsonObject:
@@ -44,8 +39,6 @@ def _media_to_json(data: MediaData | None) -> JsonObject:
             return {"data": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
         case str():
             return {"data": data}
-        case _:
-            assert_never(data)
 
 
 def block_to_json(block: Block) -> JsonObject:
@@ -56,18 +49,17 @@ def block_to_json(block: Block) -> JsonObject:
         case TextContent():
             return {"type": "text", "text": block.text}
         case ThinkingContent():
-            proof = _present(signature=block.signature, signer=block.signer)
-            return {"type": "thinking", "text": block.text} | proof | _true(sealed=block.sealed)
+            proof = _present(
+                signature=block.signature, signer=block.signer, sealed=block.sealed or None
+            )
+            return {"type": "thinking", "text": block.text} | proof
         case EmbeddingContent():
             return {"type": "embedding", "vector": list(block.vector)}
-        case ImageContent():
-            size = _present(width=block.width, height=block.height, name=block.name)
-        case AudioContent() | VideoContent():
-            size = _present(duration_s=block.duration_s)
+        case ImageContent() | AudioContent() | VideoContent():
+            known = {name: getattr(block, name) for name in _described(block)}
+            return {"type": block.type} | _media_to_json(block.data) | _present(**known)
         case _:
             assert_never(block)
-    source = _present(url=block.url, mime_type=block.mime_type)
-    return {"type": block.type} | _media_to_json(block.data) | source | size
 
 
 def _string(data: JsonMapping, key: str) -> str | None:
@@ -100,10 +92,6 @@ def _media(data: JsonMapping) -> MediaData | None:
     return value
 
 
-def _text_block(data: JsonMapping) -> Block:
-    return TextContent(_need(data, "text"))
-
-
 def _thinking_block(data: JsonMapping) -> Block:
     return ThinkingContent(
         _need(data, "text"),
@@ -113,42 +101,38 @@ def _thinking_block(data: JsonMapping) -> Block:
     )
 
 
-def _image_block(data: JsonMapping) -> Block:
-    return ImageContent(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        width=_integer(data, "width"),
-        height=_integer(data, "height"),
-        name=_string(data, "name"),
-    )
+def _media_block(
+    kind: type[ImageContent | AudioContent | VideoContent], data: JsonMapping
+) -> Block:
+    known = {name: _MEDIA_FIELDS.get(name, _string)(data, name) for name in _described(kind)}
+    return kind(data=_media(data), **known)
 
 
-def _timed_block(kind: type[AudioContent | VideoContent], data: JsonMapping) -> Block:
-    return kind(
-        data=_media(data),
-        url=_string(data, "url"),
-        mime_type=_string(data, "mime_type"),
-        duration_s=_number(data, "duration_s"),
-    )
+def _described(kind: Any) -> list[str]:
+    """Return the fields of media beside the data itself."""
+    return [one.name for one in fields(kind) if one.name not in {"data", "type"}]
+
+
+_MEDIA_FIELDS: Mapping[str, Callable[[JsonMapping, str], Any]] = {
+    "width": _integer,
+    "height": _integer,
+    "duration_s": _number,
+}
 
 
 def _embedding_block(data: JsonMapping) -> Block:
     vector = data.get("vector")
-    if not isinstance(vector, list):
+    if not isinstance(vector, list) or not all(isinstance(n, int | float) for n in vector):
         raise _malformed("embedding", "vector")
-    numbers = [float(n) for n in vector if isinstance(n, int | float)]
-    if len(numbers) != len(vector):
-        raise _malformed("embedding", "vector")
-    return EmbeddingContent(tuple(numbers))
+    return EmbeddingContent(tuple(float(n) for n in vector if isinstance(n, int | float)))
 
 
 _READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
-    "text": _text_block,
+    "text": lambda data: TextContent(_need(data, "text")),
     "thinking": _thinking_block,
-    "image": _image_block,
-    "audio": partial(_timed_block, AudioContent),
-    "video": partial(_timed_block, VideoContent),
+    "image": partial(_media_block, ImageContent),
+    "audio": partial(_media_block, AudioContent),
+    "video": partial(_media_block, VideoContent),
     "embedding": _embedding_block,
 }
 
@@ -165,11 +149,7 @@ def _need(data: JsonMapping, key: str) -> str:
 
 
 def block_from_json(data: JsonMapping) -> Block:
-    """Read a block; an unknown type is kept unchanged.
-
-    Raises:
-        AIError: BAD_REQUEST if the type, or a required key of a known block, is missing.
-    """
+    """Read a block, also of an unknown type; BAD_REQUEST if a required key is missing."""
     kind = _need(data, "type")
     reader = _READERS.get(kind)
     if reader is None:
@@ -188,11 +168,7 @@ def call_to_json(call: ToolCall) -> JsonObject:
 
 
 def call_from_json(data: JsonMapping) -> ToolCall:
-    """Read a tool call.
-
-    Raises:
-        AIError: BAD_REQUEST if it has no id or name.
-    """
+    """Read a tool call; BAD_REQUEST if it has no id or name."""
     args = data.get("args")
     return ToolCall(
         id=_need(data, "id"),
@@ -221,11 +197,7 @@ def message_to_json(message: Message) -> JsonObject:
 
 
 def message_from_json(data: JsonMapping) -> Message:
-    """Read a message; `content` may be a string.
-
-    Raises:
-        AIError: BAD_REQUEST if a required key is missing.
-    """
+    """Read a message, whose `content` may be a string; BAD_REQUEST if a key is missing."""
     content = data.get("content", "")
     if isinstance(content, list):
         blocks = tuple(block_from_json(b) for b in content if isinstance(b, dict))
@@ -245,18 +217,13 @@ def message_from_json(data: JsonMapping) -> Message:
 
 def usage_to_json(usage: Usage) -> JsonObject:
     """Return token counts as data."""
-    counts = _present(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        total_tokens=usage.total_tokens,
-    )
-    return counts | ({"extra": dict(usage.extra)} if usage.extra else {})
+    counts = {one.name: getattr(usage, one.name) for one in fields(usage)}
+    return _present(**counts | {"extra": dict(usage.extra) or None})
 
 
 def timings_to_json(timings: Timings) -> JsonObject:
     """Return timings as data, in seconds."""
-    numbers: dict[str, float | None] = {f.name: getattr(timings, f.name) for f in fields(timings)}
-    return _present(**numbers)
+    return _present(**{one.name: getattr(timings, one.name) for one in fields(timings)})
 
 
 def error_to_json(error: AIError) -> JsonObject:
@@ -271,83 +238,47 @@ def error_to_json(error: AIError) -> JsonObject:
     return body | ({"details": dict(error.details)} if error.details else {})
 
 
-def event_to_json(event: chat.ChatEvent) -> JsonObject:  # noqa: C901, PLR0911, PLR0912 -- one case per event
+_EVENTS: Mapping[type[chat.ChatEvent], str] = {
+    chat.TextDelta: "text",
+    chat.ThinkingDelta: "thinking",
+    chat.ToolCallStart: "tool_call_start",
+    chat.ToolCallResult: "tool_call_result",
+    chat.ContextWarning: "context_warning",
+    chat.PicturesLeftOut: "pictures_left_out",
+    chat.Retrying: "retrying",
+    chat.MediaDelta: "media",
+    chat.NoAnswer: "no_answer",
+    chat.TurnComplete: "turn_complete",
+    chat.Finish: "finish",
+    chat.ErrorEvent: "error",
+}
+_LEFT_OUT = frozenset({"instead", "usage", "timings"})
+"""Fields that are left out if they are None; all others are always there."""
+
+
+def event_to_json(event: chat.ChatEvent) -> JsonObject:
     """Return a chat event as data that carries `type`."""
-    match event:
-        case chat.TextDelta(delta=delta, turn=turn, block=block):
-            return {"type": "text", "delta": delta, "turn": turn, "block": block}
-        case chat.ThinkingDelta(delta=delta, turn=turn, block=block):
-            return {"type": "thinking", "delta": delta, "turn": turn, "block": block}
-        case chat.ToolCallStart():
-            return {
-                "type": "tool_call_start",
-                "call": call_to_json(event.call),
-                "turn": event.turn,
-                "block": event.block,
-            }
-        case chat.ToolCallResult():
-            return {
-                "type": "tool_call_result",
-                "call": call_to_json(event.call),
-                "result": event.result.content,
-                "is_error": event.result.is_error,
-                "outcome": event.result.outcome,
-                "turn": event.turn,
-                "block": event.block,
-            }
-        case chat.ContextWarning():
-            return {
-                "type": "context_warning",
-                "used": event.used,
-                "limit": event.limit,
-                "estimated": event.estimated,
-                "turn": event.turn,
-            }
-        case chat.PicturesLeftOut(count=count, model=model, turn=turn):
-            return {"type": "pictures_left_out", "count": count, "model": model, "turn": turn}
-        case chat.Retrying():
-            return _retrying_to_json(event)
-        case chat.MediaDelta():
-            return _media_event_to_json(event)
-        case chat.NoAnswer(cause=cause, turn=turn):
-            return {"type": "no_answer", "cause": cause, "turn": turn}
-        case chat.TurnComplete():
-            return {"type": "turn_complete", "turn_number": event.turn_number}
-        case chat.Finish():
-            return _finish_to_json(event)
-        case chat.ErrorEvent():
-            return {"type": "error", "error": error_to_json(event.error), "turn": event.turn}
-        case _:
-            assert_never(event)
-
-
-def _retrying_to_json(event: chat.Retrying) -> JsonObject:
-    body: JsonObject = {
-        "type": "retrying",
-        "attempt": event.attempt,
-        "wait_s": event.wait_s,
-        "error": error_to_json(event.error),
-        "turn": event.turn,
-    }
-    return body if event.instead is None else body | {"instead": event.instead}
-
-
-def _media_event_to_json(event: chat.MediaDelta) -> JsonObject:
-    return {
-        "type": "media",
-        "modality": event.modality,
-        "data": base64.b64encode(event.data).decode("ascii"),
-        "step": event.step,
-        "total_steps": event.total_steps,
-        "turn": event.turn,
-        "block": event.block,
-    }
-
-
-def _finish_to_json(event: chat.Finish) -> JsonObject:
-    body: JsonObject = {"type": "finish", "reason": event.reason, "turn": event.turn}
-    if event.usage is not None:
-        body["usage"] = usage_to_json(event.usage)
-    if event.timings is not None:
-        body["timings"] = timings_to_json(event.timings)
+    body: JsonObject = {"type": _EVENTS[type(event)]}
+    for one in fields(event):
+        value = getattr(event, one.name)
+        if isinstance(value, ToolResult):
+            body |= {"result": value.content, "is_error": value.is_error, "outcome": value.outcome}
+        elif value is not None or one.name not in _LEFT_OUT:
+            body[one.name] = _field_to_json(value)
     return body
+
+
+def _field_to_json(value: ToolCall | AIError | Usage | Timings | bytes | JsonValue) -> JsonValue:
+    match value:
+        case ToolCall():
+            return call_to_json(value)
+        case AIError():
+            return error_to_json(value)
+        case Usage():
+            return usage_to_json(value)
+        case Timings():
+            return timings_to_json(value)
+        case bytes():
+            return base64.b64encode(value).decode("ascii")
+        case _:
+            return value

@@ -29,22 +29,18 @@ class Fetched(Protocol):
     @property
     def status(self) -> int:
         """The status after all redirects."""
-        ...
 
     @property
     def url(self) -> str:
         """The final URL, without user name, password and query."""
-        ...
 
     @property
     def headers(self) -> Mapping[str, str]:
         """The headers, with names in lower case."""
-        ...
 
     @property
     def first_headers(self) -> Mapping[str, str]:
         """The headers of the first response, before redirects: the hub sends a checksum there."""
-        ...
 
     def pieces(self) -> AsyncIterator[bytes]:
         """Return the body as it arrives, without decoding it.
@@ -52,7 +48,6 @@ class Fetched(Protocol):
         Raises:
             AIError: STREAM_INCOMPLETE if it breaks off, TIMEOUT if it stalls.
         """
-        ...
 
 
 class Fetcher(Protocol):
@@ -64,4 +59,3 @@ class Fetcher(Protocol):
         Raises:
             AIError: no server responded, or a redirect is invalid or leads away from HTTPS.
         """
-        ...

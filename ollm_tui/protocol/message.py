@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
@@ -16,7 +15,7 @@ Role: TypeAlias = str
 FinishReason: TypeAlias = str
 """`stop`, `length`, `content_filter`, `tool_calls`, `abort`, `error`, or as the server sent it."""
 
-ACCEPTED: Final[Mapping[str, bool]] = MappingProxyType({"accepted": True})
+ACCEPTED: Final[Mapping[str, bool]] = {"accepted": True}
 """Marks a field that adapters send or leave out on purpose; the others are refused when set."""
 
 

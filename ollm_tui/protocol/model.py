@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TypeAlias
 
 from ollm_tui.protocol.json_types import JsonValue
@@ -44,20 +43,18 @@ def _alias(given: str, made: str, *features: Feature) -> ModelAlias:
     return ModelAlias(frozenset(given.split()), frozenset(made.split()), frozenset(features))
 
 
-MODEL_ALIASES: Mapping[str, ModelAlias] = MappingProxyType(
-    {
-        "chat": _alias("text", "text", "multi_turn", "system_prompt", "stream"),
-        "vision": _alias("text image", "text", "multi_turn", "stream"),
-        "stt": _alias("audio", "text"),
-        "tts": _alias("text", "audio", "stream"),
-        "drawing": _alias("text", "image"),
-        "img2img": _alias("text image", "image"),
-        "embedding": _alias("text", "embedding"),
-        "infill": _alias("text", "text", "infill"),
-        "music": _alias("text", "audio"),
-        "video_gen": _alias("text", "video"),
-    }
-)
+MODEL_ALIASES: Mapping[str, ModelAlias] = {
+    "chat": _alias("text", "text", "multi_turn", "system_prompt", "stream"),
+    "vision": _alias("text image", "text", "multi_turn", "stream"),
+    "stt": _alias("audio", "text"),
+    "tts": _alias("text", "audio", "stream"),
+    "drawing": _alias("text", "image"),
+    "img2img": _alias("text image", "image"),
+    "embedding": _alias("text", "embedding"),
+    "infill": _alias("text", "text", "infill"),
+    "music": _alias("text", "audio"),
+    "video_gen": _alias("text", "video"),
+}
 
 
 def from_alias(alias: str) -> ModelCapability | None:

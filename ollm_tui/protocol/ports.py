@@ -1,7 +1,6 @@
 """The interfaces between layers; `runtime` fills them in.
 
-Only `ProviderAdapter` is required of a provider. Every optional ability is a Protocol of its own:
-check `isinstance(adapter, SupportsPull)` and offer the action only then.
+Each optional ability is a Protocol: offer an action if `isinstance(adapter, SupportsPull)`.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -28,17 +27,14 @@ class ProviderAdapter(Protocol):
     @property
     def name(self) -> str:
         """The instance's name, unique in a registry: the scheme of `provider://model`."""
-        ...
 
     @property
     def label(self) -> str:
         """The name that users see."""
-        ...
 
     @property
     def streaming_format(self) -> StreamingFormat:
         """How answers are streamed."""
-        ...
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Send a request and stream the events of its answer.
@@ -47,7 +43,6 @@ class ProviderAdapter(Protocol):
         `ErrorEvent`; `request.signal` ends the stream with `Finish("abort")`; a task cancellation
         propagates.
         """
-        ...
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Return a whole `Response`, or with `request.stream` a stream.
@@ -55,11 +50,9 @@ class ProviderAdapter(Protocol):
         Raises:
             AIError: any failure; UNSUPPORTED_FEATURE if the provider cannot stream.
         """
-        ...
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what models of this provider can do, as far as known without a request."""
-        ...
 
 
 @runtime_checkable
@@ -75,7 +68,6 @@ class SupportsTokenCount(Protocol):
 
     async def count_tokens(self, request: Request) -> int:
         """Return the tokens of the whole request, through the model's template."""
-        ...
 
 
 @runtime_checkable
@@ -84,7 +76,6 @@ class SupportsTextTokenCount(Protocol):
 
     async def count_text_tokens(self, model: str, text: str) -> int:
         """Return the tokens of a text alone, without the frame of a conversation."""
-        ...
 
 
 @runtime_checkable
@@ -93,7 +84,6 @@ class SupportsEmbed(Protocol):
 
     async def embed(self, request: Request) -> Response:
         """Return an `EmbeddingContent` for each text block of the input, in their order."""
-        ...
 
 
 @runtime_checkable
@@ -102,7 +92,6 @@ class SupportsList(Protocol):
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return every model the provider has."""
-        ...
 
 
 @runtime_checkable
@@ -112,7 +101,6 @@ class RemembersListError(Protocol):
     @property
     def last_error(self) -> AIError | None:
         """Why the last listing is empty, or None if it succeeded."""
-        ...
 
 
 @runtime_checkable
@@ -121,7 +109,6 @@ class SupportsShow(Protocol):
 
     async def show_model(self, name: str) -> ModelInfo:
         """Return all that is known about one model."""
-        ...
 
 
 @runtime_checkable
@@ -135,7 +122,6 @@ class SupportsPull(Protocol):
         raises `AIError` if the download is incomplete. To leave before its end, close it: as an
         async context manager if it is one, else with `aclose`.
         """
-        ...
 
 
 @runtime_checkable
@@ -144,7 +130,6 @@ class SupportsDelete(Protocol):
 
     async def delete_model(self, name: str) -> None:
         """Delete a model permanently."""
-        ...
 
 
 @runtime_checkable
@@ -153,7 +138,6 @@ class SupportsCopy(Protocol):
 
     async def copy_model(self, source: str, destination: str) -> None:
         """Copy a model to a new name."""
-        ...
 
 
 @runtime_checkable
@@ -162,7 +146,6 @@ class SupportsLoad(Protocol):
 
     async def load_model(self, name: str) -> None:
         """Load a model and wait until it is ready."""
-        ...
 
 
 @runtime_checkable
@@ -175,7 +158,6 @@ class SupportsLoadFor(Protocol):
         `keep_alive` is text like `1h30m`, or seconds; below zero is forever. For a model that is
         already loaded, the time starts over.
         """
-        ...
 
 
 @runtime_checkable
@@ -184,7 +166,6 @@ class SupportsUnload(Protocol):
 
     async def unload_model(self, name: str) -> None:
         """Unload a model."""
-        ...
 
 
 @runtime_checkable
@@ -193,7 +174,6 @@ class SupportsRunning(Protocol):
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Return the loaded models."""
-        ...
 
 
 @runtime_checkable
@@ -202,7 +182,6 @@ class SupportsVersion(Protocol):
 
     async def server_version(self) -> str | None:
         """Return the version as the server writes it, or None if it does not report one."""
-        ...
 
 
 @runtime_checkable
@@ -211,7 +190,6 @@ class SupportsInitialize(Protocol):
 
     async def initialize(self) -> None:
         """Prepare; called once, before the first request."""
-        ...
 
 
 @runtime_checkable
@@ -220,51 +198,31 @@ class SupportsDispose(Protocol):
 
     async def dispose(self) -> None:
         """Close connections and end child processes."""
-        ...
 
 
 class ModelLibrary(Protocol):
-    """The model files on this machine; keeps the embedded provider from knowing the library."""
+    """The model files on this machine; keeps the embedded provider from knowing the library.
+
+    A name that no file has is MODEL_NOT_FOUND.
+    """
 
     def models(self) -> Sequence[ModelInfo]:
         """Return the model files, also those that are not for chat."""
-        ...
 
     def path_of(self, name: str) -> Path:
-        """Return the file of a model.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND.
-        """
-        ...
+        """Return the file of a model."""
 
     def name_of(self, path: Path) -> str | None:
         """Return the name of the model with this first file, or None if it is not listed."""
-        ...
 
     def facts(self, name: str) -> JsonObject:
-        """Return all that the file tells about its model, and its origin.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND.
-        """
-        ...
+        """Return all that the file tells about its model, and its origin."""
 
     def check_delete(self, name: str) -> None:
-        """Raise unless the model may be deleted.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND, or why the model is kept.
-        """
-        ...
+        """Raise an `AIError` that tells why a model is kept, unless it may be deleted."""
 
     def delete(self, name: str) -> None:
-        """Delete the files of a model permanently, with their companions.
-
-        Raises:
-            AIError: as `check_delete`, or a file could not be removed.
-        """
-        ...
+        """Delete the files of a model permanently, with their companions, after the same check."""
 
 
 @runtime_checkable
@@ -274,21 +232,17 @@ class Tool(Protocol):
     @property
     def schema(self) -> ToolSchema:
         """The schema that the model is offered."""
-        ...
 
     @property
     def effect(self) -> ToolEffect:
         """What it may do."""
-        ...
 
     @property
     def timeout_s(self) -> float:
         """Time limit of one call, in seconds."""
-        ...
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Run a call; an exception becomes an error result."""
-        ...
 
 
 class Approver(Protocol):
@@ -296,7 +250,6 @@ class Approver(Protocol):
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Ask the user, or decide by a rule; what is shown is what will run."""
-        ...
 
 
 class ChatJournal(Protocol):
@@ -304,19 +257,15 @@ class ChatJournal(Protocol):
 
     async def begin(self, message: Message) -> str:
         """Store a message and return its id; it is on the disk when this returns."""
-        ...
 
     async def update(self, message_id: str, message: Message) -> None:
         """Replace a message that has grown; at most the last quarter second may be lost."""
-        ...
 
     async def finish(self, message_id: str, message: Message) -> None:
         """Store a message in its final form; it is on the disk when this returns.
 
         An empty id stands for the message whose `begin` failed last.
         """
-        ...
 
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages; the others stay as another branch."""
-        ...

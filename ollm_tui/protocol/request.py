@@ -79,7 +79,6 @@ class OptionForm:
 
 
 def _option(form: str, example: str, *limits: float) -> Any:
-    """Return a field that `/set` can change."""
     return field(default=None, metadata={"form": OptionForm(form, example, *limits)})
 
 

@@ -8,9 +8,10 @@ backends says which predicate recognizes which engine, and in what order they ar
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from pkgutil import resolve_name
 from types import MappingProxyType
 
-from ollm_tui.config.backends import BACKENDS, Backend, import_name
+from ollm_tui.config.backends import BACKENDS, Backend
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -109,7 +110,7 @@ def _matching_row(replies: Replies) -> Backend | None:
     is_complete = replies.keys() >= set(PATHS)
     for signature, row in _SIGNATURES:
         if is_complete or not signature.needs_all_replies:
-            matches: Callable[[Replies], bool] = import_name(signature.test)
+            matches: Callable[[Replies], bool] = resolve_name(signature.test)
             if matches(replies):
                 return row
     return None

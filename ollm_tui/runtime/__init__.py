@@ -1,4 +1,1 @@
-"""The composition root: makes a running runtime of settings, and closes it at exit.
-
-Rules of chats, providers and files belong in the layers below.
-"""
+"""The composition root: makes a running runtime of settings, and closes it at exit."""

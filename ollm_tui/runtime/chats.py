@@ -78,14 +78,14 @@ class ChatFactory:
         """Sentences about tools that are enabled but not available."""
         self.tools = ToolRegistry(tools)
         self._modes = ToolModes(
-            chosen=_chosen_modes(config),
-            learned=_known_modes(learned_modes or {}),
+            chosen={name: m.tool_mode for name, m in config.models.items() if m.tool_mode},
+            learned={name: "react" for name, m in (learned_modes or {}).items() if m == "react"},
             remember=remember_mode,
         )
         self._vision = VisionSupport()
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)
-        self._windows = _windows(config)
+        self._windows = {name: m.context for name, m in config.models.items() if m.context}
 
     def offered(self) -> tuple[OfferedTool, ...]:
         """Return all tools; which of them a chat offers is the conversation's business."""
@@ -96,19 +96,15 @@ class ChatFactory:
 
     def new(self, model: str | None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say."""
-        config = self._config
+        config, wanted = self._config, self._config.tools.enabled
+        known = tuple(tool.schema.name for tool in self.tools.list())
         conversation = Conversation(
             model=model,
             system_prompt=config.system_prompt,
             options=config.options.to_options(),
-            tools=self._enabled(),
+            tools=known if "all" in wanted else tuple(name for name in wanted if name in known),
         )
         return self._client(conversation, None, saved=saved)
-
-    def _enabled(self) -> tuple[str, ...]:
-        wanted = self._config.tools.enabled
-        known = tuple(tool.schema.name for tool in self.tools.list())
-        return known if "all" in wanted else tuple(name for name in wanted if name in known)
 
     async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
         """Continue a saved conversation, where it was continued last or at one of its ends.
@@ -148,19 +144,11 @@ class ChatFactory:
         return self._modes.mode_of(ref, info) if ref else None
 
     async def reads_only_text(self, model: str) -> bool:
-        """Return whether a model is known not to see pictures.
-
-        Raises:
-            AIError: it cannot be found.
-        """
+        """Return whether a model is known not to see pictures; `AIError` if it is not found."""
         return await self._vision.is_text_only(await self._router.resolve(model))
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
-        """Count what a conversation takes of its model's window.
-
-        Raises:
-            AIError: there is no model, or it cannot be found.
-        """
+        """Count what a conversation takes of its model's window; raises as `measure.measure`."""
         return await measure(conversation, self._parts())
 
     def room(self, conversation: Conversation) -> ContextRoom | None:
@@ -168,11 +156,7 @@ class ChatFactory:
         return room_of(conversation, self._parts())
 
     def _client(
-        self,
-        conversation: Conversation,
-        stored: StoredConversation | None,
-        *,
-        saved: bool = True,
+        self, conversation: Conversation, stored: StoredConversation | None, *, saved: bool = True
     ) -> ChatClient:
         store = self.store if saved else None
         journal = store.journal(conversation, stored) if store is not None else None
@@ -200,7 +184,8 @@ class ChatFactory:
 class ChatBranches:
     """Lists and opens the branches of an open chat, and returns what other programs added.
 
-    It renames the chat too, which is the same on all branches.
+    It renames the chat too, which is the same on all branches. Every method raises `AIError` if the
+    chat cannot be read or written.
     """
 
     def __init__(self, store: ConversationStore | None, open_branch: OpenBranch) -> None:
@@ -208,70 +193,41 @@ class ChatBranches:
         self._open = open_branch
 
     async def listed(self, client: ChatClient) -> tuple[Branch, ...]:
-        """Return all branches, the one that was continued last first; none for an unsaved chat.
-
-        Raises:
-            AIError: they cannot be read.
-        """
-        journal = self._journal(client)
+        """Return all branches, the one that was continued last first; none for an unsaved chat."""
+        journal = _journal_of(client)
         if self._store is None or journal is None or not journal.path:
             return ()
         return await self._store.branches(journal)
 
     async def news(self, client: ChatClient) -> ChatNews | None:
-        """Return what other programs changed since the last call; None for no change.
-
-        Raises:
-            AIError: it cannot be read.
-        """
-        journal = self._journal(client)
+        """Return what other programs changed since the last call; None for no change."""
+        journal = _journal_of(client)
         if self._store is None or journal is None:
             return None
         return await self._store.news(journal)
 
     async def open(self, client: ChatClient, branch: Branch) -> ChatClient:
-        """Continue another branch of the same chat.
-
-        Raises:
-            AIError: it cannot be read.
-        """
-        journal = self._journal(client)
+        """Continue another branch of the same chat."""
+        journal = _journal_of(client)
         return await self._open(journal.conversation_id if journal else "", branch.leaf_id)
 
     async def rename(self, client: ChatClient, title: str) -> None:
-        """Set the title of the chat; that of an unsaved chat is kept while it is open.
-
-        Raises:
-            AIError: it keeps the old one.
-        """
-        journal = self._journal(client)
+        """Set the title of the chat; that of an unsaved chat is kept while it is open."""
+        journal = _journal_of(client)
         if self._store is not None and journal is not None:
             await self._store.rename(journal.conversation_id, title, watch=journal.watch)
         client.conversation.own_title = title
 
-    def _journal(self, client: ChatClient) -> ConversationJournal | None:
-        journal = client.saving.journal
-        return journal if isinstance(journal, ConversationJournal) else None
+
+def _journal_of(client: ChatClient) -> ConversationJournal | None:
+    journal = client.saving.journal
+    return journal if isinstance(journal, ConversationJournal) else None
 
 
 def chat_id_of(client: ChatClient) -> str | None:
     """Return the id under which a conversation is saved; None when it is not, or not yet."""
-    journal = client.saving.journal
-    if isinstance(journal, ConversationJournal) and client.conversation.messages:
-        return journal.conversation_id
-    return None
-
-
-def _chosen_modes(config: AppConfig) -> dict[str, ToolMode]:
-    return {name: model.tool_mode for name, model in config.models.items() if model.tool_mode}
-
-
-def _known_modes(modes: Mapping[str, str]) -> dict[str, ToolMode]:
-    return {name: "react" for name, mode in modes.items() if mode == "react"}
-
-
-def _windows(config: AppConfig) -> dict[str, int]:
-    return {name: model.context for name, model in config.models.items() if model.context}
+    journal = _journal_of(client)
+    return journal.conversation_id if journal and client.conversation.messages else None
 
 
 def _tools(config: AppConfig, guard: FileGuard) -> tuple[Sequence[FunctionTool], tuple[str, ...]]:
@@ -308,7 +264,6 @@ def plugin_tools() -> tuple[list[Tool], list[str]]:
 
 
 def _check_tool(plugin: Plugin, tool: Tool) -> None:
-    """Raise for a tool that cannot be offered or run."""
     schema: object = tool.schema
     timeout_s: object = tool.timeout_s
     if not isinstance(schema, ToolSchema):
@@ -330,11 +285,13 @@ def _check_tool(plugin: Plugin, tool: Tool) -> None:
 
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
     """Yield a problem for each enabled tool that does not exist."""
-    if not (set(loaded.config.tools.enabled) - {"all"}):
+    enabled = dict.fromkeys(loaded.config.tools.enabled)
+    if not enabled.keys() - {"all"}:
         return
-    known = [*_builtin_names(), *plugin_names("tools")]
+    built_in = builtin_tools(Path("/"))  # their folder is no matter
+    known = [*(tool.schema.name for tool in built_in), *plugin_names("tools")]
     path: KeyPath = ("tools", "enabled")
-    for name in dict.fromkeys(loaded.config.tools.enabled):
+    for name in enabled:
         if name not in known and name != "all":
             yield ConfigProblem(
                 f"There is no tool named {clean_name(name[:80])!r}.",
@@ -342,10 +299,6 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
                 path,
                 find_hint=partial(_nearest_tool, name, known),
             )
-
-
-def _builtin_names() -> list[str]:
-    return [tool.schema.name for tool in builtin_tools(Path("/"))]  # their folder is no matter
 
 
 def _nearest_tool(name: str, known: Sequence[str]) -> str:

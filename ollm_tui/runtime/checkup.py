@@ -1,12 +1,8 @@
-"""What there is to chat with, which servers answer, and what is missing, within a time limit.
-
-All servers are asked at once. Services on the internet list their models if there is a key for
-them, and are not probed.
-"""
+"""What there is to chat with, which servers answer, and what is missing, within a time limit."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import anyio
@@ -41,16 +37,14 @@ GRACE_S = 0.3
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without any, not running and not configured, or failing."""
-_OFFERS: Mapping[str, str] = MappingProxyType(
-    {
-        "list": "list_models",
-        "show": "show_model",
-        "pull": "pull_model",
-        **{action: known.methods[0] for action, known in ACTIONS.items() if known.command},
-        "running": "list_running",
-        "count tokens": "count_tokens",
-    }
-)
+_OFFERS: Mapping[str, str] = {
+    "list": "list_models",
+    "show": "show_model",
+    "pull": "pull_model",
+    **{action: known.methods[0] for action, known in ACTIONS.items() if known.command},
+    "running": "list_running",
+    "count tokens": "count_tokens",
+}
 """By the word for it, the method of an adapter that can do it."""
 
 
@@ -122,8 +116,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
         probes, pools = await _probe(runtime.catalog, runtime.prober, registry, providers, within_s)
     listings = _listings(runtime.catalog, registry)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
-    model, reason, advice, is_own_advice = await _first(runtime.first_model, listings)
-    ref = ModelRef.parse(model or "")
+    ref, reason, advice, is_own_advice = await _first(runtime.first_model, listings)
     return Checkup(
         providers=tuple(
             _check(
@@ -146,8 +139,8 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
         engine_installed=engine_available(),
         starter_fetched=starter is not None,
         others=others,
-        model=model,
-        shown_model=runtime.catalog.shown_address(ref) if ref is not None else None,
+        model=str(ref) if ref else None,
+        shown_model=runtime.catalog.shown_address(ref) if ref else None,
         reason=reason,
         advice=advice,
         is_own_advice=is_own_advice,
@@ -168,16 +161,14 @@ async def _probe(
     async def refresh() -> None:
         await catalog.refresh(within_s=within_s)
 
+    async def probe(name: str) -> None:
+        with suppress(AIError):  # the listing has the error
+            result = await prober.probe(name)
+            if result is not None:
+                probes[name] = result
+
     async def probe_pool(name: str) -> None:
         pools[name] = await prober.probe_members(name)
-
-    async def probe(name: str) -> None:
-        try:
-            result = await prober.probe(name)
-        except AIError:
-            return  # the listing has the error
-        if result is not None:
-            probes[name] = result
 
     with anyio.move_on_after(within_s + GRACE_S):
         async with anyio.create_task_group() as group:
@@ -196,7 +187,6 @@ async def _probe(
 
 
 def _listings(catalog: ModelCatalog, registry: ProviderRegistry) -> list[Listing]:
-    """Return a listing of every provider, also of those that took too long."""
     known = {listing.provider: listing for listing in catalog.cached()}
     return [
         known.get(adapter.name)
@@ -211,8 +201,8 @@ def _listings(catalog: ModelCatalog, registry: ProviderRegistry) -> list[Listing
 
 async def _first(
     first_model: Callable[[Sequence[Listing]], Awaitable[FirstModel]], listings: Sequence[Listing]
-) -> tuple[str | None, str, str | None, bool]:
-    """Return the address of the first model, the reason, the advice, and if that is our own."""
+) -> tuple[ModelRef | None, str, str | None, bool]:
+    """Return the first model, the reason, the advice, and whether that is our own."""
     try:
         with anyio.fail_after(1):
             first = await first_model(listings)
@@ -220,7 +210,7 @@ async def _first(
         return None, error.message, error.hint, False
     except TimeoutError:
         return None, "The default provider does not answer in time.", None, True
-    return (str(first.ref) if first.ref else None), first.reason, first.advice, True
+    return first.ref, first.reason, first.advice, True
 
 
 def _check(
@@ -237,6 +227,7 @@ def _check(
         address, probe = next(iter(answering.items()))
     chats = [info for info in listing.models if can_chat(info)]
     engine = probe.engine if probe else None
+    latency_s = probe.latency_s if probe else None
     check = ProviderCheck(
         name=listing.provider,
         shown_name=registry.shown_name(listing.provider),
@@ -245,7 +236,7 @@ def _check(
         address=shown_address(address) if address else None,
         engine=engine.label if engine else None,
         version=engine.version if engine else None,
-        latency_ms=_milliseconds(probe),
+        latency_ms=None if latency_s is None else max(1, round(latency_s * 1000)),
         has_key=settings is not None and settings.api_key is not None,
         models=len(listing.models),
         chat_models=len(chats),
@@ -277,12 +268,6 @@ def _state(
         return "ok" if has_models else "empty"
     is_unasked = settings is not None and settings.preset
     return "absent" if is_unasked and probe and probe.engine is None else "failed"
-
-
-def _milliseconds(probe: ProbeResult | None) -> int | None:
-    if probe is None or probe.latency_s is None:
-        return None
-    return max(1, round(probe.latency_s * 1000))
 
 
 def _abilities(models: Sequence[ModelInfo]) -> dict[str, tuple[int, int]]:

@@ -2,12 +2,12 @@
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.decode.json_fields import as_object, strings
 
 RECENT_LIMIT = 12
 MODES_LIMIT = 200
@@ -43,18 +43,17 @@ class Choices:
 def load_choices(path: Path) -> Choices:
     """Read choices; a file that is missing or unreadable counts as none."""
     try:
-        data: object = json.loads(read_bounded(path, LARGEST))
+        kept = as_object(json.loads(read_bounded(path, LARGEST)))
     except FileNotFoundError:
         return Choices()
     except (OSError, ValueError, RecursionError) as error:
         logger.warning("Remembered choices are unreadable: %s", type(error).__name__)
         return Choices()
-    kept = data if isinstance(data, dict) else {}
-    modes = kept.get("tool_modes")
-    pairs = modes.items() if isinstance(modes, dict) else ()
+    modes = as_object(kept.get("tool_modes")).items()
+    recent = [address for address in strings(kept.get("recent_models")) if address]
     return Choices(
-        _strings(kept.get("recent_models"))[:RECENT_LIMIT],
-        tuple((name, mode) for name, mode in pairs if isinstance(mode, str))[:MODES_LIMIT],
+        tuple(recent[:RECENT_LIMIT]),
+        tuple((name, mode) for name, mode in modes if isinstance(mode, str))[:MODES_LIMIT],
     )
 
 
@@ -62,9 +61,3 @@ def save_choices(path: Path, choices: Choices) -> None:
     """Write choices whole or not at all, for this user only."""
     kept = {"recent_models": list(choices.recent_models), "tool_modes": dict(choices.tool_modes)}
     write_private(path, json.dumps(kept).encode(), lasting=False)
-
-
-def _strings(value: object) -> tuple[str, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return ()
-    return tuple(item for item in value if isinstance(item, str) and item)

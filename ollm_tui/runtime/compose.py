@@ -234,7 +234,7 @@ class Runtime:
         named = self.named
         if named.problem is not None:
             choice = without_model(settings_error(named.problem))
-            return replace(choice, is_told=named.problem in self._shown_problems)
+            return replace(choice, is_reported=named.problem in self._shown_problems)
         if named.model is not None:
             return FirstModel(ref=await self._named_model(named.model), reason="as configured")
         if named.providers:
@@ -321,11 +321,9 @@ async def open_runtime(
     config = loaded.config
     async with AsyncExitStack() as stack:
         adapters = await make_providers(config, paths, stack, embedded)
-        store = (
-            await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
-            if config.chat.save
-            else None
-        )
+        store = None
+        if config.chat.save:
+            store = await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
         redact = without_keys(config)
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
         registry = _registry(config, adapters, lifecycle)

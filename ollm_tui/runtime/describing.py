@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
-from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
@@ -20,7 +20,7 @@ from ollm_tui.runtime.details import (
     shown,
     stacked,
 )
-from ollm_tui.runtime.model_lookup import FoundModel, gpu_share_of, until_of
+from ollm_tui.runtime.model_lookup import FoundModel, gpu_share_of
 from ollm_tui.tokens.limits import choose_window
 
 
@@ -47,16 +47,16 @@ def described(
         ref=model.ref,
         info=replace(corrected, details=kept),
         place=model.place,
-        licence=_text(raw, "licence"),
-        template=_text(raw, "template"),
-        system=_text(raw, "system"),
-        modelfile=_text(raw, "modelfile"),
+        licence=string(raw.details, "licence"),
+        template=string(raw.details, "template"),
+        system=string(raw.details, "system"),
+        modelfile=string(raw.details, "modelfile"),
         parameters=_parameter_pairs(raw),
         settings=effective,
         context=context_facts(raw, num_ctx, sources.window(), requested=loads_with_window),
-        until=until_of(raw),
+        until=string(raw.details, "expires_at"),
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
-        path=_text(raw, "path"),
+        path=string(raw.details, "path"),
         loads_with_window=loads_with_window,
     )
 
@@ -65,15 +65,9 @@ _APART = LONG_DETAILS | {"path", "parameters", "server_defaults", "load_config"}
 """What of the details has a place of its own."""
 
 
-def _text(info: ModelInfo, key: str) -> str | None:
-    text = info.details.get(key)
-    return text if isinstance(text, str) and text else None
-
-
 def _parameter_pairs(info: ModelInfo) -> tuple[tuple[str, str], ...]:
-    parameters = info.details.get("parameters")
     pairs: list[tuple[str, str]] = []
-    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
+    for name, value in as_object(info.details.get("parameters")).items():
         pairs += [(name, shown(one)) for one in (value if isinstance(value, list) else [value])]
     return tuple(pairs)
 
@@ -94,12 +88,8 @@ def context_facts(
     `override` the window that the settings give this model; `requested` tells whether the engine
     loads a model with the window that a request asks for.
     """
-    requested_tokens = _tokens_of(num_ctx)
-    by_request = (
-        requested_tokens
-        if num_ctx and num_ctx.layer in ("chat", "settings") and requested
-        else None
-    )
+    asks = requested and num_ctx is not None and num_ctx.layer in ("chat", "settings")
+    by_request = _tokens_of(num_ctx) if asks else None
     window = choose_window(settings=_tokens_of(override), num_ctx=by_request, engine=info.context)
     trained = info.details.get("context_trained")
     configured = override or num_ctx
@@ -125,11 +115,8 @@ def context_facts(
 def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
     if info.loaded:
         return "as loaded"
-    if (
-        num_ctx is not None
-        and num_ctx.layer in ("model", "engine")
-        and _tokens_of(num_ctx) == info.context
-    ):
+    is_said = num_ctx is not None and num_ctx.layer in ("model", "engine")
+    if num_ctx is not None and is_said and _tokens_of(num_ctx) == info.context:
         return num_ctx.source
     return "as reported by the server"
 
@@ -137,9 +124,7 @@ def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
 def _tokens_of(value: EffectiveValue | None) -> int | None:
     """Return a window as a number; a model file may hold anything."""
     text = value.value if value is not None else ""
-    return (
-        int(text) if text.isascii() and text.isdigit() and len(text) <= 12 and int(text) else None
-    )
+    return (int(text) or None) if text.isascii() and text.isdigit() and len(text) <= 12 else None
 
 
 MODEL_FILE = "the model file"
@@ -162,12 +147,8 @@ class SettingSources:
         """Yield every configured or reported value; a name may come more than once."""
         unsent = UNSENT_OPTIONS.get(self._kind or "", frozenset())
         for value in self._of_settings():
-            is_lost = value.name in unsent
-            yield (
-                replace(value, source=f"{value.source}; {self._label} takes none")
-                if (is_lost)
-                else value
-            )
+            lost = f"; {self._label} takes none" if value.name in unsent else ""
+            yield replace(value, source=f"{value.source}{lost}")
         yield from self._of_provider()
         yield from self._of_model()
         yield from self._of_app()
@@ -187,7 +168,7 @@ class SettingSources:
             yield self._configured(name, text, ("options", *name.split(".", 1)))
 
     def _of_provider(self) -> Iterator[EffectiveValue]:
-        settings = self._provider
+        settings = self._loaded.config.providers.get(self._ref.provider)
         for key, value in (settings.extra_body if settings else {}).items():
             path = ("providers", self._ref.provider, "extra_body", key)
             name = key if key in _SHARED else f"extra_body.{key}"
@@ -202,7 +183,6 @@ class SettingSources:
             yield _value(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
 
     def _of_app(self) -> Iterator[EffectiveValue]:
-        """What this app fills in for a file of the built-in engine."""
         own = MODEL_DEFAULTS.get(self._ref.model) if self._kind == EMBEDDED else None
         if own is None:
             return
@@ -212,29 +192,26 @@ class SettingSources:
                 yield _value(name, value, "the app's defaults for this file", "app")
 
     def _of_engine(self) -> Iterator[EffectiveValue]:
-        for name, value in _table(self._info.details, "server_defaults"):
-            yield _value(name, value, "as the server was started", "engine")
-        for name, value in _table(self._info.details, "load_config"):
-            yield _value(name, value, "as loaded", "engine")
+        sources = {"server_defaults": "as the server was started", "load_config": "as loaded"}
+        for key, source in sources.items():
+            for name, value in as_object(self._info.details.get(key)).items():
+                yield _value(name, value, source, "engine")
         if self._kind != EMBEDDED:
             return
         engine = self._loaded.config.embedded
         trained = self._info.details.get("context_trained")
         window = min(engine.context, trained) if isinstance(trained, int) else engine.context
         kept = f"{engine.idle_unload_s:g}s" if engine.idle_unload_s else "-1"
-        for name, key, text in (
-            ("num_ctx", "context", str(window)),
-            ("keep_alive", "idle_unload_s", kept),
-            ("threads", "threads", str(engine.threads or "half of the cores")),
-        ):
-            yield self._configured(name, text, ("embedded", key), "engine")
+        threads = str(engine.threads or "half of the cores")
+        yield self._configured("num_ctx", str(window), ("embedded", "context"), "engine")
+        yield self._configured("keep_alive", kept, ("embedded", "idle_unload_s"), "engine")
+        yield self._configured("threads", threads, ("embedded", "threads"), "engine")
 
     def _own(self, key: str) -> EffectiveValue | None:
         """Return what `[models."provider://name"]` says, or `[models."name"]`."""
         models = self._loaded.config.models
         for name in (str(self._ref), self._ref.model):
-            settings: ModelSettings | None = models.get(name)
-            value = getattr(settings, key, None)
+            value = getattr(models.get(name), key, None)
             if value is not None:
                 named = "num_ctx" if key == "context" else key
                 return self._configured(named, str(value), ("models", name, key))
@@ -258,10 +235,6 @@ class SettingSources:
                 return self._loaded.origins[key]
         return self._loaded.origin_of(dotted(path))
 
-    @property
-    def _provider(self) -> ProviderSettings | None:
-        return self._loaded.config.providers.get(self._ref.provider)
-
 
 _SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "stop"})
 """What an extra body calls as the options do."""
@@ -269,17 +242,11 @@ _SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_toke
 
 def _parameters_of(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return what a model file sets, by name: a single value as itself, several as a list."""
-    parameters = details.get("parameters")
     values: dict[str, JsonValue] = {}
-    for name, value in (parameters if isinstance(parameters, dict) else {}).items():
+    for name, value in as_object(details.get("parameters")).items():
         is_single = isinstance(value, list) and len(value) == 1 and name != "stop"
         values[name] = value[0] if is_single and isinstance(value, list) else value
     return values
-
-
-def _table(details: Mapping[str, JsonValue], key: str) -> Iterator[tuple[str, JsonValue]]:
-    table = details.get(key)
-    yield from (table if isinstance(table, dict) else {}).items()
 
 
 def _value(name: str, value: JsonValue, source: str, layer: Layer) -> EffectiveValue:

@@ -1,13 +1,11 @@
 """All that is known of one model, and the settings that count for it; pure.
 
-A chat's own option counts more than the settings, these more than what the model brings along,
-and that more than the engine's default.
+A chat's own option counts first, then the settings, the model's file, the engine's default.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.fit import Fit
@@ -93,7 +91,7 @@ OPTIONS: tuple[str, ...] = tuple(
     if option.name not in {"response_format", "extra_body"}
 )
 """Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
-OLLAMA_NAMES: Mapping[str, str] = MappingProxyType({"num_predict": "max_tokens"})
+OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
 IN_CHAT = "/set in this chat"
 _LONGEST = 2000
 """Characters of one value that are shown: a text to stop at may be anything."""
@@ -107,13 +105,12 @@ def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveVa
     by_name: dict[str, list[EffectiveValue]] = {name: [] for name in OPTIONS}
     for value in values:
         by_name.setdefault(value.name, []).append(value)
-    effective = []
-    for name, candidates in by_name.items():
-        if candidates:
-            effective.append(replace(candidates[0], beneath=tuple(candidates[1:])))
-        else:
-            effective.append(EffectiveValue(name=name, value="", source=default))
-    return tuple(effective)
+    return tuple(
+        replace(candidates[0], beneath=tuple(candidates[1:]))
+        if candidates
+        else EffectiveValue(name=name, value="", source=default)
+        for name, candidates in by_name.items()
+    )
 
 
 def option_values(options: GenerationOptions) -> dict[str, str]:
@@ -156,18 +153,15 @@ def _as_chatted(value: EffectiveValue, chosen: str | None) -> EffectiveValue | N
         if chosen == value.value:
             return value
         below = value.beneath
-        if chosen is None:  # taken back in this chat
-            return replace(below[0], beneath=below[1:]) if below else _unsaid(value)
+        if chosen is None and below:  # taken back in this chat
+            return replace(below[0], beneath=below[1:])
+        if chosen is None:
+            unsaid = EffectiveValue(name=value.name, value="", source="the engine's default")
+            return unsaid if value.name in OPTIONS else None
     elif chosen is None:
         return value
     beneath: Sequence[EffectiveValue] = (replace(value, beneath=()), *value.beneath)
     return replace(_chats(value.name, chosen), beneath=tuple(v for v in beneath if v.value))
-
-
-def _unsaid(value: EffectiveValue) -> EffectiveValue | None:
-    if value.name not in OPTIONS:
-        return None
-    return EffectiveValue(name=value.name, value="", source="the engine's default")
 
 
 def _chats(name: str, text: str) -> EffectiveValue:
@@ -177,9 +171,7 @@ def _chats(name: str, text: str) -> EffectiveValue:
 def _with_window(details: ModelDetails, num_ctx: int | None) -> ModelDetails:
     context = details.context
     row = next((value for value in details.settings if value.name == "num_ctx"), None)
-    if context is None or context.is_set or row is None:
+    if context is None or context.is_set or row is None or num_ctx is None or num_ctx <= 0:
         return details
-    if num_ctx is not None and num_ctx > 0:
-        changed = replace(context, tokens=num_ctx, source=row.source, is_assumed=False)
-        return replace(details, context=changed)
-    return details
+    changed = replace(context, tokens=num_ctx, source=row.source, is_assumed=False)
+    return replace(details, context=changed)

@@ -1,7 +1,6 @@
 """The hub, the registry of models and the download queue, each made on first use.
 
-Importing this module is cheap. The queue runs in a child task of the runtime, whichever screen is
-shown, and is closed before the providers are.
+Importing this module is cheap. The queue is closed before the providers are.
 """
 
 import logging
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from ollm_tui.config.paths import AppPaths
     from ollm_tui.config.schema import AppConfig
-    from ollm_tui.library.downloads.downloader import DownloaderFor
     from ollm_tui.library.downloads.job import Job
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.library.hub.repo import Hub
@@ -81,10 +79,19 @@ class DownloadService:
         """The downloads; their files are read before the first action."""
         # imported only when models are downloaded
         from ollm_tui.library.downloads.queue import DownloadQueue
+        from ollm_tui.runtime.download_factory import DownloadFactory
 
+        factory = DownloadFactory(
+            root=self._paths.models_dir,
+            fetcher=self._fetcher,
+            hub=self.hub,
+            registry=self._registry,
+            router=self._router,
+            providers=self._config.providers,
+        )
         queue = DownloadQueue(
             self._paths.state_dir / FOLDER,
-            self._work_for(),
+            factory,
             at_once=self._config.downloads.at_once,
             on_done=self._arrived,
         )
@@ -136,19 +143,6 @@ class DownloadService:
         from ollm_tui.providers.fetcher import HttpFetcher
 
         return HttpFetcher()
-
-    def _work_for(self) -> "DownloaderFor":
-        # as above
-        from ollm_tui.runtime.download_factory import DownloadFactory
-
-        return DownloadFactory(
-            root=self._paths.models_dir,
-            fetcher=self._fetcher,
-            hub=self.hub,
-            registry=self._registry,
-            router=self._router,
-            providers=self._config.providers,
-        )
 
     def _arrived(self, job: "Job") -> None:
         """Drop the provider's cached list, so that the model can be used at once."""

@@ -1,11 +1,10 @@
 """`EngineProber`: finds the engine at each address, and registers the adapter that fits it.
 
-Engines need no configuration. A preset is offered when its engine answers at its usual port; if
-another engine answers there, that one is offered instead. A configured provider without a backend
-gets the adapter of the engine at its address. Probes carry no key.
+Engines need no configuration: a preset is offered when its engine answers. Probes carry no key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
@@ -40,8 +39,6 @@ from ollm_tui.runtime.provider_set import has_key, is_service, provider_spec
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """What the adapter of a provider was made for."""
-
     kind: str
     backend: str | None
 
@@ -88,7 +85,6 @@ class EngineProber:
         return await self._is_at_its_port(name, settings)
 
     async def _is_at_its_port(self, name: str, settings: ProviderSettings) -> bool:
-        """Return whether the engine of a preset answers where it usually is."""
         if settings.base_url is None:
             return False
         engine = (await self.discovery.look(settings.base_url)).engine
@@ -106,7 +102,11 @@ class EngineProber:
         if name in self._settled:
             return
         if self._has_to_be_found(name, settings):
-            await self._find(name, settings)
+            # At its usual port, then at those of others.
+            if settings is not None and await self._is_at_its_port(name, settings):
+                self._settled.add(name)
+            else:
+                await self.find_strays()
             return
         if settings is None or not self._is_open(name, settings):
             return
@@ -125,13 +125,6 @@ class EngineProber:
         usual = settings.preset and settings.enabled and name not in ALWAYS_THERE
         return usual and not is_service(settings)
 
-    async def _find(self, name: str, settings: ProviderSettings | None) -> None:
-        """Look for an engine that is not configured: at its usual port, then at those of others."""
-        if settings is not None and await self._is_at_its_port(name, settings):
-            self._settled.add(name)
-        else:
-            await self.find_strays()
-
     def _fit_to(self, name: str, settings: ProviderSettings, engine: Engine) -> None:
         """Put the adapter for this engine in place, unless it is there already."""
         fit = _fit(settings, engine)
@@ -146,64 +139,46 @@ class EngineProber:
             self._fits[name] = fit
 
     async def probe(self, name: str) -> ProbeResult | None:
-        """Probe a provider; None for one without an address of its own.
-
-        Raises:
-            AIError: its address, or the proxy to it, cannot be used.
-        """
+        """Probe a provider; None without an address, an `AIError` for one that cannot be used."""
         address, settings = self.address_of(name), self._providers.get(name)
         return await self.discovery.look(address, _connection(settings)) if address else None
 
     async def probe_members(self, name: str) -> Mapping[str, ProbeResult]:
         """Ask who answers at each address of a pool; nothing for a single server."""
         settings = self._providers.get(name)
-        addresses = settings.addresses if settings and name not in self._strays else ()
+        is_pool = settings is not None and len(settings.addresses) > 1
+        if settings is None or not is_pool or name in self._strays:
+            return {}
+        return await self._look_at_all(settings)
+
+    async def _look_at_all(self, settings: ProviderSettings) -> Mapping[str, ProbeResult]:
         results: dict[str, ProbeResult] = {}
 
         async def ask(address: str) -> None:
-            try:
+            with suppress(AIError):  # the adapter raises it when it is used
                 results[address] = await self.discovery.look(address, _connection(settings))
-            except AIError:
-                return  # the adapter raises it when it is used
-
-        if len(addresses) > 1:
-            async with anyio.create_task_group() as group:
-                for address in addresses:
-                    group.start_soon(ask, address)
-        return {address: results[address] for address in addresses if address in results}
-
-    async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
-        """Probe all addresses of a provider; of a pool, the first with a known backend decides."""
-        engines: list[Engine] = []
-
-        async def ask(address: str) -> None:
-            try:
-                engine = (await self.discovery.look(address, _connection(settings))).engine
-            except AIError:
-                return  # the adapter raises it when it is used
-            if engine is not None:
-                engines.append(engine)
 
         async with anyio.create_task_group() as group:
             for address in settings.addresses:
                 group.start_soon(ask, address)
+        return {one: results[one] for one in settings.addresses if one in results}
+
+    async def _engine_at(self, settings: ProviderSettings) -> Engine | None:
+        """Probe all addresses of a provider; of a pool, the first with a known backend decides."""
+        results = await self._look_at_all(settings)
+        engines = [one.engine for one in results.values() if one.engine is not None]
         return next((engine for engine in engines if engine.backend), next(iter(engines), None))
 
     async def find_strays(self) -> Sequence[str]:
         """Probe all usual ports; return the names of engines that no provider stands for."""
+        presets = {n: s for n, s in self._providers.items() if s.preset and s.enabled}
         usual = [
             settings.base_url
-            for name, settings in self._providers.items()
-            if settings.preset
-            and settings.enabled
-            and settings.base_url
-            and name != "local"
-            and not is_service(settings)
+            for name, settings in presets.items()
+            if settings.base_url and name != "local" and not is_service(settings)
         ]
         for name, addresses in FURTHER_ADDRESSES.items():
-            settings = self._providers.get(name)
-            if settings is not None and settings.preset and settings.enabled:
-                usual += addresses
+            usual += addresses if name in presets else ()
         async with anyio.create_task_group() as group:
             for address in usual:
                 group.start_soon(self.discovery.look, address)
@@ -215,15 +190,7 @@ class EngineProber:
         override = self._models.get(str(ref)) or self._models.get(ref.model)
         if override is None:
             return info
-        return with_overrides(
-            info,
-            ModelOverrides(
-                vision=override.vision,
-                tools=override.tools,
-                thinking=override.thinking,
-                context=override.context,
-            ),
-        )
+        return with_overrides(info, ModelOverrides(**override.model_dump(exclude={"tool_mode"})))
 
     def forget(self) -> None:
         """Ask again who answers where."""
@@ -249,24 +216,23 @@ class EngineProber:
         return dotted(("providers", name, key)) in self._origins
 
     async def _still_answers(self, name: str) -> bool:
-        address = self._strays[name]
-        engine = (await self.discovery.look(address)).engine
-        fit = self._fits.get(name)
-        return engine is not None and fit == _stray_fit(engine)
+        engine = (await self.discovery.look(self._strays[name])).engine
+        return engine is not None and self._fits.get(name) == _stray_fit(engine)
 
     def _register_stray(self, address: str) -> str | None:
         """Register the engine at an address unless a provider stands for it already."""
         result = self.discovery.known(address)
         engine = result.engine if result else None
-        if engine is None or (engine.backend is None and _is_strange(engine)):
+        # Nothing shows that such a server has models: many programs use these ports.
+        is_strange = engine is not None and (engine.wants_key or not engine.speaks_openai)
+        if engine is None or (engine.backend is None and is_strange):
             return None
         if address in self._strays.values() or self._is_claimed(address, engine):
             return None
         name, label = self._name_for(engine, address)
         fit = _stray_fit(engine)
-        spec = ProviderSpec(
-            name=name, kind=fit.kind, backend=fit.backend, label=label, base_url=address
-        )
+        kind, backend = fit.kind, fit.backend
+        spec = ProviderSpec(name=name, kind=kind, backend=backend, label=label, base_url=address)
         if not self._put(spec, PRESET_PRIORITY):
             return None
         self._strays[name] = address
@@ -292,7 +258,6 @@ class EngineProber:
         return f"{engine.backend or 'server'}-{port}", f"{engine.label} ({port})"
 
     def _is_at_usual_port(self, name: str) -> bool:
-        """Return whether the engine of a preset answers at its usual port."""
         settings = self._providers[name]
         here = self.discovery.known(settings.base_url) if settings.base_url else None
         engine = here.engine if here else None
@@ -325,7 +290,6 @@ def _family(backend: str | None) -> str | None:
 
 
 def _stands_for(name: str, settings: ProviderSettings, engine: Engine) -> bool:
-    """Return whether a preset is for this engine."""
     backend = settings.backend or (PRESETS[name].name if name in PRESETS else None)
     return backend is not None and _family(engine.backend) == backend
 
@@ -343,8 +307,3 @@ def _is_same_server(one: str, other: str) -> bool:
     if is_loopback(one) and is_loopback(other):
         return urlsplit(one).port == urlsplit(other).port
     return url_origin(one) == url_origin(other)
-
-
-def _is_strange(engine: Engine) -> bool:
-    """Return whether nothing shows that a server has models: many programs use such ports."""
-    return engine.wants_key or not engine.speaks_openai

@@ -1,9 +1,6 @@
 """Which model a new chat uses if none was chosen.
 
-In this order: the one used last, the starter model that came with the program, one that an engine
-has already loaded, the smallest that can chat as far as sizes are known. Only the starter is loaded
-without being chosen. Services on the internet are not listed: a model of theirs counts only if it
-was used last.
+The last one, else the starter, else a loaded one, else the smallest. No service is asked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -45,7 +42,7 @@ class FirstModel:
     engine_installed: bool = True
     problem: AIError | None = None
     """Why the named model or provider cannot be used; then there is no model."""
-    is_told: bool = False
+    is_reported: bool = False
     """Whether the problem is shown with those of the settings at the start."""
     passed_over: ModelRef | None = None
     """The model used last, where another provider was named, which counts more."""
@@ -62,11 +59,7 @@ class FirstModel:
         return START_SERVER if self.ref.provider == EMBEDDED else None
 
     def required(self) -> ModelRef:
-        """Return the model.
-
-        Raises:
-            AIError: there is none, for the reason that the error tells.
-        """
+        """Return the model, or raise the `AIError` that tells why there is none."""
         if self.problem is not None:
             raise self.problem
         if self.ref is None:
@@ -146,7 +139,6 @@ def _with_port(listing: Listing, ports: Mapping[str, int]) -> str:
 
 
 def _no_answer(listing: Listing, named: Named) -> AIError:
-    """Return the error of a named provider that does not answer."""
     problem = listing.problem or AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{listing.label} does not answer.",
@@ -165,7 +157,6 @@ def _no_answer(listing: Listing, named: Named) -> AIError:
 
 
 def _alternatives(provider: str, named: Named) -> str | None:
-    """Return where a silent provider was named, and how to use another one."""
     origin = named.origin_of(provider)
     if origin is None:
         return None

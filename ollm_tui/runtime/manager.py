@@ -6,15 +6,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    SupportsLoadFor,
-    SupportsShow,
-    SupportsWindow,
-)
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsLoadFor, SupportsShow, SupportsWindow
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing, ModelCatalog
@@ -26,20 +22,15 @@ from ollm_tui.providers.router import Router, same_model
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineProber
-from ollm_tui.runtime.model_lookup import (
-    PATIENCE_S,
-    FoundModel,
-    InMemory,
-    ModelLookup,
-    list_in_memory,
-)
+from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
 
 
 class ModelManager:
     """Inspects, loads, unloads, copies and deletes models of any provider.
 
     One action at a time runs on a model, whichever front end asks. The provider's list is forgotten
-    after every action, however it ended.
+    after every action, however it ended. What cannot be done raises `AIError`: for an unknown
+    provider or model, by its server, or CONFLICT while another action on the model runs.
     """
 
     def __init__(
@@ -54,47 +45,49 @@ class ModelManager:
         """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
         self._on_deleted = on_deleted
         self._loaded = loaded
+        self._config = loaded.config
         self._registry = registry
         self._catalog = catalog
         self._router = router
         self._prober = prober
-        self._lookup = lookup = ModelLookup(loaded, registry, catalog, router, prober)
-        self.find, self.provider_for = lookup.find, lookup.provider_for
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
+    async def find(self, text: str) -> FoundModel:
+        """Find a model by its name or address, with its entry in its provider's list."""
+        name, provider = text.strip(), self._config.provider
+        address = name if "://" in name or not provider else f"{provider}://{name}"
+        resolved = await self._router.resolve(address)
+        return await self._listed(resolved.provider, resolved.ref, resolved.info)
+
+    async def provider_for(self, text: str) -> tuple[ProviderAdapter, ModelRef]:
+        """Return the provider for a new model: the one named, or the default."""
+        ref = ModelRef.parse(text.strip())
+        if ref is None:
+            default = self._config.provider or self._registry.get_default().name
+            adapter = await self._router.provider(default)
+            return adapter, ModelRef(adapter.name, text.strip())
+        named = await self._router.provider(ref.provider)
+        return named, ModelRef(named.name, ref.model)
+
     async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
-        """Return why each action is unavailable for a model; None for those that are available.
-
-        Asks no server.
-
-        Raises:
-            AIError: there is no such provider.
-        """
+        """Return why each action is unavailable, as far as is known without asking; else None."""
         adapter = self._known(ref)
         listings = self._catalog.cached()
         listing = next((one for one in listings if one.provider == adapter.name), None)
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
-        reasons = unavailable_reasons(adapter, self._lookup.place_of(adapter), listing, info)
+        reasons = unavailable_reasons(adapter, self._place_of(adapter), listing, info)
         if self._is_embedded(adapter) and reasons["load"] is None:
             return reasons | {"load": None if engine_available() else not_installed().message}
         return reasons
 
     def place(self, ref: ModelRef) -> str:
-        """Return where a model is, without the secrets of an address.
-
-        Raises:
-            AIError: there is no such provider.
-        """
-        return self._lookup.place_of(self._known(ref))
+        """Return where a model is, without the secrets of an address."""
+        return self._place_of(self._known(ref))
 
     async def show(self, ref: ModelRef) -> ModelDetails:
-        """Return the details of a model, from the list of its provider if it reports no more.
-
-        Raises:
-            AIError: it does not exist, or its server does not answer.
-        """
-        model = await self._lookup.at(ref)
+        """Return the details of a model, from the list of its provider if it reports no more."""
+        model = await self._at(ref)
         raw, corrected = await self._facts_of(model)
         details = described(
             model,
@@ -104,7 +97,8 @@ class ModelManager:
             loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
         is_ours = self._is_embedded(model.adapter)
-        if not (is_ours or self._is_here(model.adapter)):
+        address = self._prober.address_of(model.adapter.name)
+        if not (is_ours or (address is not None and is_loopback(address))):
             return details
         # Judging a model takes more modules than all else here.
         from ollm_tui.library.machine_probe import find_machine
@@ -117,9 +111,6 @@ class ModelManager:
 
         `value` is what the action takes beside the model: the new name of a copy, or how long to
         keep a model loaded.
-
-        Raises:
-            AIError: as the methods for these actions.
         """
         match action:
             case "copy":
@@ -139,11 +130,7 @@ class ModelManager:
         return adapter
 
     async def delete(self, ref: ModelRef) -> None:
-        """Delete a model.
-
-        Raises:
-            AIError: it is still there; CONFLICT while another action on it runs.
-        """
+        """Delete a model."""
         adapter = await self._call("delete", ref)
         await self._on_deleted(f"{adapter.name}://{ref.model}")
 
@@ -151,8 +138,7 @@ class ModelManager:
         """Copy a model to a second name on its server; `name` may be an address there.
 
         Raises:
-            AIError: it has none; CONFLICT when the address is that of another provider, or while
-                another action on the model runs.
+            AIError: it has none; CONFLICT when the address is that of another provider.
         """
         adapter = await self._router.provider(ref.provider)
         wanted = ModelRef.parse(name.strip())
@@ -160,7 +146,7 @@ class ModelManager:
             raise AIError(
                 ErrorCode.CONFLICT,
                 "A model can only be copied on its own server.",
-                hint=f"{ref.model} is at {self._lookup.place_of(adapter)}.",
+                hint=f"{ref.model} is at {self._place_of(adapter)}.",
             )
         copied = wanted.model if wanted is not None else name.strip()
         with self._changing(adapter, ref.model):
@@ -171,8 +157,7 @@ class ModelManager:
         """Load a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
 
         Raises:
-            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep,
-                CONFLICT while another action on it runs.
+            AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
         """
         adapter = await self._router.provider(ref.provider)
         with self._changing(adapter, ref.model):
@@ -183,11 +168,7 @@ class ModelManager:
                 await load_for(ref.model, read_keep_alive(keep_alive))
 
     async def unload(self, ref: ModelRef) -> None:
-        """Unload a model from memory.
-
-        Raises:
-            AIError: it is still there; CONFLICT while another action on it runs.
-        """
+        """Unload a model from memory."""
         await self._call("unload", ref)
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
@@ -198,14 +179,34 @@ class ModelManager:
         """Return the loaded models, and the providers that could not list theirs."""
         return await list_in_memory(self._catalog, self._registry.get, within_s=within_s)
 
-    def _is_embedded(self, adapter: ProviderAdapter) -> bool:
-        settings = self._loaded.config.providers.get(adapter.name)
-        return settings is not None and settings.kind == "embedded"
+    async def _at(self, ref: ModelRef) -> FoundModel:
+        adapter = await self._router.provider(ref.provider)
+        direct = ModelRef(adapter.name, ref.model)
+        return await self._listed(adapter, direct, self._catalog.find(direct))
 
-    def _is_here(self, adapter: ProviderAdapter) -> bool:
-        """Return whether a server runs on this machine."""
-        address = self._prober.address_of(adapter.name)
-        return address is not None and is_loopback(address)
+    def _place_of(self, adapter: ProviderAdapter) -> str:
+        """Return a provider's label with its addresses, without their secrets."""
+        settings = self._config.providers.get(adapter.name)
+        at = self._prober.address_of(adapter.name)
+        own = settings.addresses if settings else ()
+        # An engine that was found elsewhere is not where its settings say.
+        addresses = [shown_url(address) for address in (own if at in own else (at,)) if address]
+        return f"{adapter.label} at {' and '.join(addresses)}" if addresses else adapter.label
+
+    async def _listed(
+        self, adapter: ProviderAdapter, ref: ModelRef, info: ModelInfo | None
+    ) -> FoundModel:
+        if info is None:
+            listing = await self._catalog.listing(adapter.name, within_s=PATIENCE_S)
+            info = self._catalog.find(ref) or next(
+                (one for one in listing.models if same_model(ref.model, one.name)), None
+            )
+            ref = ref if info is None else ModelRef(adapter.name, info.name)
+        return FoundModel(adapter, ref, info, self._place_of(adapter))
+
+    def _is_embedded(self, adapter: ProviderAdapter) -> bool:
+        settings = self._config.providers.get(adapter.name)
+        return settings is not None and settings.kind == "embedded"
 
     def _known(self, ref: ModelRef) -> ProviderAdapter:
         adapter = self._registry.resolve(ref.provider)
@@ -243,18 +244,17 @@ class ModelManager:
         return info, self._prober.corrected(model.ref, info)
 
     async def _unlisted(self, model: FoundModel) -> AIError:
-        """Return the error for a model that is not listed."""
         listing = await self._catalog.listing(model.adapter.name, within_s=PATIENCE_S)
         if listing.problem is not None:
             return listing.problem
         if listing.absent:
+            code, message = ErrorCode.SERVICE_UNAVAILABLE, f"{model.place} does not answer."
             hint = "Start the server, or choose another one with --host."
-            return AIError(
-                ErrorCode.SERVICE_UNAVAILABLE, f"{model.place} does not answer.", hint=hint
-            )
-        hint = "`ollm models list` lists all models."
-        message = f"{model.place} has no model named {model.ref.model!r}."
-        return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint=hint)
+        else:
+            code = ErrorCode.MODEL_NOT_FOUND
+            message = f"{model.place} has no model named {model.ref.model!r}."
+            hint = "`ollm models list` lists all models."
+        return AIError(code, message, hint=hint)
 
 
 _TEXT = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|s|m|h))+")
@@ -269,23 +269,19 @@ def read_keep_alive(text: str) -> str | float:
     Raises:
         AIError: BAD_REQUEST if it is not a duration, or zero.
     """
-    duration = text.strip().lower()
+    duration, message = text.strip().lower(), "A time of 0 would unload the model at once."
     if _NUMBER.fullmatch(duration):
         seconds = float(duration)
-        if seconds == 0:
-            raise _refused("A time of 0 would unload the model at once.")
-        return int(seconds) if seconds.is_integer() else seconds
-    if _TEXT.fullmatch(duration):
-        if not any(digit in "123456789" for digit in duration):
-            raise _refused("A time of 0 would unload the model at once.")
-        return duration
-    if duration in {"for ever", "forever", "always"}:
+        if seconds != 0:
+            return int(seconds) if seconds.is_integer() else seconds
+    elif _TEXT.fullmatch(duration):
+        if any(digit in "123456789" for digit in duration):
+            return duration
+    elif duration in {"for ever", "forever", "always"}:
         return -1
-    raise _refused(f"{text[:40]!r} is not a valid duration.")
-
-
-def _refused(message: str) -> AIError:
-    return AIError(
+    else:
+        message = f"{text[:40]!r} is not a valid duration."
+    raise AIError(
         ErrorCode.BAD_REQUEST, message, hint="Give seconds, text like 10m, or -1 forever."
     )
 
@@ -308,11 +304,9 @@ def unavailable_reasons(
 
 
 def _down(place: str, listing: Listing | None) -> str | None:
-    if listing is None:
-        return None
-    if listing.problem is not None:
+    if listing is not None and listing.problem is not None:
         return listing.problem.message
-    return f"{place} does not answer." if listing.absent else None
+    return f"{place} does not answer." if listing is not None and listing.absent else None
 
 
 def _obstacle(action: ModelAction, adapter: ProviderAdapter, info: ModelInfo) -> str | None:

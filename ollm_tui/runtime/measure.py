@@ -82,6 +82,8 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
     trained = resolved.info.details.get("context_trained") if resolved.info else None
     # A window that the settings give counts more than what a request asks for.
     can_raise = isinstance(resolved.provider, SupportsWindow) and window.source != "settings"
+    largest = trained if isinstance(trained, int) and can_raise else None
+    is_shortened = conversation.turns_left_out or conversation.drops_attachments
     return ContextFigures(
         used=counted.tokens,
         limit=window.tokens,
@@ -89,17 +91,8 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
         source=window.source,
         parts=_parts(messages, sizes.messages, sizes.fixed),
         ways=(
-            *remedies_for(
-                messages,
-                sizes,
-                window.tokens,
-                largest_window=trained if isinstance(trained, int) and can_raise else None,
-            ),
-            *(
-                (SendEverything(),)
-                if conversation.turns_left_out or conversation.drops_attachments
-                else ()
-            ),
+            *remedies_for(messages, sizes, window.tokens, largest_window=largest),
+            *((SendEverything(),) if is_shortened else ()),
         ),
     )
 

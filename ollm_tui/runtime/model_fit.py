@@ -7,13 +7,13 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.library.fit import Fit, ModelShape
 from ollm_tui.library.fitting import fit_of
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.shapes import keeps_cache, shape_of_header, shape_of_size, windowed_layers
-from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tokens.limits import ASSUMED_WINDOW
@@ -27,9 +27,8 @@ async def with_fit(
 ) -> ModelDetails:
     """Add whether a model fits; what cannot be found out in time is left out.
 
-    `owns_path` tells whether the path in the details is one of this machine, which the built-in
-    engine runs. A model in memory is
-    not judged: what is free is what it has left.
+    `owns_path`: the path in the details is one of this machine, which the built-in engine runs.
+    A model in memory is not judged: what is free is what it has left.
     """
     if not details.info.size_bytes or details.info.loaded:
         return details
@@ -58,31 +57,22 @@ def _shape_of_file(path: Path, size: int) -> ModelShape | None:
 
 def shape_told(info: ModelInfo, size: int) -> ModelShape:
     """Return the shape that a server reports; missing parts are estimated from the size."""
-    details = info.details.get("shape")
-    shape: JsonObject = details if isinstance(details, dict) else {}
-    parameters = _number(info.details, "parameter_count")
-    if not shape or not keeps_cache(_family(info)):
-        return shape_of_size(size, parameters=parameters, family=_family(info))
-    layers, window = _number(shape, "layers"), _number(shape, "window")
-    windowed = windowed_layers(_family(info), layers or 0) if window else 0
+    shape = as_object(info.details.get("shape"))
+    parameters = positive(info.details, "parameter_count")
+    kind = info.details.get("kind") or info.details.get("family")
+    family = kind if isinstance(kind, str) else None
+    if not shape or not keeps_cache(family):
+        return shape_of_size(size, parameters=parameters, family=family)
+    layers, window = positive(shape, "layers"), positive(shape, "window")
+    windowed = windowed_layers(family, layers or 0) if window else 0
     return ModelShape(
         weights=size,
         layers=layers,
         window=window if windowed else None,
         windowed=windowed,
-        kv_heads=_number(shape, "kv_heads"),
-        key_length=_number(shape, "key_length"),
-        value_length=_number(shape, "value_length"),
+        kv_heads=positive(shape, "kv_heads"),
+        key_length=positive(shape, "key_length"),
+        value_length=positive(shape, "value_length"),
         parameters=parameters,
-        context_trained=_number(info.details, "context_trained"),
+        context_trained=positive(info.details, "context_trained"),
     )
-
-
-def _family(info: ModelInfo) -> str | None:
-    family = info.details.get("kind") or info.details.get("family")
-    return family if isinstance(family, str) else None
-
-
-def _number(values: JsonMapping, key: str) -> int | None:
-    value = values.get(key)
-    return value if isinstance(value, int) and value > 0 else None

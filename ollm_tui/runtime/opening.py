@@ -1,8 +1,6 @@
 """Open a runtime behind a screen that is already shown.
 
-Importing this module is cheap: settings, the HTTP client and the providers are imported in a thread
-when `start` is called, which a full-screen program does after its first frame. Leaving the block
-closes the runtime, however the program ends.
+Importing this module is cheap; `start` imports settings, HTTP client and providers in a thread.
 """
 
 import logging

@@ -66,9 +66,7 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
 def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
     """Return the engine's settings."""
     return EmbeddedSettings(
-        context=config.context,
-        threads=config.threads,
-        idle_unload_s=config.idle_unload_s or None,
+        context=config.context, threads=config.threads, idle_unload_s=config.idle_unload_s or None
     )
 
 
@@ -98,11 +96,11 @@ def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
     """Return the port that each provider with an address is looked for at."""
-    ports = {}
-    for name, settings in providers.items():
-        if settings.addresses and (port := urlsplit(settings.addresses[0]).port):
-            ports[name] = port
-    return ports
+    return {
+        name: port
+        for name, settings in providers.items()
+        if settings.addresses and (port := urlsplit(settings.addresses[0]).port)
+    }
 
 
 EmbeddedFactory = Callable[[AppConfig, AppPaths, AsyncExitStack], Awaitable[ProviderAdapter]]
@@ -112,7 +110,7 @@ async def make_providers(
     config: AppConfig, paths: AppPaths, stack: AsyncExitStack, embedded: EmbeddedFactory
 ) -> list[ProviderAdapter]:
     """Make an adapter for every enabled provider; one that cannot be made raises when used."""
-    adapters = []
+    adapters: list[ProviderAdapter] = []
     named = {config.provider, (config.model or "").partition("://")[0]}
     for name, settings in config.providers.items():
         if not settings.enabled or (_has_nowhere_to_go(settings) and name not in named):
@@ -125,7 +123,10 @@ async def make_providers(
             adapters.append(await embedded(config, paths, stack))
         else:
             await _import_plugin(spec)
-            adapters.append(_remote(spec))
+            try:
+                adapters.append(create_provider(spec))
+            except AIError as error:
+                adapters.append(_unusable(spec, error))
     return adapters
 
 
@@ -172,13 +173,6 @@ async def _import_plugin(spec: ProviderSpec) -> None:
     if plugin is not None:
         with suppress(AIError):  # making the adapter says it
             await off_the_loop(plugin.load)
-
-
-def _remote(spec: ProviderSpec) -> ProviderAdapter:
-    try:
-        return create_provider(spec)
-    except AIError as error:
-        return _unusable(spec, error)
 
 
 def _unusable(spec: ProviderSpec, problem: AIError) -> ProviderAdapter:

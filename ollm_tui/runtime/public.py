@@ -9,11 +9,10 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 
 import anyio.to_thread
 
-from ollm_tui.chat.client import ChatClient, ChatStream
+from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.config.checks import PROVIDER_NAME
 from ollm_tui.config.flags import Flags
@@ -35,15 +34,13 @@ from ollm_tui.runtime import compose
 from ollm_tui.tools import define
 from ollm_tui.tools.define import ToolFunction
 
-_PARAMETERS: Mapping[str, str] = MappingProxyType(
-    {
-        "--model": "model",
-        "--provider": "provider",
-        "--host": "host",
-        "--api-key": "api_key",
-        "--config": "config_file",
-    }
-)
+_PARAMETERS: Mapping[str, str] = {
+    "--model": "model",
+    "--provider": "provider",
+    "--host": "host",
+    "--api-key": "api_key",
+    "--config": "config_file",
+}
 """What options of the command line are called in `open_runtime`."""
 
 
@@ -95,21 +92,24 @@ class Runtime:
                     return self._response(client, event, options)
         raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
 
-    def chat(
+    @asynccontextmanager
+    async def chat(
         self,
         prompt: Content,
         options: ChatOptions | None = None,
         *,
         model: str | None = None,
         signal: AbortSignal | None = None,
-    ) -> ChatStream:
+    ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
         """Ask one question in a chat of its own, and stream what comes.
 
         Raises:
             AIError: on entering, when there is no model, or as `ask` for BAD_REQUEST. Everything
                 later is the closing `ErrorEvent`.
         """
-        return self._stream(prompt, options, model, signal)
+        client = await self._chat_for(model, options)
+        async with client.chat(prompt, options, signal) as events:
+            yield events
 
     async def start_chat(
         self, model: str | None = None, *, tools: Sequence[str] | None = None
@@ -156,9 +156,12 @@ class Runtime:
             TypeError: a function without an `effect`, or whose signature cannot be a schema.
             ValueError: the name is taken, or cannot be the name of a tool.
         """
-        made = tool if isinstance(tool, Tool) else _tool_of(tool, effect)
-        self._composed.tools.register(made)
-        self._added_tools.append(made.schema.name)
+        if not isinstance(tool, Tool):
+            if effect is None:
+                raise TypeError("a function needs an effect: read, write, run or network")
+            tool = define.tool(effect=effect)(tool)
+        self._composed.tools.register(tool)
+        self._added_tools.append(tool.schema.name)
 
     def add_provider(self, adapter: ProviderAdapter, *, priority: int = 0) -> None:
         """Add a provider; it is initialized before its first use, and disposed of at the end.
@@ -184,18 +187,6 @@ class Runtime:
             )
         self._composed.lifecycle.add(adapter)
         self.providers.register(adapter, priority=priority)
-
-    @asynccontextmanager
-    async def _stream(
-        self,
-        prompt: Content,
-        options: ChatOptions | None,
-        model: str | None,
-        signal: AbortSignal | None,
-    ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
-        client = await self._chat_for(model, options)
-        async with client.chat(prompt, options, signal) as events:
-            yield events
 
     async def _chat_for(self, model: str | None, options: ChatOptions | None) -> ChatClient:
         wanted = options.model if options else None
@@ -239,12 +230,6 @@ def _require_name(model: str) -> None:
             "The name of the model is empty.",
             hint="Give its name or address, or leave `model` out.",
         )
-
-
-def _tool_of(function: ToolFunction, effect: ToolEffect | None) -> Tool:
-    if effect is None:
-        raise TypeError("a function needs an effect: read, write, run or network")
-    return define.tool(effect=effect)(function)
 
 
 @asynccontextmanager

@@ -1,8 +1,7 @@
 """`TokenCounter`: how many tokens a request has, from the best source available."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -120,8 +119,7 @@ class PieceCounter:
 class TokenCounter:
     """Counts requests; keep one for the whole of a conversation.
 
-    `encodings` may be shared by all conversations of a process. `with_thinking` is for providers
-    that send thinking back.
+    `encodings` may be shared by all conversations of a process.
     """
 
     def __init__(self, encodings: Encodings | None = None) -> None:
@@ -130,32 +128,29 @@ class TokenCounter:
         self._fine: tuple[str, PieceCounter] | None = None
         self._corrections: dict[tuple[str, CountSource], Correction] = {}
 
-    async def count(
-        self, request: Request, provider: object | None = None, *, with_thinking: bool = False
-    ) -> TokenCount:
+    async def count(self, request: Request, provider: object | None = None) -> TokenCount:
         """Count with the provider's engine if possible, else locally; never fails.
 
         An engine may have to load the model first, as it would for the answer.
         """
+        model = request.model
         if isinstance(provider, SupportsTokenCount):
-            tokens = await _engine_count(provider, request)
-            if tokens is not None:
-                return TokenCount(
-                    tokens=tokens, source="engine", model=request.model, uncorrected=tokens
-                )
+            tokens = await _counted(model, lambda: provider.count_tokens(request), "engine")
+            if tokens is not None and tokens > 0:
+                return TokenCount(tokens=tokens, source="engine", model=model, uncorrected=tokens)
         if isinstance(provider, SupportsTextTokenCount):
-            tokens = await _server_count(provider, request, _groups(request, with_thinking))
+            tokens = await _server_count(provider, model, _groups(request))
             if tokens is not None:
-                return self._corrected(request.model, "tokenizer", tokens)
+                return self._corrected(model, "tokenizer", tokens)
         encoding = await self._encodings.encoding_for(request.model)
         if encoding is None:
-            return self.estimate(request, with_thinking=with_thinking)
-        sums = await self._sums(request, encoding, with_thinking)
+            return self.estimate(request)
+        sums = await self._sums(request, encoding)
         return self._corrected(request.model, "tokenizer", sum(sums))
 
-    def estimate(self, request: Request, *, with_thinking: bool = False) -> TokenCount:
+    def estimate(self, request: Request) -> TokenCount:
         """Estimate at once, for a figure on the screen while the user types."""
-        sums = self._rough.count(_groups(request, with_thinking))
+        sums = self._rough.count(_groups(request))
         return self._corrected(request.model, "estimate", sum(sums))
 
     def recount(self, request: Request, base: TokenCount, base_estimate: int) -> int:
@@ -171,12 +166,10 @@ class TokenCounter:
             return tokens
         return self._corrected(base.model, base.source, tokens).tokens
 
-    async def sizes(
-        self, request: Request, counted: TokenCount, *, with_thinking: bool = False
-    ) -> Sizes:
+    async def sizes(self, request: Request, counted: TokenCount) -> Sizes:
         """Divide a count among the messages, in proportion to their own estimates."""
         encoding = await self._encodings.encoding_for(request.model)
-        fixed, *messages = await self._sums(request, encoding, with_thinking)
+        fixed, *messages = await self._sums(request, encoding)
         shares = _divided(counted.tokens, [*messages, fixed])
         return Sizes(shares[-1], tuple(shares[:-1]))
 
@@ -187,11 +180,8 @@ class TokenCounter:
             correction = self._corrections.setdefault(key, Correction())
             correction.learn(counted.uncorrected, reported)
 
-    async def _sums(
-        self, request: Request, encoding: Encoding | None, with_thinking: bool
-    ) -> list[int]:
-        """Return the tokens of the fixed part, then of each message."""
-        groups = _groups(request, with_thinking)
+    async def _sums(self, request: Request, encoding: Encoding | None) -> list[int]:
+        groups = _groups(request)
         if encoding is None:
             return list(self._rough.count(groups))
         count = self._counter_of(encoding).count
@@ -212,29 +202,22 @@ class TokenCounter:
         )
 
 
-@contextmanager
-def _counting(request: Request) -> Iterator[None]:
-    """Translate every exception of the engine's adapter to an `AIError`."""
+async def _counted(model: str, count: Callable[[], Awaitable[int]], counter: str) -> int | None:
+    """Await a count; return None if the adapter raised anything."""
 
     def problem(error: BaseException) -> AIError:
         return AIError(ErrorCode.ENGINE_ERROR, type(error).__name__)
 
-    with foreign_code(f"The tokens of {request.model} could not be counted", problem):
-        yield
-
-
-async def _engine_count(provider: SupportsTokenCount, request: Request) -> int | None:
     try:
-        with _counting(request):
-            tokens = await provider.count_tokens(request)
+        with foreign_code(f"The tokens of {model} could not be counted", problem):
+            return await count()
     except AIError as error:
-        logger.info("The engine did not count %s: %s", request.model, error.message)
+        logger.info("The %s of %s did not count: %s", counter, model, error.message)
         return None
-    return tokens if tokens > 0 else None
 
 
 async def _server_count(
-    provider: SupportsTextTokenCount, request: Request, groups: Sequence[Sequence[Piece]]
+    provider: SupportsTextTokenCount, model: str, groups: Sequence[Sequence[Piece]]
 ) -> int | None:
     """Count all texts at once with the server's tokenizer, and add the template around messages."""
     texts: list[str] = []
@@ -244,18 +227,15 @@ async def _server_count(
         return 0
 
     other = sum(piece_tokens(piece, note) for group in groups for piece in group)
-    try:
-        with _counting(request):
-            tokens = await provider.count_text_tokens(request.model, "\n".join(texts))
-    except AIError as error:
-        logger.info("The tokenizer of %s did not count: %s", request.model, error.message)
+    text = "\n".join(texts)
+    tokens = await _counted(model, lambda: provider.count_text_tokens(model, text), "tokenizer")
+    if tokens is None:
         return None
     return tokens + other + FRAME_TOKENS * (len(groups) - 1) + REPLY_TOKENS
 
 
-def _groups(request: Request, with_thinking: bool) -> list[list[Piece]]:
-    messages = (message_pieces(m, with_thinking=with_thinking) for m in request.conversation)
-    return [list(fixed_pieces(request)), *(list(pieces) for pieces in messages)]
+def _groups(request: Request) -> list[list[Piece]]:
+    return [list(fixed_pieces(request)), *map(message_pieces, request.conversation)]
 
 
 def _divided(total: int, weights: Sequence[int]) -> list[int]:

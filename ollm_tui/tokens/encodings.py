@@ -4,11 +4,11 @@ import base64
 import json
 import logging
 import lzma
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from threading import Lock
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from anyio import to_thread
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SHIPPED = frozenset({"cl100k_base", "o200k_base"})
-SAME_RANKS = MappingProxyType({"o200k_harmony": "o200k_base"})
+SAME_RANKS: Mapping[str, str] = {"o200k_harmony": "o200k_base"}
 """Encodings that differ from another one only in their control tokens."""
 SLICE = 32 * 1024
 """Characters encoded at once: tiktoken's pattern engine fails on a million spaces in a row."""

@@ -1,11 +1,7 @@
-"""The pieces of a request that a model reads, and estimates of their tokens.
-
-Text counts four characters to a token. Images, audio and video have the average price of common
-models, and a model's own reports correct it.
-"""
+"""The pieces of a request that a model reads, and estimates of their tokens."""
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.protocol.blocks import (
@@ -18,7 +14,6 @@ from ollm_tui.protocol.blocks import (
     UnknownContent,
     VideoContent,
 )
-from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
@@ -52,12 +47,10 @@ def fixed_pieces(request: Request) -> Iterator[Piece]:
     yield from request.offered_tools
 
 
-def message_pieces(message: Message, *, with_thinking: bool = False) -> Iterator[Piece]:
-    """Return the pieces of one message, with its thinking only if the provider sends it back."""
-    for block in message.content:
-        if with_thinking or not isinstance(block, ThinkingContent):
-            yield block
-    yield from message.tool_calls
+def message_pieces(message: Message) -> list[Piece]:
+    """Return the pieces of one message, without its thinking."""
+    blocks = [block for block in message.content if not isinstance(block, ThinkingContent)]
+    return [*blocks, *message.tool_calls]
 
 
 def piece_tokens(piece: Piece, count_text: CountText) -> int:
@@ -70,7 +63,11 @@ def piece_tokens(piece: Piece, count_text: CountText) -> int:
         case ToolCall():
             return count_text(piece.name) + count_text(dump_or_reason(piece.args or {}))
         case ToolSchema():
-            return count_text(dump_or_reason(_schema_json(piece)))
+            about, parameters = piece.description or "", piece.parameters or {}
+            schema = dump_or_reason(
+                {"name": piece.name, "description": about, "parameters": parameters}
+            )
+            return count_text(schema)
         case EmbeddingContent() | UnknownContent():
             return 0
         case _:
@@ -83,29 +80,15 @@ def attachment_tokens(block: Attachment) -> int:
         case ImageContent():
             return _picture_tokens(block)
         case AudioContent():
-            return _timed(block.duration_s, AUDIO_TOKENS_PER_S)
+            tokens_per_s = AUDIO_TOKENS_PER_S
         case VideoContent():
-            return _timed(block.duration_s, VIDEO_TOKENS_PER_S)
-        case _:
-            assert_never(block)
+            tokens_per_s = VIDEO_TOKENS_PER_S
+    duration_s = SECONDS_UNKNOWN if block.duration_s is None else block.duration_s
+    return max(1, round(duration_s * tokens_per_s))
 
 
 def _picture_tokens(picture: ImageContent) -> int:
-    """Return its number of patches, as seen by a model that scales images down."""
     if not picture.width or not picture.height:
         return PICTURE_UNKNOWN
     across, down = (-(-side // PICTURE_PATCH) for side in (picture.width, picture.height))
     return min(across * down, PICTURE_MOST)
-
-
-def _timed(seconds: float | None, tokens_per_s: int) -> int:
-    duration_s = SECONDS_UNKNOWN if seconds is None else seconds
-    return max(1, round(duration_s * tokens_per_s))
-
-
-def _schema_json(tool: ToolSchema) -> JsonObject:
-    return {
-        "name": tool.name,
-        "description": tool.description or "",
-        "parameters": tool.parameters or {},
-    }

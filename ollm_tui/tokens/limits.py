@@ -1,8 +1,6 @@
 """Whether a request fits a model's context window, and what to leave out so that it does.
 
-A turn is a question with everything up to the next one: answers, tool calls and their results
-stay together. System messages and the newest turn always stay; the oldest turns go first. The
-conversation itself is not changed.
+A turn is a question with everything up to the next one; the oldest go first, the newest stays.
 """
 
 from collections.abc import Sequence
@@ -211,15 +209,11 @@ def remedies_for(
         remedies.append(LeaveOutTurns(plan.turns_left_out, plan))
     if largest_window is not None and used + reserve <= largest_window:
         remedies.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
-    if dropped := _attachments(messages):
+    blocks = (block for message in messages for block in message.content)
+    if dropped := [attachment_tokens(b) for b in blocks if isinstance(b, Attachment)]:
         freed = sum(dropped)
         remedies.append(DropAttachments(len(dropped), freed, used - freed <= room))
     return tuple(remedies)
-
-
-def _attachments(messages: Sequence[Message]) -> list[int]:
-    blocks = (block for message in messages for block in message.content)
-    return [attachment_tokens(block) for block in blocks if isinstance(block, Attachment)]
 
 
 def _rounded_up(tokens: int) -> int:

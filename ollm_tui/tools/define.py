@@ -66,7 +66,6 @@ def _read_arguments(lines: list[str]) -> dict[str, str]:
 
 
 def _join(lines: list[str]) -> str:
-    """Undo the wrapping of each paragraph."""
     paragraphs = "\n".join(lines).strip().split("\n\n")
     return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs if paragraph.strip())
 
@@ -197,7 +196,6 @@ def _parameter_type(parameter: inspect.Parameter, hints: Mapping[str, object]) -
 def _describe(
     function: ToolFunction, signature: inspect.Signature, parameter_types: Mapping[str, JsonType]
 ) -> tuple[str, JsonObject | None]:
-    """Return the description, and the schema of the arguments or None if there are none."""
     description = read_docstring(inspect.getdoc(function) or "")
     if not description.text:
         raise TypeError("it needs a docstring: its first lines tell the model what it does")

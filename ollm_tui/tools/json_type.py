@@ -1,12 +1,10 @@
 """Python types as JSON Schema, and JSON values as those types.
 
-Supported are `str`, `int`, `float`, `bool`, `None`, `object` (anything), `Literal`, `Enum`, unions,
-`list[T]` and `dict[str, T]`. Anything else is refused where the tool is defined, because a schema
-that accepts more than the function does would only fail later, when a model calls it.
+A type without a schema is refused where the tool is defined, not when a model calls it.
 """
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, Union, get_args, get_origin
@@ -26,40 +24,32 @@ class JsonType:
 
 
 def json_type_of(annotation: object) -> JsonType:
-    """Return the JSON type of an annotation.
-
-    Raises:
-        TypeError: the annotation has no supported JSON Schema.
-    """
+    """Return the JSON type of an annotation; a `TypeError` if it has no schema."""
     if annotation is object:
         return JsonType({}, lambda _value: True, _same)
-    if annotation is None:
-        return _simple(type(None))
-    if isinstance(annotation, type) and annotation in _SIMPLE:
-        return _simple(annotation)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _enum(annotation)
+    kind = type(None) if annotation is None else annotation
+    if isinstance(kind, type) and kind in _SIMPLE:
+        return _SIMPLE[kind]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choice([to_json(member.value) for member in kind], list(kind))
     return _generic(annotation, get_origin(annotation), get_args(annotation))
 
 
 def _generic(annotation: object, origin: object, arguments: Sequence[object]) -> JsonType:
     if origin is Literal:
-        return _literal(arguments)
+        return _choice([to_json(value) for value in arguments], arguments)
     if origin is Union or origin is types.UnionType:
         return _union(arguments)
     if origin is list:
         return _list(arguments[0])
     if origin is dict and arguments[0] is str:
         return _dict(arguments[1])
-    raise TypeError(f"{_spell(annotation)} cannot be said in a tool's schema")
+    spelled = annotation.__name__ if isinstance(annotation, type) else annotation
+    raise TypeError(f"{spelled} cannot be said in a tool's schema")
 
 
 def to_json(value: object) -> JsonValue:
-    """Return a default value as JSON.
-
-    Raises:
-        TypeError: JSON cannot represent it.
-    """
+    """Return a default value as JSON; a `TypeError` if JSON cannot represent it."""
     match value:
         case Enum():
             return to_json(value.value)
@@ -71,10 +61,6 @@ def to_json(value: object) -> JsonValue:
             return {str(key): to_json(item) for key, item in value.items()}
         case _:
             raise TypeError(f"{value!r} cannot be said in JSON")
-
-
-def _spell(annotation: object) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def _same(value: JsonValue) -> object:
@@ -95,20 +81,13 @@ def _to_int(value: JsonValue) -> object:
     return int(value) if isinstance(value, float) else value
 
 
-_SIMPLE = types.MappingProxyType(
-    {
-        str: JsonType({"type": "string"}, lambda value: isinstance(value, str), _same),
-        bool: JsonType({"type": "boolean"}, lambda value: isinstance(value, bool), _same),
-        int: JsonType({"type": "integer"}, _is_integer, _to_int),
-        float: JsonType({"type": "number"}, _is_number, _same),
-        type(None): JsonType({"type": "null"}, lambda value: value is None, _same),
-    }
-)
-
-
-def _simple(kind: type) -> JsonType:
-    simple = _SIMPLE[kind]
-    return JsonType(dict(simple.schema), simple.accepts, simple.convert)
+_SIMPLE: Mapping[type, JsonType] = {
+    str: JsonType({"type": "string"}, lambda value: isinstance(value, str), _same),
+    bool: JsonType({"type": "boolean"}, lambda value: isinstance(value, bool), _same),
+    int: JsonType({"type": "integer"}, _is_integer, _to_int),
+    float: JsonType({"type": "number"}, _is_number, _same),
+    type(None): JsonType({"type": "null"}, lambda value: value is None, _same),
+}
 
 
 def _equal(one: object, other: object) -> bool:
@@ -129,14 +108,6 @@ def _choice(values: Sequence[JsonValue], results: Sequence[object]) -> JsonType:
     if all(isinstance(value, str) for value in values):
         schema = {"type": "string", **schema}
     return JsonType(schema, lambda value: any(_equal(known, value) for known in values), find)
-
-
-def _literal(arguments: Sequence[object]) -> JsonType:
-    return _choice([to_json(value) for value in arguments], arguments)
-
-
-def _enum(kind: type[Enum]) -> JsonType:
-    return _choice([to_json(member.value) for member in kind], list(kind))
 
 
 def _union(arguments: Sequence[object]) -> JsonType:

@@ -1,8 +1,6 @@
 """The tools there are, which of them a prompt offers, and one call from request to result.
 
-States of a call: offered -> checked -> allowed -> running -> ended. Every failure on the way ends
-the call with an error result; only a cancellation of the caller goes through, and it leaves the
-call ended as stopped. No id is ever run a second time.
+Every failure on the way is an error result. No id is ever run a second time.
 """
 
 import copy
@@ -12,7 +10,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 import anyio
@@ -56,13 +53,11 @@ def keep_ends(text: str, most_bytes: int = MOST_BYTES) -> str:
     return f"{head}\n[... {counted(left_out, 'byte')} left out here ...]\n{tail}"
 
 
-_EFFECTS: Mapping[ToolEffect, str] = MappingProxyType(
-    {
-        "write": "change files",
-        "run": "run programs",
-        "network": "use the network",
-    }
-)
+_EFFECTS: Mapping[ToolEffect, str] = {
+    "write": "change files",
+    "run": "run programs",
+    "network": "use the network",
+}
 
 
 class ReadOnly:
@@ -127,8 +122,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Entry:
-    """The state of one call id."""
-
     call: ToolCall
     ended: anyio.Event = field(default_factory=anyio.Event)
     output: ToolOutput | None = None
@@ -299,7 +292,6 @@ def not_offered(name: str, names: Collection[str]) -> str:
 
 
 def _named(error: BaseException) -> str:
-    """Return type and message of an error; groups with a single error are unwrapped."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     message = " ".join(str(error).split())[:500]

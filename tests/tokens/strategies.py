@@ -39,8 +39,8 @@ def conversations() -> st.SearchStrategy[list[Message]]:
     return st.lists(st.builds(Message, roles, st.text(min_size=1, max_size=9)), max_size=12)
 
 
-def estimate_request(request: Request, *, with_thinking: bool = False) -> int:
+def estimate_request(request: Request) -> int:
     pieces = list(fixed_pieces(request))
     for message in request.conversation:
-        pieces += message_pieces(message, with_thinking=with_thinking)
+        pieces += message_pieces(message)
     return max(1, sum(piece_tokens(piece, fallback_estimate) for piece in pieces))

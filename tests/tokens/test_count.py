@@ -162,13 +162,12 @@ async def test_a_server_that_fails_to_count_text_is_replaced() -> None:
     assert counted.source == "estimate"
 
 
-async def test_thinking_counts_where_it_is_sent() -> None:
+async def test_thinking_counts_nothing() -> None:
     message = Message("assistant", [ThinkingContent("x" * 40), TextContent("12345678")])
     request = Request(model="m", messages=[message])
     counter = plain()
     assert (await counter.count(request)).tokens == 2
-    assert (await counter.count(request, with_thinking=True)).tokens == 12
-    assert counter.estimate(request, with_thinking=True).tokens == 12
+    assert counter.estimate(request).tokens == 2
 
 
 async def test_a_report_corrects_the_next_count_of_that_model_only() -> None:

@@ -47,11 +47,11 @@ def test_text_counts_a_quarter_of_its_length_rounded_up(text: str) -> None:
 # Feature: stage-02-core-provider, Property 22: Token Count Estimation
 @in_parts(2)
 @settings(max_examples=100)
-@given(request=requests(), with_thinking=st.booleans())
+@given(request=requests())
 def test_every_request_has_at_least_one_token_and_more_with_more_in_it(
-    part: int, request: Request, with_thinking: bool
+    part: int, request: Request
 ) -> None:
-    tokens = estimate_request(request, with_thinking=with_thinking)
+    tokens = estimate_request(request)
     assert isinstance(tokens, int)
     assert tokens >= 1
     prompt = Message("user", "12345")
@@ -61,7 +61,7 @@ def test_every_request_has_at_least_one_token_and_more_with_more_in_it(
         system_prompt=request.system_prompt,
         tools=request.offered_tools,
     )
-    more = estimate_request(longer, with_thinking=with_thinking)
+    more = estimate_request(longer)
     assert more in (tokens + 2, 2)  # 2 where the request had counted nothing at all
 
 
@@ -84,11 +84,10 @@ def test_tools_that_are_not_offered_cost_nothing() -> None:
     assert estimate_request(request) == 1
 
 
-def test_thinking_counts_only_where_it_is_sent() -> None:
+def test_thinking_counts_nothing() -> None:
     message = Message("assistant", [ThinkingContent("x" * 40), TextContent("y" * 8)])
     request = Request(model="m", messages=[message])
     assert estimate_request(request) == 2
-    assert estimate_request(request, with_thinking=True) == 12
 
 
 def test_a_picture_counts_by_its_patches_up_to_a_bound() -> None:

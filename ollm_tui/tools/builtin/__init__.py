@@ -1,7 +1,4 @@
-"""The tools that come with the app; each only reads, and files only inside one folder.
-
-A tool that needs something (a folder, a clock) is made by a function that takes it.
-"""
+"""The tools that come with the app; each only reads, and files only inside one folder."""
 
 from pathlib import Path
 

@@ -10,12 +10,12 @@ Numbers are fractions, so that 0.1 + 0.2 is 0.3; what is irrational becomes a fl
 """
 
 import math
+import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from types import MappingProxyType
 from typing import TypeAlias
 
 from ollm_tui.tools.define import ToolFailure, tool
@@ -27,15 +27,17 @@ MOST_BITS = 8000
 Function: TypeAlias = Callable[[Sequence[Number]], Number]
 _LARGEST_FACTORIAL = 800
 _MOST_DECIMALS = 100
-CONSTANTS: Mapping[str, Number] = MappingProxyType(
-    {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
-)
+CONSTANTS: Mapping[str, Number] = {"pi": math.pi, "π": math.pi, "e": math.e, "tau": math.tau}
 LONGEST = 1000
 DEEPEST = 50
 _LARGEST_EXPONENT = 400
-_SIGN_NAMES = MappingProxyType(
-    {"\u00d7": "*", "\u00b7": "*", "\u00f7": "/", "\u2212": "-", "**": "^"}
-)
+_SIGN_NAMES: Mapping[str, str] = {
+    "\u00d7": "*",
+    "\u00b7": "*",
+    "\u00f7": "/",
+    "\u2212": "-",
+    "**": "^",
+}
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>(?:[0-9]+(?:_[0-9]+)*\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_π][A-Za-z_0-9]*)"
@@ -51,19 +53,17 @@ def apply(sign: str, left: Number, right: Number) -> Number:
     """Apply one of + - * / // % to two numbers."""
     if sign in {"/", "//", "%"} and right == 0:
         raise ArithmeticFault("It divides by zero.")
-    match sign:
-        case "+":
-            return checked(lambda: left + right)
-        case "-":
-            return checked(lambda: left - right)
-        case "*":
-            return checked(lambda: left * right)
-        case "/":
-            return checked(lambda: left / right)
-        case "//":
-            return checked(lambda: exact(left // right))
-        case _:
-            return checked(lambda: left % right)
+    return checked(lambda: _OPERATORS[sign](left, right))
+
+
+_OPERATORS: Mapping[str, Callable[[Number, Number], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": lambda left, right: Fraction(left // right),
+    "%": operator.mod,
+}
 
 
 def raise_to(base: Number, exponent: Number) -> Number:
@@ -93,11 +93,6 @@ def checked(work: Callable[[], Number]) -> Number:
     if isinstance(value, Fraction) and _bits(value) > MOST_BITS:
         raise _too_large()
     return value
-
-
-def exact(value: float) -> Fraction:
-    """Return a whole number as a fraction."""
-    return Fraction(int(value))
 
 
 def _bits(value: Fraction) -> int:
@@ -152,30 +147,28 @@ def _factorial(value: Number) -> Number:
     return Fraction(math.factorial(int(value)))
 
 
-FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    {
-        "sqrt": _of_one(_sqrt),
-        "abs": _of_one(lambda value: -value if value < 0 else value),
-        "round": _round,
-        "floor": _of_one(lambda value: exact(math.floor(value))),
-        "ceil": _of_one(lambda value: exact(math.ceil(value))),
-        "min": min,
-        "max": max,
-        "exp": _on_floats(math.exp),
-        "ln": _on_floats(math.log),
-        "log10": _on_floats(math.log10),
-        "log2": _on_floats(math.log2),
-        "sin": _on_floats(math.sin),
-        "cos": _on_floats(math.cos),
-        "tan": _on_floats(math.tan),
-        "asin": _on_floats(math.asin),
-        "acos": _on_floats(math.acos),
-        "atan": _on_floats(math.atan),
-        "degrees": _on_floats(math.degrees),
-        "radians": _on_floats(math.radians),
-        "factorial": _of_one(_factorial),
-    }
-)
+FUNCTIONS: Mapping[str, Function] = {
+    "sqrt": _of_one(_sqrt),
+    "abs": _of_one(lambda value: -value if value < 0 else value),
+    "round": _round,
+    "floor": _of_one(lambda value: Fraction(math.floor(value))),
+    "ceil": _of_one(lambda value: Fraction(math.ceil(value))),
+    "min": min,
+    "max": max,
+    "exp": _on_floats(math.exp),
+    "ln": _on_floats(math.log),
+    "log10": _on_floats(math.log10),
+    "log2": _on_floats(math.log2),
+    "sin": _on_floats(math.sin),
+    "cos": _on_floats(math.cos),
+    "tan": _on_floats(math.tan),
+    "asin": _on_floats(math.asin),
+    "acos": _on_floats(math.acos),
+    "atan": _on_floats(math.atan),
+    "degrees": _on_floats(math.degrees),
+    "radians": _on_floats(math.radians),
+    "factorial": _of_one(_factorial),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +225,6 @@ def _tokens(expression: str) -> Sequence[_Token]:
 
 
 class _Parser:
-    """A recursive descent over the tokens, with a method for each rule."""
-
     def __init__(self, tokens: Sequence[_Token]) -> None:
         self._tokens = tokens
         self._at = 0

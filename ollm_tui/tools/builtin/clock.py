@@ -7,11 +7,7 @@ from zoneinfo import ZoneInfo
 from ollm_tui.tools.define import FunctionTool, ToolFailure, tool
 
 
-def _now_in_utc() -> datetime:
-    return datetime.now(UTC)
-
-
-def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
+def clock_tool(now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> FunctionTool:
     """Return the tool `current_time` for a clock of aware times."""
 
     @tool(effect="read", timeout_s=5)
@@ -28,7 +24,6 @@ def clock_tool(now: Callable[[], datetime] = _now_in_utc) -> FunctionTool:
 
 
 def _zone(name: str) -> tzinfo | None:
-    """Return a time zone, or None for the local one."""
     if name.casefold() == "local":
         return None
     if name.upper() in {"UTC", "GMT", "Z"}:

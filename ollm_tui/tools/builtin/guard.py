@@ -1,9 +1,6 @@
 """Keeps tools from the program's folders, places of secrets and keys, also in results.
 
-Every tool that takes a path checks each step of it with the guard, by name and by what was opened.
-The program's own folders are identified by device and inode, so that no other spelling, link or
-mount leads into them; a hard link is refused if any of its names is in such a place. The contents
-of files are checked as well, wherever they are.
+Folders are identified by device and inode, so that no other spelling, link or mount leads there.
 """
 
 import os
@@ -78,7 +75,7 @@ class FileGuard:
 
 @dataclass(slots=True)
 class Watch:
-    """The places that one call may not open."""
+    """The places that one call may not open; a refusal is a `ToolFailure`."""
 
     root: Path
     own: Sequence[Path]
@@ -101,11 +98,7 @@ class Watch:
         )
 
     def require_root(self) -> None:
-        """Refuse a root that is, or lies in, a protected place.
-
-        Raises:
-            ToolFailure: it is.
-        """
+        """Refuse a root that is, or lies in, a protected place."""
         parts = self.root.parts[1:]
         for end in range(len(parts) + 1):
             place = Path("/", *parts[:end])
@@ -118,33 +111,21 @@ class Watch:
             self._require_other(status, str(place))
 
     def require_above(self, root_fd: int) -> None:
-        """Refuse the open root if it lies in a protected place: its path may contain links.
-
-        Raises:
-            ToolFailure: it does.
-        """
+        """Refuse the open root if it lies in a protected place: its path may contain links."""
         above, way = os.fstat(root_fd), ".."
         while not os.path.samestat(above, status := os.stat(way, dir_fd=root_fd)):
             self._require_other(status, str(self.root))
             above, way = status, f"{way}/.."
 
     def require_name(self, names: Sequence[str], *, is_folder: bool) -> None:
-        """Refuse a place below the root by its names, before it is opened.
-
-        Raises:
-            ToolFailure: a tool may not read it.
-        """
+        """Refuse a place below the root by its names, before it is opened."""
         whole = (*self.root.parts[1:], *names)
         self._require_names(whole, shown_path(names), is_folder=is_folder)
 
     def require_opened(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
     ) -> None:
-        """Refuse what was opened below the root; `folder` is the folder that contains it.
-
-        Raises:
-            ToolFailure: a tool may not read it.
-        """
+        """Refuse what was opened below the root; `folder` is the folder that contains it."""
         shown = shown_path(names)
         is_folder = stat.S_ISDIR(status.st_mode)
         self._require_names((*self.root.parts[1:], *names), shown, is_folder=is_folder)
@@ -186,7 +167,6 @@ class Watch:
             self._require_no_link(identity, shown)
 
     def _require_no_link(self, identity: Identity, shown: str) -> None:
-        """Refuse a file that has another name in a protected place."""
         if self._own_contents is None or self._secret_contents is None:
             self._own_contents = _contents(self.own)
             self._secret_contents = _contents(_known_places())
@@ -228,7 +208,6 @@ def _known_places() -> Iterator[Path]:
 
 
 def _identities(places: Iterable[Path]) -> Iterator[Identity]:
-    """Yield the identity of each place that exists, links followed."""
     for place in places:
         try:
             status = place.stat()
@@ -249,7 +228,6 @@ def _with_links(places: Iterable[Path]) -> Iterator[Path]:
 
 
 def _contents(places: Iterable[Path]) -> frozenset[Identity]:
-    """Return the identities of the files in some places."""
     return frozenset(_identities(islice(_files(places), _MOST_ENTRIES)))
 
 

@@ -126,11 +126,11 @@ def _read(target: Resolved, start_line: int, line_count: int) -> str:
     lines = _whole_lines(window)
     if not lines:
         return f"[{target.shown} has {_total(window, size)}; nothing is at line {start_line}]"
-    return f"{_decode(b''.join(lines))}{_note(window, len(lines), size)}"
+    text = b"".join(lines).decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    return f"{text}{_note(window, len(lines), size)}"
 
 
 def _whole_lines(window: Window) -> list[bytes]:
-    """Return the lines without an incomplete last one, unless it is the only one."""
     # Line feeds only: bytes.splitlines would count lone carriage returns as well.
     lines = [line + b"\n" for line in bytes(window.text).split(b"\n")]
     lines[-1] = lines[-1][:-1]
@@ -139,12 +139,7 @@ def _whole_lines(window: Window) -> list[bytes]:
     return lines[:-1] if window.is_cut and len(lines) > 1 else lines
 
 
-def _decode(data: bytes) -> str:
-    return data.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
-
-
 def _note(window: Window, given: int, size: int) -> str:
-    """Return a note of which part this is, if it is not all."""
     last = window.first + given - 1
     cut = ", the last one in part" if window.is_cut and given == 1 else ""
     if window.first == 1 and last == window.total and not cut:

@@ -1,20 +1,15 @@
 """Open a path that a model wrote, and never anything outside the root.
 
-The path is walked one component at a time from a descriptor of the root. Each is opened relative
-to the one before and never through a link (`O_NOFOLLOW`); links are read and walked by the same
-rules, so one that stays inside works and one that leaves is refused, naming where it leads. What
-was checked is what is open: swapping a component in between only makes the walk fail.
-Only regular files and folders open; a pipe or device is refused without being waited for.
+It is walked by descriptors, one component at a time, never through a link (`O_NOFOLLOW`).
 """
 
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, shown_path
@@ -24,18 +19,16 @@ LONGEST_PATH = 4096
 MOST_LINKS = 40
 MOST_STEPS = 1000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-_REASONS = MappingProxyType(
-    {
-        errno.ENOENT: "does not exist",
-        errno.ENOTDIR: "has a part that is not a folder",
-        errno.EACCES: "cannot be read: permission denied",
-        errno.EPERM: "cannot be read: permission denied",
-        errno.EINVAL: "is neither a file nor a folder but a pipe, socket or device",
-        errno.ENXIO: "is neither a file nor a folder but a pipe, socket or device",
-        errno.ELOOP: "has links that form a loop or changed while reading",
-        errno.ENAMETOOLONG: "has a name in it that is too long",
-    }
-)
+_REASONS: Mapping[int, str] = {
+    errno.ENOENT: "does not exist",
+    errno.ENOTDIR: "has a part that is not a folder",
+    errno.EACCES: "cannot be read: permission denied",
+    errno.EPERM: "cannot be read: permission denied",
+    errno.EINVAL: "is neither a file nor a folder but a pipe, socket or device",
+    errno.ENXIO: "is neither a file nor a folder but a pipe, socket or device",
+    errno.ELOOP: "has links that form a loop or changed while reading",
+    errno.ENAMETOOLONG: "has a name in it that is too long",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,6 @@
-"""Searching in files, which are target by descriptors and never through links.
+"""Searching in files, which are reached by descriptors and never through links.
 
-Text is searched for as it is. A pattern runs in the `regex` engine, which gives up after a time
-and lets other threads run meanwhile, so a pattern that explodes costs its own call and nothing
-else; the standard library's `re` can do neither.
+A pattern runs in the `regex` engine, which gives up after a time and lets other threads run.
 """
 
 import fnmatch
@@ -98,8 +96,6 @@ Mode: TypeAlias = Literal["text", "regex"]
 
 @dataclass(slots=True)
 class _Search:
-    """A search and its matches so far."""
-
     matches: Matcher
     ends_at: float
     clock: Callable[[], float]

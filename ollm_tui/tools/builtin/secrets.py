@@ -1,11 +1,7 @@
-"""Names of hidden files, and of files with keys that no model needs to see.
+"""Names of hidden files, and of files with keys; a path and its copies are judged by them alone.
 
-A path is judged by its names alone: by place (`.ssh`, `.config/gh`), by the name of the file
-(`credentials.json`, `id_ed25519_sk`), and with both for what editors, package managers and people
-make of a name when they keep a copy (`.env~`, `#x#`, `credentials (1).json`, `.netrc.bak.2`).
-
-The lists are in lower case. `NAMES` count anywhere, `FILES` only if they are files, `PATHS` are
-names in a row, and `APPS` are folders below those where programs keep their settings and data.
+In lower case. `NAMES` count anywhere, `FILES` only as files, `PATHS` are names in a row, and `APPS`
+are folders below those where programs keep their settings and data.
 """
 
 import re
@@ -246,8 +242,4 @@ def _is_file(name: str) -> bool:
     is_data = ending in _DATA
     stem = "".join(parts[:-1] if is_data else parts)
     is_named_so = stem in _STEMS and (is_data or "." not in name.lstrip("."))
-    return is_named_so or _tells(parts, ending)
-
-
-def _tells(parts: Sequence[str], ending: str) -> bool:
-    return ending in _DATA - {"txt"} and not _WORDS.isdisjoint(parts)
+    return is_named_so or (ending in _DATA - {"txt"} and not _WORDS.isdisjoint(parts))

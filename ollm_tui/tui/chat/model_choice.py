@@ -151,7 +151,7 @@ def welcome(
     choose = CHOOSE.format(models=models_key, manager=manager)
     if first.passed_over is not None:
         choose = GO_BACK.format(models=models_key, model=clean_line(address(first.passed_over)))
-    if first.is_told:
+    if first.is_reported:
         return "No model is selected until that is fixed.", f"Or press {models_key} to choose one."
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds and downloads models."
