@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 import anyio
@@ -34,16 +33,14 @@ _KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _LONGEST_SHOWN: Final = 200
 _READING_S: Final = 60.0
 """A picture on a slow network disk may take a while; the chat can be used meanwhile."""
-_REASONS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        errno.ENOENT: "does not exist",
-        errno.ENOTDIR: "has a part that is not a folder",
-        errno.EACCES: "cannot be read: permission denied",
-        errno.EPERM: "cannot be read: permission denied",
-        errno.ELOOP: "has links that form a loop or changed while reading",
-        errno.ENAMETOOLONG: "has a name in it that is too long",
-    }
-)
+_REASONS: Final[Mapping[int, str]] = {
+    errno.ENOENT: "does not exist",
+    errno.ENOTDIR: "has a part that is not a folder",
+    errno.EACCES: "cannot be read: permission denied",
+    errno.EPERM: "cannot be read: permission denied",
+    errno.ELOOP: "has links that form a loop or changed while reading",
+    errno.ENAMETOOLONG: "has a name in it that is too long",
+}
 MOST_PICTURE_BYTES: Final = 20_000_000
 MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000

@@ -7,7 +7,6 @@ billion of them a model gives a few tokens a second at most and comes last, howe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
@@ -16,10 +15,10 @@ from ollm_tui.library.quantization import bit_class, quality_rank
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.shapes import BYTES_A_PARAMETER, completed, keeps_cache, shape_of_size
 
-BYTES_OF: Mapping[str, float] = MappingProxyType(
-    {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
-     "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32}
-)  # fmt: skip
+BYTES_OF: Mapping[str, float] = {
+    "f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
+    "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32,
+}  # fmt: skip
 """Bytes per number for each cache type."""
 BATCH = 512
 """Tokens that llama.cpp computes at a time."""
@@ -41,9 +40,7 @@ USUAL_QUANTIZATION: Final = "Q4_K_M"
 _SPEECH: Final = "speech"
 MAX_ACTIVE_ON_CPU: Final = 9_500_000_000
 """Active parameters; every model named 9B is within."""
-_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
-    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
-)
+_RANKS: Final[Mapping[Verdict, int]] = {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
 
 
 def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:

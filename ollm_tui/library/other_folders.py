@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.config.paths import home_folder
@@ -13,9 +12,11 @@ from ollm_tui.config.regular_file import is_folder
 from ollm_tui.library.model_files import ModelFolder, models_in
 
 Program: TypeAlias = Literal["lmstudio", "huggingface", "llamacpp"]
-TITLES: Mapping[Program, str] = MappingProxyType(
-    {"lmstudio": "LM Studio", "huggingface": "Hugging Face", "llamacpp": "llama.cpp"}
-)
+TITLES: Mapping[Program, str] = {
+    "lmstudio": "LM Studio",
+    "huggingface": "Hugging Face",
+    "llamacpp": "llama.cpp",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +101,8 @@ def _folder_in(setup: OtherPrograms, variable: str) -> Path | None:
     return path if path.is_absolute() else None
 
 
-_FOLDERS_OF: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = MappingProxyType(
-    {"lmstudio": _lm_studio, "huggingface": _hugging_face, "llamacpp": _llama_cpp}
-)
+_FOLDERS_OF: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = {
+    "lmstudio": _lm_studio,
+    "huggingface": _hugging_face,
+    "llamacpp": _llama_cpp,
+}

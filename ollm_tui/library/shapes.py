@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
@@ -11,18 +10,16 @@ from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
-WINDOWED_OF: Mapping[str, int] = MappingProxyType(
-    {
-        "gemma2": 2,
-        "gemma3": 6,
-        "gemma3n": 5,
-        "gpt-oss": 2,
-        "gptoss": 2,
-        "cohere2": 4,
-        "exaone4": 4,
-        "olmo2": 4,
-    }
-)
+WINDOWED_OF: Mapping[str, int] = {
+    "gemma2": 2,
+    "gemma3": 6,
+    "gemma3n": 5,
+    "gpt-oss": 2,
+    "gptoss": 2,
+    "cohere2": 4,
+    "exaone4": 4,
+    "olmo2": 4,
+}
 """Architectures in which every n-th layer has full attention and the others a window, if the file
 does not say; as in llama.cpp's code."""
 _WITHOUT_CACHE = re.compile(

@@ -5,7 +5,6 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Final, Literal, Protocol, TypeAlias
 
 from ollm_tui.decode.json_guard import json_slices, repaired
@@ -33,12 +32,16 @@ Deleted: TypeAlias = Literal["here", "elsewhere"]
 """Which program deleted a conversation: this one or another."""
 ENDED: Final = "ended"
 """The metadata key for how an answer ended; a complete answer has none."""
-_ENDINGS: Final[Mapping[str, MessageState]] = MappingProxyType(
-    {"stopped": "stopped", "failed": "failed", "interrupted": "interrupted"}
-)
-_STATES: Final[Mapping[str, MessageState]] = MappingProxyType(
-    {"complete": "complete", "streaming": "streaming", **_ENDINGS}
-)
+_ENDINGS: Final[Mapping[str, MessageState]] = {
+    "stopped": "stopped",
+    "failed": "failed",
+    "interrupted": "interrupted",
+}
+_STATES: Final[Mapping[str, MessageState]] = {
+    "complete": "complete",
+    "streaming": "streaming",
+    **_ENDINGS,
+}
 TITLE_LENGTH: Final = 200
 
 

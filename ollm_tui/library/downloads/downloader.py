@@ -26,7 +26,7 @@ class Progress:
     note: str = ""
     """The current activity, in a few words."""
     is_jump: bool = False
-    """Whether part of `completed` was present before, so that it says nothing about the speed."""
+    """Whether it says nothing about the speed: part was present before, or it has to wait."""
 
 
 Report: TypeAlias = Callable[[Progress], None]

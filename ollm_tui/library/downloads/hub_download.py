@@ -5,6 +5,8 @@ They go to `owner--name` below the models' folder, under the paths they have in 
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +20,7 @@ from ollm_tui.library.downloads.job import HubFiles
 from ollm_tui.library.downloads.part_file import remove_record, resumable_bytes
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_collisions
 from ollm_tui.library.downloads.transfer import remove_files, transfer
-from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.library.file_names import is_gguf
 from ollm_tui.library.hub.faults import file_refused
 from ollm_tui.library.hub.repo import Hub, HubFile
@@ -31,26 +33,17 @@ _CLOSED: Final = frozenset({401, 403})
 """Status codes of a file that must not be read without permission."""
 
 
+@dataclass(frozen=True, slots=True)
 class HubDownload:
     """Downloads `HubFiles`."""
 
+    origin: HubFiles
+    hub: Hub
+    fetcher: Fetcher
+    root: Path
+    address_of: AddressOf
+    environment: Environment = field(default_factory=Environment)
     pause_note = ""
-
-    def __init__(
-        self,
-        origin: HubFiles,
-        hub: Hub,
-        fetcher: Fetcher,
-        root: Path,
-        address_of: AddressOf,
-        environment: Environment | None = None,
-    ) -> None:
-        self._origin = origin
-        self._hub = hub
-        self._fetcher = fetcher
-        self._root = root
-        self._address_of = address_of
-        self._environment = environment or Environment()
 
     async def title(self) -> str:
         """Return the variant's name.
@@ -59,55 +52,46 @@ class HubDownload:
             AIError: a name is refused.
         """
         await anyio.to_thread.run_sync(self._targets)
-        return self._origin.name
+        return self.origin.name
 
     async def run(self, report: Report) -> str | None:
         """Download one file after the other, each from where it stopped."""
         targets = await anyio.to_thread.run_sync(self._targets)
-        present = await anyio.to_thread.run_sync(_present, self._origin.files, targets)
+        present = await anyio.to_thread.run_sync(_present, self.origin.files, targets)
         await self._require_space(targets[0], present)
-        total = _TotalProgress(self._origin.files, present, report)
-        for number, (file, target) in enumerate(zip(self._origin.files, targets, strict=True)):
-            url = self._hub.file_url(self._origin.repo, self._origin.revision, file.path)
+        total = _TotalProgress(self.origin.files, present, report)
+        for number, (file, target) in enumerate(zip(self.origin.files, targets, strict=True)):
+            url = self.hub.file_url(self.origin.repo, self.origin.revision, file.path)
             source = FileSource(
-                url=url, size=file.size, sha256=file.sha256, token=self._hub.token_for(url)
+                url=url, size=file.size, sha256=file.sha256, token=self.hub.token_for(url)
             )
-            total.begin(number)
+            take = partial(total.take, number)
             try:
-                await transfer(self._fetcher, source, target, report=total.take, keeps_record=True)
+                await transfer(self.fetcher, source, target, report=take, keeps_record=True)
             except AIError as error:
                 if error.status not in _CLOSED:
                     raise
                 raise file_refused(
-                    self._hub.address, self._origin.repo, error, source.token
+                    self.hub.address, self.origin.repo, error, source.token
                 ) from error
         await anyio.to_thread.run_sync(self._finish, targets)
-        is_model = self._origin.kind == "model" and is_gguf(targets[0])
-        return await self._address_of(targets[0]) if is_model else None
+        is_model = self.origin.kind == "model" and is_gguf(targets[0])
+        return await self.address_of(targets[0]) if is_model else None
 
     async def _require_space(self, first: Path, present: Sequence[int]) -> None:
-        """Require space for all files, so that no part is downloaded in vain.
-
-        Raises:
-            AIError: there is not enough; files of unknown size are checked when their turn comes.
-        """
-        sizes = [file.size or 0 for file in self._origin.files]
+        """Require space for all files of known size, so that no part is downloaded in vain."""
+        sizes = [file.size or 0 for file in self.origin.files]
         missing = sum(max(0, size - done) for size, done in zip(sizes, present, strict=True))
-        disk = FileIO(first, self._environment)
+        disk = FileIO(first, self.environment)
         await disk.run(private_folder, first.parent)
         await disk.require_space(missing)
 
     async def discard(self) -> None:
         """Delete what arrived."""
         targets = await anyio.to_thread.run_sync(self._targets)
-        await remove_files(targets, self._root)
+        await remove_files(targets, self.root)
 
     def _finish(self, targets: Sequence[Path]) -> None:
-        """Write down where the files are from.
-
-        Raises:
-            AIError: a file was removed while the others were downloaded.
-        """
         missing = next((target for target in targets if not target.is_file()), None)
         if missing is not None:
             raise AIError(
@@ -115,27 +99,25 @@ class HubDownload:
                 f"{clean_name(missing.name)} was removed while the rest came.",
                 hint="Resume to download it again, or cancel it.",
             )
-        write_provenance(targets[0], self._provenance(targets))
+        provenance = Provenance(
+            place=self.origin.repo,
+            revision=self.origin.revision,
+            licence=self.origin.licence,
+            kind=self.origin.kind,
+            files=tuple(target.name for target in targets),
+            fetched_at=time.time(),
+        )
+        write_provenance(targets[0], provenance)
         for target in targets:
             remove_record(target)
 
     def _targets(self) -> list[Path]:
-        owner, slash, name = self._origin.repo.partition("/")
-        files = self._origin.files
+        owner, slash, name = self.origin.repo.partition("/")
+        files = self.origin.files
         if not (slash and files) or len(files) > MAX_FILES:
             raise AIError(ErrorCode.BAD_REQUEST, "There is nothing to download.")
         refuse_collisions(file.path for file in files)
-        return [checked_path(self._root, f"{owner}--{name}/{file.path}") for file in files]
-
-    def _provenance(self, targets: Sequence[Path]) -> Provenance:
-        return Provenance(
-            place=self._origin.repo,
-            revision=self._origin.revision,
-            licence=self._origin.licence,
-            kind=self._origin.kind,
-            files=tuple(target.name for target in targets),
-            fetched_at=time.time(),
-        )
+        return [checked_path(self.root, f"{owner}--{name}/{file.path}") for file in files]
 
 
 class _TotalProgress:
@@ -145,16 +127,9 @@ class _TotalProgress:
         self._sizes = [file.size for file in files]
         self._present = present
         self._report = report
-        self._current = 0
-        self._has_begun = False
 
-    def begin(self, number: int) -> None:
-        """Continue with the file of that number, from 0."""
-        self._current, self._has_begun = number, False
-
-    def take(self, step: TransferProgress) -> None:
-        """Report the progress of that file as part of the whole."""
-        at = self._current
+    def take(self, at: int, step: Progress) -> None:
+        """Report the progress of one file as part of the whole."""
         self._present[at] = step.completed
         self._sizes[at] = self._sizes[at] if self._sizes[at] is not None else step.total
         sizes = [size for size in self._sizes if size is not None]
@@ -165,14 +140,12 @@ class _TotalProgress:
                 completed=sum(self._present),
                 total=sum(sizes) if is_known else None,
                 note=", ".join(part for part in (step.note, position) if part),
-                is_jump=not self._has_begun or step.is_waiting,
+                is_jump=step.is_jump,
             )
         )
-        self._has_begun = True
 
 
 def _present(files: Sequence[HubFile], targets: Sequence[Path]) -> list[int]:
-    """Return the bytes of each file that are present already."""
     sizes = []
     for file, target in zip(files, targets, strict=True):
         is_whole = target.is_file() and target.stat().st_size == file.size

@@ -14,7 +14,6 @@ else may touch its files. `interrupt` is the end of the program: the next one co
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.hub.repo import HubFile
@@ -25,22 +24,20 @@ that of a cancelled one is deleted."""
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
-TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = MappingProxyType(
-    {
-        "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
-        "running": {
-            "finish": "done",
-            "fail": "failed",
-            "interrupt": "queued",
-            "pause": "paused",
-            "cancel": "cancelled",
-        },
-        "paused": {"resume": "queued", "cancel": "cancelled"},
-        "failed": {"resume": "queued", "cancel": "cancelled"},
-        "done": {},
-        "cancelled": {},
-    }
-)
+TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = {
+    "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
+    "running": {
+        "finish": "done",
+        "fail": "failed",
+        "interrupt": "queued",
+        "pause": "paused",
+        "cancel": "cancelled",
+    },
+    "paused": {"resume": "queued", "cancel": "cancelled"},
+    "failed": {"resume": "queued", "cancel": "cancelled"},
+    "done": {},
+    "cancelled": {},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

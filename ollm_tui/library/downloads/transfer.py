@@ -1,7 +1,7 @@
 """Transfers of one file: resumed, verified, renamed in one step; and deleting what arrived."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO
 from ollm_tui.library.downloads.part_file import (
     PartFile,
@@ -28,7 +29,6 @@ from ollm_tui.library.downloads.part_file import (
 from ollm_tui.library.downloads.transfer_run import (
     VERIFYING,
     FileSource,
-    TransferProgress,
     TransferRun,
     checked_source,
 )
@@ -42,7 +42,7 @@ async def transfer(
     source: FileSource,
     target: Path,
     *,
-    report: Callable[[TransferProgress], None],
+    report: Report,
     environment: Environment | None = None,
     keeps_record: bool = False,
 ) -> Path:
@@ -106,14 +106,8 @@ def _discard(target: Path) -> None:
             remove_part(target)
 
 
-async def _is_there(
-    source: FileSource, target: Path, disk: FileIO, report: Callable[[TransferProgress], None]
-) -> bool:
-    """Whether the wanted file is there already, from an earlier run or put there by hand.
-
-    Raises:
-        AIError: CONFLICT when another file is.
-    """
+async def _is_there(source: FileSource, target: Path, disk: FileIO, report: Report) -> bool:
+    """Whether the wanted file is there already, from an earlier run or put there by hand."""
     size = await disk.run(_size_of, target)
     if size is None:
         return False
@@ -124,19 +118,18 @@ async def _is_there(
     if wanted is not None and await _sha256_of(target, size, disk, report) != wanted:
         await disk.run(_refuse)
     await disk.run(partial(remove_leftovers, target, has_record=left is not None))
-    report(TransferProgress(completed=size, total=size))
+    report(Progress(completed=size, total=size, is_jump=True))
     return True
 
 
-async def _sha256_of(
-    target: Path, size: int, disk: FileIO, report: Callable[[TransferProgress], None]
-) -> str:
+async def _sha256_of(target: Path, size: int, disk: FileIO, report: Report) -> str:
     hashed = RunningHash()
     file = await disk.run(target.open, "rb")
     try:
-        report(TransferProgress(completed=size, total=size, note=VERIFYING))
+        progress = Progress(completed=size, total=size, note=VERIFYING, is_jump=True)
+        report(progress)
         while not await disk.run(hashed.catch_up, file.fileno(), size):
-            report(TransferProgress(completed=size, total=size, note=VERIFYING))
+            report(progress)
     finally:
         file.close()
     return hashed.hexdigest()
@@ -173,14 +166,10 @@ async def remove_files(targets: Iterable[Path], root: Path) -> None:
         OSError: one cannot be deleted.
     """
     wanted = list(targets)
-    ours = await to_thread.run_sync(_recorded, wanted)
+    ours = await to_thread.run_sync(lambda: list(filter(matches_record, wanted)))
     for target in wanted:
         await discard(target)
     await to_thread.run_sync(remove_whole, wanted, ours, root)
-
-
-def _recorded(targets: Sequence[Path]) -> list[Path]:
-    return [target for target in targets if matches_record(target)]
 
 
 def remove_whole(targets: Sequence[Path], ours: Iterable[Path], root: Path) -> None:

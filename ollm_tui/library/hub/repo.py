@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
@@ -20,17 +19,17 @@ _REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
 _LICENCE = "license:"
-_DETAILS: Mapping[str, str] = MappingProxyType(
-    {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
-)
-_CARD_DETAILS: Mapping[str, str] = MappingProxyType(
-    {
-        "base_model": "base_model",
-        "license_name": "licence_name",
-        "license_link": "licence_link",
-        "language": "language",
-    }
-)
+_DETAILS: Mapping[str, str] = {
+    "pipeline_tag": "pipeline",
+    "library_name": "library",
+    "createdAt": "created_at",
+}
+_CARD_DETAILS: Mapping[str, str] = {
+    "base_model": "base_model",
+    "license_name": "licence_name",
+    "license_link": "licence_link",
+    "language": "language",
+}
 _SPEECH = frozenset({"whisper", "automatic-speech-recognition"})
 
 

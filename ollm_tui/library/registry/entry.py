@@ -2,39 +2,34 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.protocol.model import ModelCapability, ModelRef
 
-PURPOSES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "chat": "conversation and everyday questions",
-        "code": "writing and explaining programs",
-        "reasoning": "thinking before the answer: mathematics, science, logic",
-        "vision": "looking at pictures",
-        "embedding": "vectors of texts, for search",
-        "tools": "calling tools",
-        "small": "machines with little memory",
-        "multilingual": "many languages",
-        "speech": "speech to text",
-    }
-)
-_BY_TAG: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "conversational": "chat",
-        "code": "code",
-        "reasoning": "reasoning",
-        "image-text-to-text": "vision",
-        "vision": "vision",
-        "feature-extraction": "embedding",
-        "sentence-similarity": "embedding",
-        "function-calling": "tools",
-        "tool-use": "tools",
-        "multilingual": "multilingual",
-        "automatic-speech-recognition": "speech",
-    }
-)
+PURPOSES: Final[Mapping[str, str]] = {
+    "chat": "conversation and everyday questions",
+    "code": "writing and explaining programs",
+    "reasoning": "thinking before the answer: mathematics, science, logic",
+    "vision": "looking at pictures",
+    "embedding": "vectors of texts, for search",
+    "tools": "calling tools",
+    "small": "machines with little memory",
+    "multilingual": "many languages",
+    "speech": "speech to text",
+}
+_BY_TAG: Final[Mapping[str, str]] = {
+    "conversational": "chat",
+    "code": "code",
+    "reasoning": "reasoning",
+    "image-text-to-text": "vision",
+    "vision": "vision",
+    "feature-extraction": "embedding",
+    "sentence-similarity": "embedding",
+    "function-calling": "tools",
+    "tool-use": "tools",
+    "multilingual": "multilingual",
+    "automatic-speech-recognition": "speech",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ollm_tui.library.hub.repo import HubModel
@@ -45,7 +44,7 @@ class Use:
 
 
 def _empty() -> Mapping[K, V]:
-    return MappingProxyType({})
+    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
