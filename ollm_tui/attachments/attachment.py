@@ -13,7 +13,6 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
@@ -261,7 +260,11 @@ async def attach_image(path: Path) -> AttachedImage:
 
 async def existing_paths(text: str) -> Sequence[Path]:
     """Return the files that a text names, in the first reading in which all exist; often none."""
-    return await _in_thread(partial(_existing_paths, text), Path(text[:40]))
+
+    def work() -> tuple[Path, ...]:
+        return next((paths for paths in readings(text) if all(map(os.path.lexists, paths))), ())
+
+    return await _in_thread(work, Path(text[:40]))
 
 
 async def named_paths(text: str) -> Sequence[Path]:
@@ -277,13 +280,6 @@ async def named_paths(text: str) -> Sequence[Path]:
     if not candidates:
         raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
     return candidates[-1]
-
-
-def _existing_paths(text: str) -> tuple[Path, ...]:
-    for paths in readings(text):
-        if all(os.path.lexists(path) for path in paths):
-            return paths
-    return ()
 
 
 async def _in_thread(work: Callable[[], T], path: Path) -> T:

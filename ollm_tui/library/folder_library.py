@@ -97,15 +97,32 @@ class FolderLibrary:
         Raises:
             AIError: MODEL_NOT_FOUND, or it may not, with the reason as hint.
         """
-        check_removal(name, self._file(name))
+        _check_delete(name, self._file(name))
 
     def delete(self, name: str) -> None:
-        """Delete the files of a model and their sidecars.
+        """Delete the files of a model and their sidecars, and folders that are empty then.
 
         Raises:
-            AIError: as `check_delete`, or a file could not be deleted.
+            AIError: as `check_delete`, or it failed; `details["left"]` names the files still there.
         """
-        remove(name, self._file(name))
+        file = self._file(name)
+        _check_delete(name, file)
+        left = list(file.paths)
+        try:
+            # First the part that an engine opens: without it the rest is no model.
+            while left:
+                left[0].unlink(missing_ok=True)
+                for sidecar in sidecars_of(left[0]):
+                    sidecar.unlink(missing_ok=True)
+                left.pop(0)
+        except OSError as error:
+            raise AIError(
+                ErrorCode.INTERNAL_ERROR,
+                f"{name} could not be deleted: {error.strerror or error}.",
+                hint=f"Still there: {left[0]}.",
+                details={"left": [str(path) for path in left]},
+            ) from error
+        _remove_empty(file.path.parent, file.folder.path)
 
     def _file(self, name: str) -> ModelFile:
         file = self._files().get(name)
@@ -187,42 +204,12 @@ def _info(
     )
 
 
-def check_removal(name: str, file: ModelFile) -> None:
-    """Check that a model may be deleted.
-
-    Raises:
-        AIError: it may not, with the reason as hint.
-    """
+def _check_delete(name: str, file: ModelFile) -> None:
     reason = file.folder.why_kept or _outside(file)
     if reason is not None:
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE, f"{name} cannot be deleted from here.", hint=reason
         )
-
-
-def remove(name: str, file: ModelFile) -> None:
-    """Delete a model's files, and folders that are empty then.
-
-    Raises:
-        AIError: it may not be deleted, or failed; `details["left"]` names the files still there.
-    """
-    check_removal(name, file)
-    left = list(file.paths)
-    try:
-        # First the part that an engine opens: without it the rest is no model.
-        while left:
-            left[0].unlink(missing_ok=True)
-            for sidecar in sidecars_of(left[0]):
-                sidecar.unlink(missing_ok=True)
-            left.pop(0)
-    except OSError as error:
-        raise AIError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{name} could not be deleted: {error.strerror or error}.",
-            hint=f"Still there: {left[0]}.",
-            details={"left": [str(path) for path in left]},
-        ) from error
-    _remove_empty(file.path.parent, file.folder.path)
 
 
 def _outside(file: ModelFile) -> str | None:

@@ -11,15 +11,9 @@ from ollm_tui.library.traits import kind_of
 BYTES_A_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
 WINDOWED_OF: Mapping[str, int] = {
-    "gemma2": 2,
-    "gemma3": 6,
-    "gemma3n": 5,
-    "gpt-oss": 2,
-    "gptoss": 2,
-    "cohere2": 4,
-    "exaone4": 4,
+    "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2, "gptoss": 2, "cohere2": 4, "exaone4": 4,
     "olmo2": 4,
-}
+}  # fmt: skip
 """Architectures in which every n-th layer has full attention and the others a window, if the file
 does not say; as in llama.cpp's code."""
 _WITHOUT_CACHE = re.compile(
@@ -103,16 +97,14 @@ def completed(shape: ModelShape) -> ModelShape:
     if all(value is not None for value in known):
         return shape
     usual = shape_of_size(shape.weights, parameters=shape.parameters)
-    return ModelShape(
-        weights=shape.weights,
+    return replace(
+        usual,
         layers=shape.layers or usual.layers,
         kv_heads=usual.kv_heads if shape.kv_heads is None else shape.kv_heads,
         key_length=shape.key_length or usual.key_length,
         value_length=usual.value_length if shape.value_length is None else shape.value_length,
         embedding=shape.embedding or usual.embedding,
         context_trained=shape.context_trained,
-        parameters=shape.parameters,
-        is_guess=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
@@ -11,13 +12,13 @@ _THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel
 WHISPER = "whisper"
 _KINDS: Mapping[str, frozenset[str]] = {
     WHISPER: frozenset({WHISPER}),
-    "image": frozenset(
-        {"sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2"}
-        | {"pixart", "chroma", "qwen_image"}
-    ),
+    "image": frozenset({
+        "sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2", "pixart",
+        "chroma", "qwen_image",
+    }),
     "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
     "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
-}
+}  # fmt: skip
 """Architectures that llama.cpp cannot chat with, by what they make."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
@@ -72,7 +73,7 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
 
 def facts_of(header: GGUFHeader) -> JsonObject:
     """Return the known details that screens show."""
-    return _known(
+    return present(
         {
             "format": "gguf",
             "kind": kind_of(header),
@@ -88,7 +89,7 @@ def facts_of(header: GGUFHeader) -> JsonObject:
 
 def all_facts_of(header: GGUFHeader) -> JsonObject:
     """Return all details in a header."""
-    return facts_of(header) | _known(
+    return facts_of(header) | present(
         {
             "licence": header.licence,
             "size_label": header.size_label,
@@ -107,10 +108,6 @@ def all_facts_of(header: GGUFHeader) -> JsonObject:
             "template": header.chat_template,
         }
     )
-
-
-def _known(facts: JsonObject) -> JsonObject:
-    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _short(count: int) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import Field, fields
 from typing import Any, Literal, TypeVar
 
+from ollm_tui.decode.json_fields import as_object, strings
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -39,19 +40,18 @@ def options_from_json(
     text: str,
 ) -> tuple[GenerationOptions, ShouldThink | None, tuple[str, ...]]:
     """Read generation options, thinking and tools."""
+    data = _loaded(text) or {}
+    tools = _strings(data.get("tools")) or ()
+    generation = _read_generation(as_object(data.get("generation")))
+    return generation, _read_thinking(data.get("should_think")), tools
+
+
+def _loaded(text: str) -> JsonObject | None:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        data = {}
-    if not isinstance(data, dict):
-        data = {}
-    generation = data.get("generation")
-    tools = data.get("tools")
-    return (
-        _read_generation(generation if isinstance(generation, dict) else {}),
-        _read_thinking(data.get("should_think")),
-        tuple(t for t in tools if isinstance(t, str)) if isinstance(tools, list) else (),
-    )
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def settings_to_json(settings: ConversationSettings) -> str:
@@ -66,11 +66,8 @@ def settings_to_json(settings: ConversationSettings) -> str:
 
 def settings_from_json(text: str) -> ConversationSettings | None:
     """Read the settings of a branch, or None if they cannot be read."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(data, dict):
+    data = _loaded(text)
+    if data is None:
         return None
     model, system_prompt, options = (data.get(k) for k in ("model", "system_prompt", "options"))
     generation, should_think, tools = options_from_json(options if isinstance(options, str) else "")
@@ -118,8 +115,8 @@ def _read_option(option: "Field[Any]", data: JsonMapping) -> Any:
             return value
         case "extra_body":
             return value if isinstance(value, dict) else None
-        case name:
-            return (_integer if option.type == int | None else _number)(data, name)
+        case _:
+            return (_integer if option.type == int | None else _number)(value)
 
 
 def _format(value: JsonValue) -> Literal["json"] | JsonObject | None:
@@ -129,18 +126,14 @@ def _format(value: JsonValue) -> Literal["json"] | JsonObject | None:
 
 
 def _strings(value: JsonValue) -> tuple[str, ...] | None:
-    if not isinstance(value, list):
-        return None
-    return tuple(part for part in value if isinstance(part, str))
+    return tuple(strings(value)) if isinstance(value, list) else None
 
 
-def _number(data: JsonMapping, key: str) -> float | None:
-    value = data.get(key)
+def _number(value: JsonValue) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _integer(data: JsonMapping, key: str) -> int | None:
-    value = data.get(key)
+def _integer(value: JsonValue) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -170,8 +163,8 @@ def _read_thinking(value: JsonValue) -> ShouldThink | None:
         mode=mode,
         effort=_one_of(value.get("effort"), _EFFORTS),
         visible=visible if isinstance(visible, bool) else None,
-        depth=_integer(value, "depth"),
-        steps=_integer(value, "steps"),
+        depth=_integer(value.get("depth")),
+        steps=_integer(value.get("steps")),
     )
 
 

@@ -69,7 +69,7 @@ class HasSettings(Protocol):
         ...
 
     @property
-    def tools(self) -> Sequence[str]:
+    def tools(self) -> tuple[str, ...]:
         """Names of the tools on offer."""
         ...
 
@@ -92,7 +92,7 @@ class ConversationSettings:
             system_prompt=source.system_prompt,
             options=source.options,
             should_think=source.should_think,
-            tools=tuple(source.tools),
+            tools=source.tools,
         )
 
 

@@ -172,7 +172,8 @@ def load_conversation(
     model, system_prompt, options, active_id = row
     ids = {node.id for node in state.nodes}
     ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
-    path = _path(connection, next((end for end in ends if end in ids), None))
+    leaf = next((end for end in ends if end in ids), None)
+    path = connection.execute(PATH, (leaf,)).fetchall()
     generation, should_think, tools = options_from_json(options)
     own = ConversationSettings(
         model=model,
@@ -189,12 +190,6 @@ def load_conversation(
         messages=tuple(decoded(*message[:4]) for message in path),
         state=state,
     )
-
-
-def _path(
-    connection: sqlite3.Connection, leaf_id: str | None
-) -> list[tuple[str, str, str, str, str | None]]:
-    return connection.execute(PATH, (leaf_id,)).fetchall()
 
 
 def chat_state(

@@ -2,15 +2,23 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import anyio
 from anyio.abc import TaskGroup
 
-from ollm_tui.library.downloads.downloader import Downloader, DownloaderFor, Report
+from ollm_tui.library.downloads.downloader import DownloaderFor
 from ollm_tui.library.downloads.job import JobEvent, can, transition
 from ollm_tui.library.downloads.job_index import JobEntry, JobIndex
-from ollm_tui.library.downloads.job_run import INTERNAL_ERROR, Clocks, JobRun, Outcome, job_error
+from ollm_tui.library.downloads.job_run import (
+    INTERNAL_ERROR,
+    Clocks,
+    JobRun,
+    Outcome,
+    failed,
+    job_error,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 CLOSE_S: Final = 1.5
@@ -92,58 +100,46 @@ class Dispatcher:
     def _start(self, entry: JobEntry) -> None:
         self._index.update(entry, transition(entry.job, "start", self._clocks.now()))
         entry.wanted = "interrupt"
-        try:
-            downloader = self._downloader_for(entry.job.origin)
-        except AIError as error:
-            downloader = _Refused(error)
-        entry.run = run = JobRun(
-            entry.job,
-            downloader,
-            self._clocks,
-            lambda job: self._index.update(entry, job),
-            self._index.store,
-        )
-        self._group.start_soon(self._run, entry, downloader, run)
+        show = partial(self._index.update, entry)
+        store = self._index.store
+        entry.run = run = JobRun(entry.job, self._downloader_for, self._clocks, show, store)
+        self._group.start_soon(self._run, entry, run)
 
-    async def _run(self, entry: JobEntry, downloader: Downloader, run: JobRun) -> None:
+    async def _run(self, entry: JobEntry, run: JobRun) -> None:
         outcome = Outcome()
         try:
             await self._index.store(entry.job)
             outcome = await run.run()
         except Exception:
             logger.exception("The download %s failed unexpectedly", entry.job.id)
-            outcome = Outcome(event="fail", error=INTERNAL_ERROR)
+            outcome = failed(INTERNAL_ERROR)
         finally:
             with anyio.move_on_after(SETTLE_S, shield=True):
-                await self._end(entry, downloader, run, outcome)
+                await self._end(entry, run, outcome)
             entry.run = None
             self.release_idle(entry)
             run.ended.set()
             self.start_ready()
 
-    async def _end(
-        self, entry: JobEntry, downloader: Downloader, run: JobRun, outcome: Outcome
-    ) -> None:
+    async def _end(self, entry: JobEntry, run: JobRun, outcome: Outcome) -> None:
         try:
-            await self._settle(entry, downloader, run, outcome)
+            await self._settle(entry, run, outcome)
         except Exception:
             logger.exception("The download %s ended unexpectedly", entry.job.id)
-            await self.apply(entry, "fail", Outcome(event="fail", error=INTERNAL_ERROR))
+            await self.apply(entry, "fail", failed(INTERNAL_ERROR))
 
-    async def _settle(
-        self, entry: JobEntry, downloader: Downloader, run: JobRun, outcome: Outcome
-    ) -> None:
+    async def _settle(self, entry: JobEntry, run: JobRun, outcome: Outcome) -> None:
         entry.job = run.job
         if outcome.event == "finish" or entry.wanted == "interrupt":
             await self.apply(entry, outcome.event, outcome)
             return
         if entry.wanted == "cancel":
             try:
-                await _discard(downloader)
+                await self._discard(entry)
             except AIError as error:
-                await self.apply(entry, "fail", Outcome(event="fail", error=job_error(error)))
+                await self.apply(entry, "fail", failed(job_error(error)))
                 return
-        note = downloader.pause_note if entry.wanted == "pause" else ""
+        note = run.pause_note if entry.wanted == "pause" else ""
         await self.apply(entry, entry.wanted, note=note)
 
     async def _discard(self, entry: JobEntry) -> None:
@@ -151,32 +147,9 @@ class Dispatcher:
             downloader = self._downloader_for(entry.job.origin)
         except AIError:
             return  # what cannot be downloaded any more has left nothing that could be found
-        await _discard(downloader)
-
-
-async def _discard(downloader: Downloader) -> None:
-    try:
-        await downloader.discard()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise AIError(
-            ErrorCode.INTERNAL_ERROR, f"What arrived could not be removed: {reason}."
-        ) from error
-
-
-class _Refused(Downloader):
-    """The downloader of an origin that cannot be downloaded here."""
-
-    pause_note = ""
-
-    def __init__(self, error: AIError) -> None:
-        self._error = error
-
-    async def title(self) -> str:
-        raise self._error
-
-    async def run(self, report: Report) -> str | None:
-        raise self._error
-
-    async def discard(self) -> None:
-        """A no-op: nothing arrived."""
+        try:
+            await downloader.discard()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            message = f"What arrived could not be removed: {reason}."
+            raise AIError(ErrorCode.INTERNAL_ERROR, message) from error

@@ -33,39 +33,21 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def require_space(folder: Path, missing: int, free: int) -> None:
-    """Require room for `missing` bytes and a reserve for other programs.
-
-    Raises:
-        AIError: INTERNAL_ERROR with the bytes needed and free.
-    """
-    needed = missing + missing * _RESERVE_PERCENT // 100
-    if free < needed:
-        raise disk_full_error(folder, needed, free)
-
-
 def disk_full_error(folder: Path, needed: int | None, free: int | None) -> AIError:
     """Return the error for a full disk; unknown sizes are None."""
     if needed is not None and free is not None and free >= needed:
-        return AIError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{folder} takes no more of it, although {size_text(free)} are free.",
-            hint="What arrived is kept: look for a quota, or a limit on the size of a file, "
-            "then resume.",
-            details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
-        )
-    known = [
-        f"{size_text(size)} are {word}"
-        for size, word in ((needed, "needed"), (free, "free"))
-        if size is not None
-    ]
+        message = f"{folder} takes no more of it, although {size_text(free)} are free."
+        remedy = "look for a quota, or a limit on the size of a file, then resume."
+    else:
+        sizes = (("needed", needed), ("free", free))
+        known = [f"{size_text(size)} are {word}" for word, size in sizes if size is not None]
+        colon = ": " if known else ""
+        message = f"There is no space left in {folder}{colon}{', '.join(known)}."
+        remedy = "free some space, then resume."
     return AIError(
         ErrorCode.INTERNAL_ERROR,
-        ": ".join(
-            part for part in (f"There is no space left in {folder}", ", ".join(known)) if part
-        )
-        + ".",
-        hint="What arrived is kept: free some space, then resume.",
+        message,
+        hint=f"What arrived is kept: {remedy}",
         details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
     )
 
@@ -110,13 +92,16 @@ class FileIO:
             raise await self._translated(error) from error
 
     async def require_space(self, missing: int) -> None:
-        """Require room for `missing` bytes.
+        """Require room for `missing` bytes and a reserve for other programs.
 
         Raises:
-            AIError: there is not enough.
+            AIError: INTERNAL_ERROR with the bytes needed and free.
         """
         folder = self.target.parent
-        require_space(folder, missing, await self.run(self._environment.free_bytes, folder))
+        needed = missing + missing * _RESERVE_PERCENT // 100
+        free = await self.run(self._environment.free_bytes, folder)
+        if free < needed:
+            raise disk_full_error(folder, needed, free)
 
     async def sleep(self, seconds: float) -> None:
         """Wait before the next attempt."""

@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -64,13 +63,11 @@ class JobFolder:
 
     def load_all(self) -> list[StoredJob]:
         """Return the jobs, at most the newest MAX_RECORDS; a damaged file is set aside."""
-        return list(self._stored())
-
-    def _stored(self) -> Iterator[StoredJob]:
-        for job_id in self._ids()[-MAX_RECORDS:]:
-            stored = self.load(job_id)
-            if stored is not None:
-                yield replace(stored, is_held=is_locked(self._file(job_id, LOCK_ENDING)))
+        return [
+            replace(stored, is_held=is_locked(self._file(job_id, LOCK_ENDING)))
+            for job_id in self._ids()[-MAX_RECORDS:]
+            if (stored := self.load(job_id)) is not None
+        ]
 
     def _ids(self) -> list[str]:
         try:

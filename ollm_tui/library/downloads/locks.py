@@ -60,25 +60,22 @@ def exclusive_writer(path: Path, file_name: str) -> Iterator[None]:
         AIError: CONFLICT when another program, or another task of this one, holds it.
         OSError: the lock file cannot be created.
     """
-    descriptor = _locked(path, file_name)
+    while True:
+        descriptor = open_lock(path)
+        is_free = try_lock(descriptor)
+        if is_free and is_named(descriptor, path):
+            break
+        os.close(descriptor)
+        if not is_free:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another instance is downloading {clean_name(file_name)}.",
+                hint="Wait for it, or stop it there.",
+            )
+        # else its holder has just deleted the file: this lock protects nothing
     try:
         yield
     finally:
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
-
-
-def _locked(path: Path, file_name: str) -> int:
-    while True:
-        descriptor = open_lock(path)
-        if not try_lock(descriptor):
-            os.close(descriptor)
-            raise AIError(
-                ErrorCode.CONFLICT,
-                f"Another instance is downloading {clean_name(file_name)}.",
-                hint="Wait for it, or stop it there.",
-            )
-        if is_named(descriptor, path):
-            return descriptor
-        os.close(descriptor)  # its holder has just deleted the file: this lock protects nothing

@@ -31,10 +31,6 @@ MAX_TITLE_CHARS: Final = 300
 logger = logging.getLogger(__name__)
 
 
-def _ignore(_job: Job) -> None:
-    pass
-
-
 class DownloadQueue:
     """The downloads of a person; use it as an async context manager.
 
@@ -49,7 +45,7 @@ class DownloadQueue:
         downloader_for: DownloaderFor,
         *,
         at_once: int = 2,
-        on_done: Callable[[Job], None] = _ignore,
+        on_done: Callable[[Job], None] = lambda _job: None,
         clocks: Clocks | None = None,
     ) -> None:
         self._downloader_for = downloader_for

@@ -23,8 +23,8 @@ from ollm_tui.library.downloads.range_response import (
     RangeRequest,
     StartOver,
     interpret,
-    parse_sha256,
 )
+from ollm_tui.library.hub.repo import parse_sha256
 from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest

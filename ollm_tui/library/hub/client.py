@@ -1,9 +1,8 @@
 """`HubClient`: a hub of model files over HTTP; each request and its reply are bounded."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from http import HTTPStatus
 from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode, urljoin
@@ -62,16 +61,6 @@ _NO_REPLY = frozenset(
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Details:
-    """The details of a repository."""
-
-    model: HubModel | None
-    commit: str | None
-    files: list[HubFile]
-    more: dict[str, str]
-
-
 class HubClient:
     """A hub over HTTP; the token is only sent to its own address."""
 
@@ -80,12 +69,8 @@ class HubClient:
         self._endpoint = endpoint.rstrip("/")
         self._token = token or None
         self._origin = origin_of(self._endpoint)
-        self._address = shown_url(self._endpoint)
-
-    @property
-    def address(self) -> str:
-        """The hub's address, without secrets."""
-        return self._address
+        self.address = shown_url(self._endpoint)
+        """Without secrets."""
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
         """Find repositories with model files, the most downloaded first.
@@ -109,7 +94,7 @@ class HubClient:
                 break
             page = await request_json(self._fetcher, self._request(url), self._context(), _models)
             if page.content is None:
-                raise faults.not_a_hub(self._address, "something else than a list")
+                raise faults.not_a_hub(self.address, "something else than a list")
             models |= {model.repo: model for model in page.content}
             url = page.next_url if self._is_own(page.next_url) else None
         return list(models.values())[:limit]
@@ -126,18 +111,16 @@ class HubClient:
         context = self._context(repo, revision)
         quoted = quote(revision, safe="", errors="replace")
         url = f"{self._endpoint}/api/models/{repo}/revision/{quoted}?blobs=true"
-        details = (await request_json(self._fetcher, self._request(url), context, _details)).content
-        commit = details.commit or (revision if is_commit(revision) else None)
-        if details.model is None or commit is None:
-            raise faults.not_a_hub(self._address, "something else than a repository")
-        variants = await _sorted(details.files, details.model)
-        is_incomplete = not details.files or len(details.files) > MAX_SIBLINGS
+        page = await request_json(self._fetcher, self._request(url), context, _details)
+        model, commit, files, details = page.content
+        commit = commit or (revision if is_commit(revision) else None)
+        if model is None or commit is None:
+            raise faults.not_a_hub(self.address, "something else than a repository")
+        variants = await _sorted(files, model)
+        is_incomplete = not files or len(files) > MAX_SIBLINGS
         if is_incomplete or any(variant.size is None for variant in variants):
-            files = await self._tree(details.model.repo, commit, context)
-            variants = await _sorted(files, details.model)
-        return HubRepo(
-            model=details.model, revision=commit, variants=variants, details=details.more
-        )
+            variants = await _sorted(await self._tree(model.repo, commit, context), model)
+        return HubRepo(model=model, revision=commit, variants=variants, details=details)
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
         """Return the URL of a file."""
@@ -156,26 +139,25 @@ class HubClient:
 
     def _context(self, repo: str | None = None, revision: str = "main") -> HubRequest:
         return HubRequest(
-            hub=self._address, repo=repo, revision=revision, has_token=self._token is not None
+            hub=self.address, repo=repo, revision=revision, has_token=self._token is not None
         )
 
     async def _tree(self, repo: str, commit: str, context: HubRequest) -> list[HubFile]:
-        """List all files, page after page; an incomplete list is an error."""
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []
         for _ in range(MAX_PAGES):
             page = await request_json(self._fetcher, self._request(url), context, _files)
             if page.content is None:
-                raise faults.not_a_hub(self._address, "something else than a list")
+                raise faults.not_a_hub(self.address, "something else than a list")
             files.extend(page.content)
             if page.next_url is None:
                 return files
             if not self._is_own(page.next_url):
-                raise faults.not_a_hub(self._address, "a list that goes on at another server")
+                raise faults.not_a_hub(self.address, "a list that goes on at another server")
             if len(files) > MAX_FILES:
                 break
             url = page.next_url
-        raise faults.not_a_hub(self._address, "more files than are looked at")
+        raise faults.not_a_hub(self.address, "more files than are looked at")
 
 
 def _models(value: JsonValue) -> list[HubModel] | None:
@@ -186,14 +168,11 @@ def _files(value: JsonValue) -> list[HubFile] | None:
     return tree_of(value) if isinstance(value, list) else None
 
 
-def _details(value: JsonValue) -> _Details:
+def _details(
+    value: JsonValue,
+) -> tuple[HubModel | None, str | None, list[HubFile], dict[str, str]]:
     fields = as_object(value)
-    return _Details(
-        model_of(fields),
-        commit_of(fields),
-        siblings_of(fields),
-        details_of(fields),
-    )
+    return model_of(fields), commit_of(fields), siblings_of(fields), details_of(fields)
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
@@ -240,7 +219,16 @@ async def request_json(
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise faults.not_a_hub(context.hub, "packed data")
     link = next_page(headers.get("link", ""))
-    content = await _parsed(bytes(body), context, read)
+    is_large = len(body) > MAX_INLINE_BYTES
+
+    def work() -> T:
+        return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=is_large))
+
+    try:
+        content = await anyio.to_thread.run_sync(work) if is_large else work()
+    except BadJson as error:
+        what = "a web page" if body.lstrip()[:1] == b"<" else "something other than JSON"
+        raise faults.not_a_hub(context.hub, what) from error
     return Page(content, None if link is None else _joined(request.url, link))
 
 
@@ -248,35 +236,13 @@ async def _reply(
     fetcher: Fetcher, request: FetchRequest
 ) -> tuple[int, Mapping[str, str], bytearray]:
     body = bytearray()
-    async with fetcher.fetch(_asking_for_json(request)) as fetched:
+    async with fetcher.fetch(replace(request, headers={**_HEADERS, **request.headers})) as fetched:
         if fetched.status == HTTPStatus.OK:
             async for piece in fetched.pieces():
                 body += piece
                 if len(body) > MAX_REPLY_BYTES:
                     break
         return fetched.status, fetched.headers, body
-
-
-def _asking_for_json(request: FetchRequest) -> FetchRequest:
-    headers = {**_HEADERS, **request.headers}
-    return FetchRequest(
-        url=request.url, headers=headers, token=request.token, redirects=request.redirects
-    )
-
-
-async def _parsed(body: bytes, context: HubRequest, read: Callable[[JsonValue], T]) -> T:
-    large = len(body) > MAX_INLINE_BYTES
-    work = partial(_read, body, read, in_slices=large)
-    try:
-        return await anyio.to_thread.run_sync(work) if large else work()
-    except BadJson as error:
-        is_page = body.lstrip()[:1] == b"<"
-        what = "a web page" if is_page else "something other than JSON"
-        raise faults.not_a_hub(context.hub, what) from error
-
-
-def _read(body: bytes, read: Callable[[JsonValue], T], *, in_slices: bool) -> T:
-    return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=in_slices))
 
 
 def _joined(base: str, link: str) -> str:

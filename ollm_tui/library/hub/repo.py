@@ -1,7 +1,7 @@
 """`Hub`, a server with repositories of model files, and its JSON parsed into types."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 
@@ -17,14 +17,10 @@ MAX_CHARS = 500
 MAX_PATH_CHARS = 4096
 _REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _LICENCE = "license:"
-_DETAILS: Mapping[str, str] = {
-    "pipeline_tag": "pipeline",
-    "library_name": "library",
-    "createdAt": "created_at",
-}
-_CARD_DETAILS: Mapping[str, str] = {
+_DETAILS = {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
+_CARD_DETAILS = {
     "base_model": "base_model",
     "license_name": "licence_name",
     "license_link": "licence_link",
@@ -143,6 +139,12 @@ def is_repo(text: str) -> bool:
     return bool(_REPO.fullmatch(text)) and not any(part in (".", "..") for part in parts)
 
 
+def parse_sha256(text: str | None) -> str | None:
+    """Return a SHA-256 in lower case from a bare, quoted or `sha256:` form; else None."""
+    bare = (text or "").strip().removeprefix("W/").strip('"').removeprefix("sha256:")
+    return bare.lower() if _SHA256.fullmatch(bare) else None
+
+
 def is_commit(text: str) -> bool:
     """Whether a text is a full commit hash."""
     return bool(_COMMIT.fullmatch(text))
@@ -218,15 +220,10 @@ def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[Hub
             HubFile(
                 path=path,
                 size=_count(entry, "size") if size is None else size,
-                sha256=_sha256(string(stored, sum_name) or string(stored, "oid")),
+                sha256=parse_sha256(string(stored, sum_name) or string(stored, "oid")),
             )
         )
     return files
-
-
-def _sha256(text: str | None) -> str | None:
-    match = _SHA256.fullmatch(text or "")
-    return match[1].lower() if match else None
 
 
 def _licence(card: JsonMapping, tags: Iterable[str]) -> str | None:
@@ -247,6 +244,5 @@ def _short(text: str | None) -> str | None:
 
 
 def _count(data: JsonMapping, key: str) -> int | None:
-    """Return a field that is an integer of at least 0; else None."""
     value = integer(data, key)
     return value if value is not None and value >= 0 else None

@@ -30,6 +30,11 @@ _BY_TAG: Final[Mapping[str, str]] = {
     "multilingual": "multilingual",
     "automatic-speech-recognition": "speech",
 }
+_BY_FEATURE: Final[Mapping[str, str]] = {
+    "multi_turn": "chat",
+    "tool_use": "tools",
+    "thinking": "reasoning",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +88,11 @@ def purposes_of_capability(capability: ModelCapability | None) -> frozenset[str]
     """Return the purposes of a capability."""
     if capability is None:
         return frozenset()
-    purposes = set()
+    purposes = {_BY_FEATURE[name] for name in capability.features & _BY_FEATURE.keys()}
     if "embedding" in capability.output:
         purposes.add("embedding")
     if "image" in capability.input:
         purposes.add("vision")
     if capability.input == {"audio"}:
         purposes.add("speech")
-    if "multi_turn" in capability.features:
-        purposes.add("chat")
-    if "tool_use" in capability.features:
-        purposes.add("tools")
-    if "thinking" in capability.features:
-        purposes.add("reasoning")
     return frozenset(purposes)
