@@ -66,18 +66,13 @@ def compute_of(shape: ModelShape, context: int) -> int:
     return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
 
 
-def overhead_of(shape: ModelShape, context: int) -> int:
-    """Return the bytes needed besides weights and cache."""
-    return compute_of(shape, context) + PROCESS
-
-
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
     """Return whether a model fits with a context of that many tokens.
 
     An unknown `kv_type` counts as f16.
     """
     shape = completed(shape)
-    cache, overhead = cache_of(shape, context, kv_type), overhead_of(shape, context)
+    cache, overhead = cache_of(shape, context, kv_type), compute_of(shape, context) + PROCESS
     verdict, share = _placed(shape.weights + cache, overhead, machine)
     return Fit(
         verdict=verdict,
@@ -121,11 +116,12 @@ def recommend(
     nothing smaller is offered, fewer than four only if four fit nowhere. `shape` is that of any
     variant, if known.
     """
-    sized = [
-        _Variant(index, name, _fit_with(size, shape, machine, context, kv_type))
-        for index, (name, size) in enumerate(variants)
-        if size
-    ]
+    sized = []
+    for index, (name, size) in enumerate(variants):
+        if size:
+            resized = shape_of_size(size) if shape is None else replace(shape, weights=size)
+            fit = fit_of(resized, machine, context=context, kv_type=kv_type)
+            sized.append(_Variant(index, name, fit))
     on_gpu = [one for one in sized if _is_roomy(one.fit, machine.gpu_free, {"gpu"})]
     anywhere = [
         one for one in sized if _is_roomy(one.fit, machine.all_free, {"gpu", "partly", "cpu"})
@@ -155,13 +151,6 @@ class _Variant:
 def _quality(variant: _Variant) -> tuple[int, int, int]:
     # Bits come first: a kind missing from the quality order still beats fewer bits.
     return variant.bits, -quality_rank(variant.name), variant.fit.weights
-
-
-def _fit_with(
-    size: int, shape: ModelShape | None, machine: Machine, context: int, kv_type: str
-) -> Fit:
-    resized = shape_of_size(size) if shape is None else replace(shape, weights=size)
-    return fit_of(resized, machine, context=context, kv_type=kv_type)
 
 
 def _is_roomy(fit: Fit, free: int, verdicts: set[Verdict]) -> bool:

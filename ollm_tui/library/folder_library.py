@@ -213,10 +213,7 @@ def _check_delete(name: str, file: ModelFile) -> None:
 
 
 def _outside(file: ModelFile) -> str | None:
-    """Return why a file behind a link out of the own folder is kept; None for any other.
-
-    A file that is a link itself may be deleted, as only the link is.
-    """
+    # A file that is a link itself may be deleted, as only the link is.
     own, folder = real_path(file.folder.path), real_path(file.path.parent)
     return None if folder.is_relative_to(own) else f"It is in {folder}; delete it there."
 

@@ -47,10 +47,8 @@ def bit_class(quantization: str | None) -> int | None:
 
 def quality_rank(quantization: str | None) -> int:
     """Return the place in the order of quality, the best at 0; unknown ones come last."""
-    if quantization is None:
-        return 2 * len(_RANKS)
-    rank = _RANKS.get(_plain(quantization))
-    if rank is None:
+    rank = None if quantization is None else _RANKS.get(_plain(quantization))
+    if rank is None or quantization is None:
         return 2 * len(_RANKS)
     # A dynamic one is slightly better than the plain one.
     return 2 * rank + (0 if quantization.upper().startswith(DYNAMIC) else 1)

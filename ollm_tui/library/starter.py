@@ -105,7 +105,7 @@ def download_starter(
     return target
 
 
-def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
+def prepare(folder: Path, starter: Starter, with_wheel: bool) -> bool:
     """Prepare the folder; True if the model was put there by hand.
 
     Raises:

@@ -198,9 +198,7 @@ class ConversationStore:
         if not path or self.unsaved or self.deleted(journal.conversation_id):
             return None
         read = partial(
-            statements.chat_state,
-            conversation_id=journal.conversation_id,
-            revision=watch.revision,
+            statements.chat_state, conversation_id=journal.conversation_id, revision=watch.revision
         )
         state = await self._database.read(read)
         if journal.path != path or journal.watch is not watch:  # it was written meanwhile
@@ -244,10 +242,7 @@ def _no_such_chat() -> AIError:
 
 @asynccontextmanager
 async def open_store(
-    path: Path,
-    *,
-    steps: Sequence[Migration] | None = None,
-    clock_ms: Callable[[], int] = now_ms,
+    path: Path, *, steps: Sequence[Migration] | None = None, clock_ms: Callable[[], int] = now_ms
 ) -> AsyncIterator[ConversationStore]:
     """Open the chats of a file; leaving the block writes what can be written.
 

@@ -5,13 +5,12 @@ from collections.abc import Collection, Sequence
 
 from ollm_tui.store.branches import ChatState, Node, leaves
 from ollm_tui.store.options_json import (
-    options_from_json,
     options_to_json,
     settings_from_json,
+    settings_of,
     settings_to_json,
 )
 from ollm_tui.store.rows import (
-    ConversationSettings,
     ConversationSummary,
     MessageRow,
     StoredConversation,
@@ -65,10 +64,7 @@ class ConversationChanged(Exception):
 
 
 def write_rows(
-    connection: sqlite3.Connection,
-    rows: Sequence[MessageRow],
-    known: Collection[str],
-    writer: str,
+    connection: sqlite3.Connection, rows: Sequence[MessageRow], known: Collection[str], writer: str
 ) -> None:
     """Write messages, and create the conversations of first ones.
 
@@ -174,14 +170,7 @@ def load_conversation(
     ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
     leaf = next((end for end in ends if end in ids), None)
     path = connection.execute(PATH, (leaf,)).fetchall()
-    generation, should_think, tools = options_from_json(options)
-    own = ConversationSettings(
-        model=model,
-        system_prompt=system_prompt,
-        options=generation,
-        should_think=should_think,
-        tools=tools,
-    )
+    own = settings_of(model, system_prompt, options)
     branch = (settings_from_json(text) for *_, text in reversed(path) if text is not None)
     return StoredConversation(
         id=conversation_id,

@@ -3,7 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, TypeVarTuple
@@ -68,6 +69,17 @@ class Environment:
     write: Write = os.pwrite
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep
     """Waits that many seconds before the next attempt."""
+
+
+@asynccontextmanager
+async def closed_in_thread() -> AsyncIterator[ExitStack]:
+    """Yield a stack of resources that is closed in a thread, even when cancelled."""
+    resources = ExitStack()
+    try:
+        yield resources
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(resources.close)
 
 
 class FileIO:

@@ -134,12 +134,7 @@ def can(job: Job, event: JobEvent) -> bool:
 
 
 def transition(
-    job: Job,
-    event: JobEvent,
-    at: float,
-    *,
-    error: JobError | None = None,
-    model: str | None = None,
+    job: Job, event: JobEvent, at: float, *, error: JobError | None = None, model: str | None = None
 ) -> Job:
     """Return the job after an event at `at`, in seconds since 1970; unchanged if it cannot apply.
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import anyio
 import anyio.to_thread
 
 from ollm_tui.config.paths import expanded
@@ -28,7 +27,7 @@ from ollm_tui.config.regular_file import (
 )
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
-from ollm_tui.library.downloads.file_io import Environment, FileIO
+from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread
 from ollm_tui.library.downloads.job import LocalFiles
 from ollm_tui.library.downloads.part_file import exclusive_part
 from ollm_tui.library.downloads.safe_paths import checked_path
@@ -203,11 +202,7 @@ class LocalCopy:
     pause_note = ""
 
     async def title(self) -> str:
-        """Return the name of the file or folder.
-
-        Raises:
-            AIError: there is no model file, it is not a usable one, or its name is refused.
-        """
+        """Return the name of the file or folder."""
         await anyio.to_thread.run_sync(self._checked)
         return self.origin.path.name
 
@@ -228,14 +223,10 @@ class LocalCopy:
         disk = FileIO(copy.target, self.environment)
         if await disk.run(copy.is_there):
             return
-        resources = ExitStack()
-        try:
+        async with closed_in_thread() as resources:
             await disk.run(resources.enter_context, exclusive_part(copy.target))
             if not await disk.run(copy.is_there):  # no other program was faster
                 await self._write(copy, disk, report, before, total)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(resources.close)
 
     async def _write(
         self, copy: FileCopy, disk: FileIO, report: Report, before: int, total: int

@@ -40,11 +40,7 @@ class PullDownload:
     pause_note: str = field(default="", init=False)
 
     async def title(self) -> str:
-        """Return the model's name at its provider.
-
-        Raises:
-            AIError: the provider does not exist, or cannot pull.
-        """
+        """Return the model's name at its provider."""
         await self.puller_for(self.origin.provider)
         return self.origin.model
 

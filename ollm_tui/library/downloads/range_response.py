@@ -166,9 +166,10 @@ def _refused(name: str, response: Fetched) -> AIError:
     status = response.status
     code = _STATUSES.get(status, ErrorCode.SERVICE_UNAVAILABLE)
     wait = _wait(response.headers)
+    phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
     return AIError(
         code,
-        f"{_host(response)} does not give {clean_name(name)}: {_phrase(status)}.",
+        f"{_host(response)} does not give {clean_name(name)}: {status}{phrase}.",
         hint=_HINTS.get(status, "Try again later; if it persists, the file may have moved."),
         status=status,
         details={} if wait is None else {"retry_after_s": wait},
@@ -184,13 +185,6 @@ def _unusable(request: RangeRequest, response: Fetched, what: str) -> AIError:
         status=response.status,
         details={"fault": "unusable"},
     )
-
-
-def _phrase(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
 
 
 def _host(response: Fetched) -> str:

@@ -102,8 +102,5 @@ _REASONS: Final[Sequence[tuple[Callable[[str], object], str]]] = (
         "its accents are written in an unusual way",
     ),
     (_DEVICE.fullmatch, "it is a device's name on Windows"),
-    (
-        lambda name: name.lower().endswith(OWN_ENDINGS),
-        "files that are not whole yet are called so",
-    ),
+    (lambda name: name.lower().endswith(OWN_ENDINGS), "files that are not whole yet are called so"),
 )

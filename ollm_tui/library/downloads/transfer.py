@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.library.downloads.downloader import Progress, Report
-from ollm_tui.library.downloads.file_io import Environment, FileIO
+from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread
 from ollm_tui.library.downloads.part_file import (
     PartFile,
     PartState,
@@ -61,17 +61,13 @@ async def transfer(
 
     async def child() -> None:
         disk = FileIO(target, environment)
-        resources = ExitStack()
-        try:
+        async with closed_in_thread() as resources:
             part = await disk.run(_open, resources, target, environment.write)
             if not await _is_there(source, target, disk, report):
                 await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
             elif not keeps_record:
                 await disk.run(remove_record, target)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(resources.close)
 
     try:
         # A task that cannot be cancelled twice from outside: what it holds is released in any case.
@@ -108,10 +104,9 @@ def _discard(target: Path) -> None:
 
 async def _is_there(source: FileSource, target: Path, disk: FileIO, report: Report) -> bool:
     """Whether the wanted file is there already, from an earlier run or put there by hand."""
-    size = await disk.run(_size_of, target)
+    size, left = await disk.run(_existing, source, target)
     if size is None:
         return False
-    left = await disk.run(_left_state, source, target, size)
     wanted = source.sha256 or (left.sha256 if left is not None else None)
     if (wanted is None and left is None) or source.size not in (None, size):
         await disk.run(_refuse)
@@ -135,20 +130,16 @@ async def _sha256_of(target: Path, size: int, disk: FileIO, report: Report) -> s
     return hashed.hexdigest()
 
 
-def _size_of(target: Path) -> int | None:
+def _existing(source: FileSource, target: Path) -> tuple[int | None, PartState | None]:
+    """Return the size of a file, and its state if it was renamed just before the program ended."""
     if not os.path.lexists(target):
-        return None
+        return None, None
     if not target.is_file():
         _refuse()
-    return target.stat().st_size
-
-
-def _left_state(source: FileSource, target: Path, size: int) -> PartState | None:
-    """Return the state of a file that was renamed just before the program ended."""
-    state = load_state(state_path(target))
+    size, state = target.stat().st_size, load_state(state_path(target))
     if state is None or state.url != bare_url(source.url) or part_path(target).stat().st_size:
-        return None
-    return state if state.done == state.size == size else None
+        return size, None
+    return size, state if state.done == state.size == size else None
 
 
 def _refuse() -> None:

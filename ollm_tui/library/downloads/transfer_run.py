@@ -102,12 +102,7 @@ class TransferRun:
     """Downloads one file into `part`."""
 
     def __init__(
-        self,
-        fetcher: Fetcher,
-        source: FileSource,
-        part: PartFile,
-        disk: FileIO,
-        report: Report,
+        self, fetcher: Fetcher, source: FileSource, part: PartFile, disk: FileIO, report: Report
     ) -> None:
         self._fetcher = fetcher
         self._source = source

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode, urljoin
@@ -73,11 +74,7 @@ class HubClient:
         """Without secrets."""
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
-        """Find repositories with model files, the most downloaded first.
-
-        Raises:
-            AIError: the hub cannot be reached or refuses; the hint says what to do.
-        """
+        """Find repositories with model files, the most downloaded first."""
         limit = max(1, min(limit, MAX_RESULTS))
         query = [
             ("search", text.strip()[:MAX_SEARCH_CHARS]),
@@ -100,11 +97,7 @@ class HubClient:
         return list(models.values())[:limit]
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
-        """Return the variants of a repository, at the current commit of the revision.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
-        """
+        """Return the variants of a repository, at the current commit of the revision."""
         if not is_repo(repo):
             raise faults.invalid_repo_name(repo)
         revision = revision[:MAX_REVISION_CHARS]
@@ -168,18 +161,14 @@ def _files(value: JsonValue) -> list[HubFile] | None:
     return tree_of(value) if isinstance(value, list) else None
 
 
-def _details(
-    value: JsonValue,
-) -> tuple[HubModel | None, str | None, list[HubFile], dict[str, str]]:
+def _details(value: JsonValue) -> tuple[HubModel | None, str | None, list[HubFile], dict[str, str]]:
     fields = as_object(value)
     return model_of(fields), commit_of(fields), siblings_of(fields), details_of(fields)
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
-    speech = is_about_speech(model)
-    if len(files) <= MAX_FILES_INLINE:
-        return variants_of(files, speech=speech)
-    return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
+    work = partial(variants_of, files, speech=is_about_speech(model))
+    return work() if len(files) <= MAX_FILES_INLINE else await anyio.to_thread.run_sync(work)
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,15 +106,13 @@ class Hub(Protocol):
     @property
     def address(self) -> str:
         """The hub's address, as shown in messages."""
-        ...
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
         """Find repositories with model files, the most downloaded first.
 
         Raises:
-            AIError: the hub cannot be reached or refuses.
+            AIError: the hub cannot be reached or refuses; the hint says what to do.
         """
-        ...
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
         """Return the variants of a repository.
@@ -122,15 +120,12 @@ class Hub(Protocol):
         Raises:
             AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as above.
         """
-        ...
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
         """Return the URL of a file."""
-        ...
 
     def token_for(self, url: str) -> str | None:
         """Return the token for an address; None unless it is the hub's own."""
-        ...
 
 
 def is_repo(text: str) -> bool:

@@ -283,9 +283,7 @@ def _add_installed(
     return owners_of
 
 
-def _once(
-    installed: Iterable[tuple[ModelRef, ModelInfo]],
-) -> dict[str, tuple[ModelRef, ModelInfo]]:
+def _once(installed: Iterable[tuple[ModelRef, ModelInfo]]) -> dict[str, tuple[ModelRef, ModelInfo]]:
     kept: dict[str, tuple[ModelRef, ModelInfo]] = {}
     for ref, info in installed:
         known = kept.setdefault(str(ref), (ref, info))[1]
