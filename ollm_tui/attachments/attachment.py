@@ -1,9 +1,8 @@
 """Attached files: an image for a model with vision, or text for the prompt.
 
 Only regular files are read, up to a limit. A pipe, a device or a file of the kernel is refused
-without being opened, since opening one may wait or do something. Links are followed, as a
-person's own folders may be links; what is opened is where they end, and never a link that took
-its place meanwhile.
+without being opened, since opening one may wait or do something. Links are followed, since a
+person's folders may be links; what is opened is their end, and never a link that took its place.
 """
 
 import base64

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
-from ollm_tui.library.file_names import SUFFIX, sidecars_of
+from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from ollm_tui.library.model_files import (
@@ -112,8 +112,8 @@ class FolderLibrary:
             # First the part that an engine opens: without it the rest is no model.
             while left:
                 left[0].unlink(missing_ok=True)
-                for sidecar in sidecars_of(left[0]):
-                    sidecar.unlink(missing_ok=True)
+                for ending in SIDECAR_ENDINGS:
+                    left[0].with_name(left[0].name + ending).unlink(missing_ok=True)
                 left.pop(0)
         except OSError as error:
             raise AIError(

@@ -101,7 +101,9 @@ class _Reader:
     def header(self) -> GGUFHeader:
         tensor_count, pair_count = self._start()
         raw = self._pairs(pair_count)
-        alignment = _alignment(number(raw, b"general.alignment"))
+        alignment = number(raw, b"general.alignment") or 32
+        if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
+            raise BadGGUF(f"alignment {alignment}")
         parameters, end_of_data = self._tensors(tensor_count)
         data = -(-self._position // alignment) * alignment
         needed = data + end_of_data if tensor_count else self._position
@@ -262,18 +264,10 @@ class _Reader:
             raise BadGGUF(f"its header is longer than {HEADER_LIMIT} bytes")
 
 
-def _alignment(declared: int | None) -> int:
-    alignment = declared or 32
-    if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
-        raise BadGGUF(f"alignment {alignment}")
-    return alignment
-
-
 def _width(kind: int) -> int:
-    try:
-        return struct.calcsize(FORMATS[kind])
-    except KeyError:
-        raise BadGGUF(f"value type {kind} does not exist") from None
+    if kind not in FORMATS:
+        raise BadGGUF(f"value type {kind} does not exist")
+    return struct.calcsize(FORMATS[kind])
 
 
 def _shown(key: bytes) -> str:

@@ -23,7 +23,8 @@ TITLES: Mapping[Program, str] = {
 class OtherPrograms:
     """The system and variables that determine the folders of other programs."""
 
-    home: Path = field(default_factory=lambda: _home())
+    home: Path = field(default_factory=lambda: home_folder() or Path(os.sep))
+    """Without a home folder, the root, where no models will be found."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     platform: str = sys.platform
 
@@ -84,10 +85,6 @@ def _llama_cpp(setup: OtherPrograms) -> Iterator[Path]:
         yield local / "llama.cpp"
     else:
         yield _cache(setup) / "llama.cpp"
-
-
-def _home() -> Path:
-    return home_folder() or Path(os.sep)  # where no models will be found
 
 
 def _cache(setup: OtherPrograms) -> Path:

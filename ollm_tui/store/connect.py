@@ -198,11 +198,6 @@ def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) ->
 
 
 def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = False) -> int:
-    """Return the schema's version.
-
-    Raises:
-        Damaged: the file is damaged, or not ours.
-    """
     owner, version = application_id(connection), schema_version(connection)
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     tables = {name for (name,) in rows}

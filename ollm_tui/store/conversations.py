@@ -1,8 +1,7 @@
 """`ConversationStore`: saved chats, to begin, list, load, rename and delete.
 
-Several programs may use the same file. Each message is written by one of them at a time, a list
-or a chat is read in one transaction, and an answer that a program left unfinished is
-`interrupted` for the next one that opens the file.
+Several programs may use the same file: a list or a chat is read in one transaction, and an answer
+that one left unfinished is `interrupted` for the next one that opens the file.
 """
 
 import builtins

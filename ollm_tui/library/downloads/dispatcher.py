@@ -1,7 +1,7 @@
 """Starts jobs in their order, a few at a time, and applies what becomes of each."""
 
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -29,31 +29,24 @@ STOPPING: Final = "stopping"
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True, eq=False)
 class Dispatcher:
     """Runs the jobs of an index that are queued and owned."""
 
-    def __init__(
-        self,
-        index: JobIndex,
-        group: TaskGroup,
-        downloader_for: DownloaderFor,
-        at_once: int,
-        clocks: Clocks,
-    ) -> None:
-        self._index = index
-        self._group = group
-        self._downloader_for = downloader_for
-        self._at_once = at_once
-        self._clocks = clocks
-        self._is_closing = False
+    index: JobIndex
+    group: TaskGroup
+    downloader_for: DownloaderFor
+    at_once: int
+    clocks: Clocks
+    is_closing: bool = field(default=False, init=False)
 
     def start_ready(self) -> None:
         """Start queued jobs, the oldest first, up to the limit of jobs at once."""
-        entries = self._index.entries()
-        free = self._at_once - sum(entry.run is not None for entry in entries)
+        entries = self.index.entries()
+        free = self.at_once - sum(entry.run is not None for entry in entries)
         ready = [entry for entry in entries if entry.is_owned and entry.run is None]
         for entry in [one for one in ready if one.job.state == "queued"][: max(0, free)]:
-            if not self._is_closing:
+            if not self.is_closing:
                 self._start(entry)
 
     async def stop(self, entry: JobEntry, event: JobEvent) -> None:
@@ -65,7 +58,7 @@ class Dispatcher:
         if (run := entry.run) is not None:
             entry.wanted = event
             run.stop()
-            self._index.update(entry, replace(entry.job, note=STOPPING))
+            self.index.update(entry, replace(entry.job, note=STOPPING))
             await run.ended.wait()
         elif can(entry.job, event):
             if event == "cancel":
@@ -74,8 +67,8 @@ class Dispatcher:
 
     async def stop_all(self) -> None:
         """Interrupt all runs, so that the next program can continue them; start no others."""
-        self._is_closing = True
-        runs = [entry.run for entry in self._index.entries() if entry.run is not None]
+        self.is_closing = True
+        runs = [entry.run for entry in self.index.entries() if entry.run is not None]
         for run in runs:
             run.stop()
         with anyio.move_on_after(CLOSE_S, shield=True):
@@ -87,28 +80,28 @@ class Dispatcher:
     ) -> None:
         """Apply an event to a job and store the result."""
         outcome = outcome or Outcome()
-        now = self._clocks.now()
+        now = self.clocks.now()
         job = transition(entry.job, event, now, error=outcome.error, model=outcome.model)
-        self._index.update(entry, replace(job, note=note))
-        await self._index.store(entry.job)
+        self.index.update(entry, replace(job, note=note))
+        await self.index.store(entry.job)
 
     def release_idle(self, entry: JobEntry) -> None:
         """Release a job that is neither queued nor running."""
         if entry.run is None and entry.job.state not in {"queued", "running"}:
-            self._index.release(entry)
+            self.index.release(entry)
 
     def _start(self, entry: JobEntry) -> None:
-        self._index.update(entry, transition(entry.job, "start", self._clocks.now()))
+        self.index.update(entry, transition(entry.job, "start", self.clocks.now()))
         entry.wanted = "interrupt"
-        show = partial(self._index.update, entry)
-        store = self._index.store
-        entry.run = run = JobRun(entry.job, self._downloader_for, self._clocks, show, store)
-        self._group.start_soon(self._run, entry, run)
+        show = partial(self.index.update, entry)
+        store = self.index.store
+        entry.run = run = JobRun(entry.job, self.downloader_for, self.clocks, show, store)
+        self.group.start_soon(self._run, entry, run)
 
     async def _run(self, entry: JobEntry, run: JobRun) -> None:
         outcome = Outcome()
         try:
-            await self._index.store(entry.job)
+            await self.index.store(entry.job)
             outcome = await run.run()
         except Exception:
             logger.exception("The download %s failed unexpectedly", entry.job.id)
@@ -144,7 +137,7 @@ class Dispatcher:
 
     async def _discard(self, entry: JobEntry) -> None:
         try:
-            downloader = self._downloader_for(entry.job.origin)
+            downloader = self.downloader_for(entry.job.origin)
         except AIError:
             return  # what cannot be downloaded any more has left nothing that could be found
         try:

@@ -5,7 +5,8 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, TypeVarTuple
 
@@ -82,15 +83,15 @@ async def closed_in_thread() -> AsyncIterator[ExitStack]:
             await to_thread.run_sync(resources.close)
 
 
+@dataclass(slots=True, eq=False)
 class FileIO:
     """The disk as one target file needs it."""
 
-    def __init__(self, target: Path, environment: Environment) -> None:
-        self.target = target
-        self._environment = environment
-        self._limiter = CapacityLimiter(1)
-        self.remaining: int | None = None
-        """Bytes still to be written, for the error on a full disk."""
+    target: Path
+    environment: Environment
+    remaining: int | None = field(default=None, init=False)
+    """Bytes still to be written, for the error on a full disk."""
+    limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1), init=False)
 
     async def run(self, work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
         """Call `work` in a thread, and wait for it even when cancelled.
@@ -99,7 +100,7 @@ class FileIO:
             AIError: for any OSError.
         """
         try:
-            return await to_thread.run_sync(work, *arguments, limiter=self._limiter)
+            return await to_thread.run_sync(work, *arguments, limiter=self.limiter)
         except OSError as error:
             raise await self._translated(error) from error
 
@@ -111,13 +112,9 @@ class FileIO:
         """
         folder = self.target.parent
         needed = missing + missing * _RESERVE_PERCENT // 100
-        free = await self.run(self._environment.free_bytes, folder)
+        free = await self.run(self.environment.free_bytes, folder)
         if free < needed:
             raise disk_full_error(folder, needed, free)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait before the next attempt."""
-        await self._environment.sleep(seconds)
 
     async def _translated(self, error: OSError) -> AIError:
         name, folder = clean_name(self.target.name), self.target.parent
@@ -147,7 +144,7 @@ class FileIO:
     async def _free(self) -> int | None:
         try:
             return await to_thread.run_sync(
-                self._environment.free_bytes, self.target.parent, limiter=self._limiter
+                self.environment.free_bytes, self.target.parent, limiter=self.limiter
             )
         except OSError:
             return None

@@ -1,12 +1,5 @@
 """A download job: what is downloaded, how far it is, and the states it moves through; pure.
 
-    queued    start -> running      pause -> paused      cancel -> cancelled
-    running   finish -> done        fail -> failed       pause -> paused
-              interrupt -> queued   cancel -> cancelled
-    paused    resume -> queued      cancel -> cancelled
-    failed    resume -> queued      cancel -> cancelled
-    done, cancelled: final
-
 Pausing or cancelling a running download takes effect once its run has stopped: until then nothing
 else may touch its files. `interrupt` is the end of the program: the next one continues the job.
 """

@@ -14,10 +14,9 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.library.downloads.job import Job, JobEvent, Origin
-from ollm_tui.library.downloads.job_folder import JobFolder, StoredJob, recovered_job
+from ollm_tui.library.downloads.job_folder import FileLock, JobFolder, StoredJob, recovered_job
 from ollm_tui.library.downloads.job_record import same_origin
 from ollm_tui.library.downloads.job_run import JobRun
-from ollm_tui.library.downloads.locks import FileLock
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 KEPT_S: Final = 7 * 24 * 3600.0

@@ -29,7 +29,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
 from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread
 from ollm_tui.library.downloads.job import LocalFiles
-from ollm_tui.library.downloads.part_file import exclusive_part
+from ollm_tui.library.downloads.part_file import SLICE_BYTES, exclusive_part
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import remove_whole
 from ollm_tui.library.file_names import is_gguf, model_name, part_stem, shard_of
@@ -39,7 +39,6 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 4
-SLICE_BYTES: Final = 8 * 1024 * 1024
 
 
 def source_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
@@ -215,7 +214,9 @@ class LocalCopy:
         for copy in copies:
             await self._copy(copy, report, before, total)
             before += copy.size
-        await anyio.to_thread.run_sync(self._finish, copies)
+        place, names = str(self.origin.path), tuple(copy.target.name for copy in copies)
+        provenance = Provenance(place=place, files=names, fetched_at=time.time())
+        await anyio.to_thread.run_sync(write_provenance, copies[0].target, provenance)
         models = {model_name(copy.target) for copy in copies if is_gguf(copy.target)}
         return await self.address_of(copies[0].target) if len(models) == 1 else None
 
@@ -272,8 +273,3 @@ class LocalCopy:
             status = source.stat()
             target = checked_path(self.root, path)
             yield FileCopy(source, target, status.st_size, status.st_mtime_ns)
-
-    def _finish(self, copies: list[FileCopy]) -> None:
-        place, names = str(self.origin.path), tuple(copy.target.name for copy in copies)
-        provenance = Provenance(place=place, files=names, fetched_at=time.time())
-        write_provenance(copies[0].target, provenance)

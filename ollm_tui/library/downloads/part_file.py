@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import sync_folder, write_private
+from ollm_tui.config.private_file import is_named, open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.json_fields import integer, string
-from ollm_tui.library.downloads.locks import exclusive_writer
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 
 VERSION: Final = 1
@@ -77,12 +78,7 @@ def save_state(path: Path, state: PartState) -> None:
     """
     data = json.dumps({"version": VERSION} | asdict(state)).encode()
     # A kill leaves the new file under a known name, which is removed with the rest.
-    write_private(path, data, by_way_of=new_state_path(path), lasting=False)
-
-
-def new_state_path(path: Path) -> Path:
-    """Return where the next state is written before it replaces the current one."""
-    return path.with_name(path.name + ".new")
+    write_private(path, data, by_way_of=path.with_name(path.name + ".new"), lasting=False)
 
 
 class RunningHash:
@@ -233,12 +229,30 @@ def exclusive_part(target: Path) -> Iterator[None]:
     """Be the only writer of the partial file of `target`; its folder is created.
 
     Raises:
-        AIError: CONFLICT when another instance is downloading it.
+        AIError: CONFLICT when another program, or another task of this one, is downloading it.
         OSError: the folder cannot be written to.
     """
     private_folder(target.parent)
-    with exclusive_writer(target.with_name(target.name + ".part.lock"), target.name):
+    path = target.with_name(target.name + ".part.lock")
+    while True:
+        descriptor = open_lock(path)
+        is_free = try_lock(descriptor)
+        if is_free and is_named(descriptor, path):
+            break
+        os.close(descriptor)
+        if not is_free:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another instance is downloading {clean_name(target.name)}.",
+                hint="Wait for it, or stop it there.",
+            )
+        # else its holder has just deleted the file: this lock protects nothing
+    try:
         yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
 
 
 def open_part(target: Path, write: Write) -> PartFile:
@@ -258,9 +272,8 @@ def open_part(target: Path, write: Write) -> PartFile:
 
 def remove_part(target: Path) -> None:
     """Delete a partial file and its state."""
-    part_path(target).unlink(missing_ok=True)
-    state_path(target).unlink(missing_ok=True)
-    new_state_path(state_path(target)).unlink(missing_ok=True)
+    for ending in (".part", ".part.json", ".part.json.new"):
+        target.with_name(target.name + ending).unlink(missing_ok=True)
 
 
 def remove_leftovers(target: Path, *, has_record: bool) -> None:

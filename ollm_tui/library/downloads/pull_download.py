@@ -81,10 +81,10 @@ class PullSum:
         """Whether the last line counts bytes that were present before."""
         self._clock = clock
         self._is_over = False
-        self._layers: dict[str, tuple[int, int]] = {}
         self.completed = 0
         """Bytes present."""
         self._total = 0
+        self._layers: dict[str, tuple[int, int]] = {}
         self._speed = SpeedMeter()
 
     @property
@@ -122,23 +122,19 @@ class PullSum:
         self._layers[key] = completed, total
         self.completed += completed - before[0]
         self._total += total - before[1]
-        self._sample(is_new=known is None or (before[0] == 0 and completed > 0))
+        # What a new layer begins with was present before.
+        self.is_jump = known is None or (before[0] == 0 and completed > 0)
+        if self.is_jump:
+            self._speed.clear()
+        self._speed.sample(self._clock(), self.completed)
         if self._total:
             share = min(1.0, self.completed / self._total)
             self.fraction = max(self.fraction or 0.0, share)
 
     def _start_over(self) -> None:
-        self._layers.clear()
-        self._speed.clear()
+        self._layers, self._speed = {}, SpeedMeter()
         self.completed = self._total = 0
         self.fraction = None
-
-    def _sample(self, *, is_new: bool) -> None:
-        """Sample the speed; what a new layer begins with was present before."""
-        self.is_jump = is_new
-        if is_new:
-            self._speed.clear()
-        self._speed.sample(self._clock(), self.completed)
 
 
 def _layer_of(progress: PullProgress) -> str | None:

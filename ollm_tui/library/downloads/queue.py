@@ -1,6 +1,5 @@
 """`DownloadQueue`: downloads one after another, a few at a time, kept across restarts.
 
-The states are in `job`. Pausing or cancelling a running job returns once its run has stopped.
 Programs running side by side see each other's jobs through the folder: each job is run by the
 program that holds its lock, and any program may take over what an ended one has left.
 """

@@ -1,8 +1,7 @@
 """One run of a transfer, from what is on disk to a file whose checksum is right.
 
-States: requesting (with the offset and the ETag of what is there), copying the body, waiting after
-a broken connection before the next request, restarting when what is there cannot be used, and
-verifying the checksum. It ends when the checksum is right, or with an `AIError`.
+It requests what is missing, copies the body, waits after a broken connection, and starts over when
+what is there cannot be used. It ends when the checksum is right, or with an `AIError`.
 """
 
 import time
@@ -160,7 +159,7 @@ class TransferRun:
         except AIError as error:
             wait_s = self._attempts.wait_after(error, self._part.written, self._total)
             self._show(f"{_cause(error)}, trying again in {wait_s:g} s", is_jump=True)
-            await self._disk.sleep(wait_s)
+            await self._disk.environment.sleep(wait_s)
 
     async def _request(self) -> None:
         wanted = self._range()

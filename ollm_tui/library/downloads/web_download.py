@@ -59,7 +59,7 @@ class HubDownload:
         targets = await anyio.to_thread.run_sync(self._targets)
         present = await anyio.to_thread.run_sync(_present, self.origin.files, targets)
         await self._require_space(targets[0], present)
-        total = _TotalProgress(self.origin.files, present, report)
+        total = _TotalProgress([file.size for file in self.origin.files], present, report)
         for number, (file, target) in enumerate(zip(self.origin.files, targets, strict=True)):
             url = self.hub.file_url(self.origin.repo, self.origin.revision, file.path)
             source = FileSource(
@@ -120,24 +120,24 @@ class HubDownload:
         return [checked_path(self.root, f"{owner}--{name}/{file.path}") for file in files]
 
 
+@dataclass(frozen=True, slots=True)
 class _TotalProgress:
     """The progress of all files together."""
 
-    def __init__(self, files: Sequence[HubFile], present: list[int], report: Report) -> None:
-        self._sizes = [file.size for file in files]
-        self._present = present
-        self._report = report
+    sizes: list[int | None]
+    present: list[int]
+    report: Report
 
     def take(self, at: int, step: Progress) -> None:
         """Report the progress of one file as part of the whole."""
-        self._present[at] = step.completed
-        self._sizes[at] = self._sizes[at] if self._sizes[at] is not None else step.total
-        sizes = [size for size in self._sizes if size is not None]
-        is_known = len(sizes) == len(self._sizes)
-        position = f"file {at + 1} of {len(self._sizes)}" if len(self._sizes) > 1 else ""
-        self._report(
+        self.present[at] = step.completed
+        self.sizes[at] = self.sizes[at] if self.sizes[at] is not None else step.total
+        sizes = [size for size in self.sizes if size is not None]
+        is_known = len(sizes) == len(self.sizes)
+        position = f"file {at + 1} of {len(self.sizes)}" if len(self.sizes) > 1 else ""
+        self.report(
             Progress(
-                completed=sum(self._present),
+                completed=sum(self.present),
                 total=sum(sizes) if is_known else None,
                 note=", ".join(part for part in (step.note, position) if part),
                 is_jump=step.is_jump,

@@ -1,11 +1,10 @@
 """`HubClient`: a hub of model files over HTTP; each request and its reply are bounded."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Generic, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlencode, urljoin
 
 import anyio
@@ -89,11 +88,12 @@ class HubClient:
         for _ in range(MAX_SEARCH_PAGES):
             if url is None or len(models) >= limit:
                 break
-            page = await request_json(self._fetcher, self._request(url), self._context(), _models)
-            if page.content is None:
+            request = self._request(url)
+            found, url = await request_json(self._fetcher, request, self._context(), _models)
+            if found is None:
                 raise faults.not_a_hub(self.address, "something else than a list")
-            models |= {model.repo: model for model in page.content}
-            url = page.next_url if self._is_own(page.next_url) else None
+            models |= {model.repo: model for model in found}
+            url = url if self._is_own(url) else None
         return list(models.values())[:limit]
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
@@ -104,8 +104,8 @@ class HubClient:
         context = self._context(repo, revision)
         quoted = quote(revision, safe="", errors="replace")
         url = f"{self._endpoint}/api/models/{repo}/revision/{quoted}?blobs=true"
-        page = await request_json(self._fetcher, self._request(url), context, _details)
-        model, commit, files, details = page.content
+        reply, _ = await request_json(self._fetcher, self._request(url), context, _details)
+        model, commit, files, details = reply
         commit = commit or (revision if is_commit(revision) else None)
         if model is None or commit is None:
             raise faults.not_a_hub(self.address, "something else than a repository")
@@ -128,7 +128,7 @@ class HubClient:
         return url is not None and self._origin is not None and origin_of(url) == self._origin
 
     def _request(self, url: str) -> FetchRequest:
-        return FetchRequest(url=url, token=self.token_for(url))
+        return FetchRequest(url=url, headers=_HEADERS, token=self.token_for(url))
 
     def _context(self, repo: str | None = None, revision: str = "main") -> HubRequest:
         return HubRequest(
@@ -139,17 +139,18 @@ class HubClient:
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []
         for _ in range(MAX_PAGES):
-            page = await request_json(self._fetcher, self._request(url), context, _files)
-            if page.content is None:
+            request = self._request(url)
+            page, next_url = await request_json(self._fetcher, request, context, _files)
+            if page is None:
                 raise faults.not_a_hub(self.address, "something else than a list")
-            files.extend(page.content)
-            if page.next_url is None:
+            files.extend(page)
+            if next_url is None:
                 return files
-            if not self._is_own(page.next_url):
+            if not self._is_own(next_url):
                 raise faults.not_a_hub(self.address, "a list that goes on at another server")
             if len(files) > MAX_FILES:
                 break
-            url = page.next_url
+            url = next_url
         raise faults.not_a_hub(self.address, "more files than are looked at")
 
 
@@ -171,19 +172,12 @@ async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
     return work() if len(files) <= MAX_FILES_INLINE else await anyio.to_thread.run_sync(work)
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One reply."""
-
-    content: T
-    next_url: str | None
-    """The address of the next page, on any server."""
-
-
 async def request_json(
     fetcher: Fetcher, request: FetchRequest, context: HubRequest, read: Callable[[JsonValue], T]
-) -> Page[T]:
-    """Request JSON from a hub; `read` converts it, perhaps in a thread.
+) -> tuple[T, str | None]:
+    """Request JSON, and return what `read` makes of it, perhaps in a thread.
+
+    The second value is the address of the next page, on any server; None on the last one.
 
     Raises:
         AIError: the hub cannot be reached, refuses, or is no hub.
@@ -218,14 +212,14 @@ async def request_json(
     except BadJson as error:
         what = "a web page" if body.lstrip()[:1] == b"<" else "something other than JSON"
         raise faults.not_a_hub(context.hub, what) from error
-    return Page(content, None if link is None else _joined(request.url, link))
+    return content, None if link is None else _joined(request.url, link)
 
 
 async def _reply(
     fetcher: Fetcher, request: FetchRequest
 ) -> tuple[int, Mapping[str, str], bytearray]:
     body = bytearray()
-    async with fetcher.fetch(replace(request, headers={**_HEADERS, **request.headers})) as fetched:
+    async with fetcher.fetch(request) as fetched:
         if fetched.status == HTTPStatus.OK:
             async for piece in fetched.pieces():
                 body += piece

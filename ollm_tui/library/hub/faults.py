@@ -64,30 +64,20 @@ def _access_error(
     code = headers.get("x-error-code", "")
     if code == "GatedRepo":
         account = " with the account of your token" if request.has_token else ", then set HF_TOKEN"
-        return _error(
-            ErrorCode.AUTH_FAILED,
-            f"{request.repo} is gated: its terms must be accepted first.",
-            f"Accept its terms at {request.hub}/{request.repo}{account}.",
-            status,
-        )
-    if status == HTTPStatus.UNAUTHORIZED and request.has_token:
-        return _error(
-            ErrorCode.AUTH_FAILED,
-            f"{request.hub} does not accept the token.",
-            f"Make a new one at {request.hub}/settings/tokens and set HF_TOKEN, or unset it.",
-            status,
-        )
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-        return _not_found(request, status, code, is_data=is_data)
-    if status == HTTPStatus.FORBIDDEN:
+        message = f"{request.repo} is gated: its terms must be accepted first."
+        hint = f"Accept its terms at {request.hub}/{request.repo}{account}."
+    elif status == HTTPStatus.UNAUTHORIZED and request.has_token:
+        message = f"{request.hub} does not accept the token."
+        hint = f"Make a new one at {request.hub}/settings/tokens and set HF_TOKEN, or unset it."
+    elif status == HTTPStatus.FORBIDDEN:
         about = f" to {request.repo}" if request.repo else ""
-        return _error(
-            ErrorCode.AUTH_FAILED,
-            f"{request.hub} refuses access{about}.",
-            "Set HF_TOKEN to a token that may read it.",
-            status,
-        )
-    return None
+        message = f"{request.hub} refuses access{about}."
+        hint = "Set HF_TOKEN to a token that may read it."
+    elif status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        return _not_found(request, status, code, is_data=is_data)
+    else:
+        return None
+    return _error(ErrorCode.AUTH_FAILED, message, hint, status)
 
 
 def file_refused(hub: str, repo: str, cause: AIError, token: str | None) -> AIError:

@@ -2,12 +2,7 @@
 
 A repository belongs to the entry of the built-in list that names it as origin. Any other becomes an
 entry of its own and inherits what the list says of the same model. A model of an engine is matched
-by the repository in its name, then by its key (see `model_key`), then, for a name without a tag,
-by its size.
-
-Names are compared by keys: `Qwen/Qwen3-8B-GGUF`, `bartowski/Qwen_Qwen3-8B-GGUF`,
-`Qwen3-8B-Q4_K_M.gguf`, `qwen3:8b-q4_K_M` and `qwen3:8b` all have the key `qwen-3-8b`. Words that
-name another model stay: `Instruct`, `Base`, `2507`, `Coder`.
+by the repository in its name, then by its key, then, for a name without a tag, by its size.
 """
 
 import re
@@ -53,7 +48,11 @@ _OwnerOf: TypeAlias = Callable[[str], str | None]
 
 
 def model_key(name: str) -> str:
-    """Return the key of a name; spellings of the same model share it."""
+    """Return the key of a name; spellings of the same model share it.
+
+    `bartowski/Qwen_Qwen3-8B-GGUF`, `Qwen3-8B-Q4_K_M.gguf` and `qwen3:8b` have the key `qwen-3-8b`.
+    Words that name another model stay: `Instruct`, `Base`, `2507`, `Coder`.
+    """
     full = name[:MAX_NAME_CHARS].casefold().strip()
     text = full.rpartition("/")[2] or full
     text = text.removesuffix(SUFFIX)

@@ -192,24 +192,19 @@ def save_facts(path: Path, facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
     Raises:
         OSError: it cannot be written.
     """
-    fresh = [_short(fact) for fact in facts]
+    fresh = list(facts)
 
     def change(kept: JsonObject) -> JsonObject:
-        facts = _bounded([*_facts(kept), *fresh])
-        return {"version": _VERSION, "repos": [_one_as_json(fact) for fact in facts]}
+        known = bounded([*_facts(kept), *fresh]).values()
+        return {"version": _VERSION, "repos": [_one_as_json(fact) for fact in known]}
 
     return newest(_facts(update_object(path, change)))
 
 
 def bounded(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Return the newest facts of each repository, at most MAX_REPOS."""
-    kept = _bounded([_short(fact) for fact in facts])
-    return {fact.model.repo.casefold(): fact for fact in kept}
-
-
-def _bounded(facts: Iterable[HubFacts]) -> list[HubFacts]:
-    ordered = sorted(newest(facts).items(), key=lambda one: (-one[1].at, one[0]))
-    return [fact for _, fact in ordered[:MAX_REPOS]]
+    """Return the newest facts of each repository, at most MAX_REPOS, with long texts cut off."""
+    ordered = sorted(newest(map(_short, facts)).items(), key=lambda one: (-one[1].at, one[0]))
+    return dict(ordered[:MAX_REPOS])
 
 
 def _short(fact: HubFacts) -> HubFacts:
