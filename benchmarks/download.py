@@ -25,8 +25,9 @@ from pathlib import Path
 import httpx
 
 from benchmarks.stalls import watched_loop
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.transfer import transfer
-from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.providers.fetcher import HttpFetcher
 
 MEGABYTES, ROUNDS = 400, 7
@@ -76,7 +77,7 @@ async def plain(url: str, target: Path, *, sums: bool = False) -> None:
 async def checked(url: str, target: Path, sha256: str, size: int) -> None:
     """Fetch as the program does."""
 
-    def report(_step: TransferProgress) -> None:
+    def report(_step: Progress) -> None:
         return
 
     async with aclosing(HttpFetcher()) as fetcher:

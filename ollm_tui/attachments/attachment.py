@@ -1,9 +1,8 @@
 """Attached files: an image for a model with vision, or text for the prompt.
 
 Only regular files are read, up to a limit. A pipe, a device or a file of the kernel is refused
-without being opened, since opening one may wait or do something. Links are followed, as a
-person's own folders may be links; what is opened is where they end, and never a link that took
-its place meanwhile.
+without being opened, since opening one may wait or do something. Links are followed, since a
+person's folders may be links; what is opened is their end, and never a link that took its place.
 """
 
 import base64
@@ -13,9 +12,7 @@ import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final, TypeAlias, TypeVar
 
 import anyio
@@ -34,16 +31,14 @@ _KERNEL_FOLDERS: Final = frozenset({"proc", "sys", "dev"})
 _LONGEST_SHOWN: Final = 200
 _READING_S: Final = 60.0
 """A picture on a slow network disk may take a while; the chat can be used meanwhile."""
-_REASONS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        errno.ENOENT: "does not exist",
-        errno.ENOTDIR: "has a part that is not a folder",
-        errno.EACCES: "cannot be read: permission denied",
-        errno.EPERM: "cannot be read: permission denied",
-        errno.ELOOP: "has links that form a loop or changed while reading",
-        errno.ENAMETOOLONG: "has a name in it that is too long",
-    }
-)
+_REASONS: Final[Mapping[int, str]] = {
+    errno.ENOENT: "does not exist",
+    errno.ENOTDIR: "has a part that is not a folder",
+    errno.EACCES: "cannot be read: permission denied",
+    errno.EPERM: "cannot be read: permission denied",
+    errno.ELOOP: "has links that form a loop or changed while reading",
+    errno.ENAMETOOLONG: "has a name in it that is too long",
+}
 MOST_PICTURE_BYTES: Final = 20_000_000
 MOST_PIXELS: Final = 50_000_000
 MOST_TEXT_BYTES: Final = 200_000
@@ -264,7 +259,11 @@ async def attach_image(path: Path) -> AttachedImage:
 
 async def existing_paths(text: str) -> Sequence[Path]:
     """Return the files that a text names, in the first reading in which all exist; often none."""
-    return await _in_thread(partial(_existing_paths, text), Path(text[:40]))
+
+    def work() -> tuple[Path, ...]:
+        return next((paths for paths in readings(text) if all(map(os.path.lexists, paths))), ())
+
+    return await _in_thread(work, Path(text[:40]))
 
 
 async def named_paths(text: str) -> Sequence[Path]:
@@ -280,13 +279,6 @@ async def named_paths(text: str) -> Sequence[Path]:
     if not candidates:
         raise refusal(f"{shown_path(Path(text[:40]))} is not a path.")
     return candidates[-1]
-
-
-def _existing_paths(text: str) -> tuple[Path, ...]:
-    for paths in readings(text):
-        if all(os.path.lexists(path) for path in paths):
-            return paths
-    return ()
 
 
 async def _in_thread(work: Callable[[], T], path: Path) -> T:

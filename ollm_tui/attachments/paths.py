@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -106,13 +107,11 @@ class FileFinder:
 
 
 def _listed(root: Path, shown: str, begun: str) -> Sequence[str]:
-    folder = root / expanded(Path(shown))
-    paths: list[str] = []
-    for entry in _entries(folder, hidden=begun.startswith(".")):
-        if len(paths) == MOST_FILES:
-            break
-        paths.append(f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}")
-    return paths
+    entries = _entries(root / expanded(Path(shown)), hidden=begun.startswith("."))
+    return [
+        f"{shown}{entry.name}{'/' if _is_folder(entry) else ''}"
+        for entry in islice(entries, MOST_FILES)
+    ]
 
 
 def _below(root: Path, clock: Callable[[], float]) -> Iterator[str]:
@@ -139,7 +138,8 @@ def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]
         with os.scandir(folder) as entries:
             for entry in entries:
                 is_shown = entry.name.isprintable() and (hidden or entry.name[:1] != ".")
-                if is_shown and (_is_folder(entry) or _is_file(entry)):
+                is_file = entry.is_file(follow_symlinks=False)
+                if is_shown and (is_file or _is_folder(entry)):
                     yield entry
     except OSError:  # it does not exist or cannot be read
         return
@@ -147,7 +147,3 @@ def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
     return entry.is_dir(follow_symlinks=False)
-
-
-def _is_file(entry: os.DirEntry[str]) -> bool:
-    return entry.is_file(follow_symlinks=False)

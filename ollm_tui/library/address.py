@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from ollm_tui.config.backends import HUGGING_FACE
 from ollm_tui.config.paths import expanded
@@ -128,18 +128,14 @@ def _from_web(text: str, endpoint: str) -> Address:
     parts = split_web(text)
     if parts is None:
         return InvalidAddress("This is not the address of a web server.")
-    home = split_web(endpoint)
     if parts.hostname in _HOSTS:
         return _from_page(parts.path.lstrip("/"), parts.query)
-    if home is not None and _is_at(parts, home):
-        return _from_page(parts.path[len(home.path.rstrip("/")) :].lstrip("/"), parts.query)
+    home = split_web(endpoint)
+    if home is not None and (parts.hostname, parts.port) == (home.hostname, home.port):
+        inside = f"{home.path.rstrip('/')}/"
+        if parts.path.startswith(inside):
+            return _from_page(parts.path.removeprefix(inside).lstrip("/"), parts.query)
     return UrlFile(url=text)
-
-
-def _is_at(parts: SplitResult, home: SplitResult) -> bool:
-    inside = f"{home.path.rstrip('/')}/"
-    same_host = (parts.hostname, parts.port) == (home.hostname, home.port)
-    return same_host and parts.path.startswith(inside)
 
 
 def _from_page(path: str, query: str = "") -> Address:

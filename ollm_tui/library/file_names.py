@@ -1,7 +1,7 @@
 """Names of model files: kind, parts of a split model, and sidecars."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,9 +52,3 @@ def problem_of_parts(parts: Collection[int], count: int) -> str | None:
         return None
     missing = next((part for part in range(1, count + 1) if part not in parts), None)
     return f"part {missing} of {count} is missing" if missing else "its parts do not fit together"
-
-
-def sidecars_of(path: Path) -> Iterator[Path]:
-    """Yield the paths of a file's possible sidecars."""
-    for ending in SIDECAR_ENDINGS:
-        yield path.with_name(path.name + ending)

@@ -8,6 +8,7 @@ from ollm_tui.library.machine import Machine
 Verdict: TypeAlias = Literal["gpu", "partly", "cpu", "no", "unknown"]
 """`gpu`: all of it in graphics memory; `partly`: some layers there and the rest in RAM; `cpu`: in
 RAM alone; `no`: in neither."""
+_SHORT = {"gpu": "GPU", "cpu": "CPU", "no": "too big", "unknown": "?"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,17 +78,7 @@ def fit_words(fit: Fit) -> str:
 
 def fit_short(fit: Fit) -> str:
     """Return the verdict for a column: `GPU`, `61 % GPU`, `CPU`, `too big`, `?`."""
-    match fit.verdict:
-        case "gpu":
-            return "GPU"
-        case "partly":
-            return f"{_share(fit)} GPU"
-        case "cpu":
-            return "CPU"
-        case "no":
-            return "too big"
-        case _:
-            return "?"
+    return f"{_share(fit)} GPU" if fit.verdict == "partly" else _SHORT[fit.verdict]
 
 
 def _share(fit: Fit) -> str:

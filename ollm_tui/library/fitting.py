@@ -7,7 +7,6 @@ billion of them a model gives a few tokens a second at most and comes last, howe
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.library.fit import Fit, ModelShape, Verdict
@@ -16,10 +15,10 @@ from ollm_tui.library.quantization import bit_class, quality_rank
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.library.shapes import BYTES_A_PARAMETER, completed, keeps_cache, shape_of_size
 
-BYTES_OF: Mapping[str, float] = MappingProxyType(
-    {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
-     "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32}
-)  # fmt: skip
+BYTES_OF: Mapping[str, float] = {
+    "f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q5_1": 24 / 32, "q5_0": 22 / 32,
+    "q4_1": 20 / 32, "q4_0": 18 / 32, "iq4_nl": 18 / 32,
+}  # fmt: skip
 """Bytes per number for each cache type."""
 BATCH = 512
 """Tokens that llama.cpp computes at a time."""
@@ -41,9 +40,7 @@ USUAL_QUANTIZATION: Final = "Q4_K_M"
 _SPEECH: Final = "speech"
 MAX_ACTIVE_ON_CPU: Final = 9_500_000_000
 """Active parameters; every model named 9B is within."""
-_RANKS: Final[Mapping[Verdict, int]] = MappingProxyType(
-    {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
-)
+_RANKS: Final[Mapping[Verdict, int]] = {"gpu": 0, "cpu": 1, "partly": 1, "unknown": 2, "no": 3}
 
 
 def cache_of(shape: ModelShape, context: int, kv_type: str = "f16") -> int:
@@ -69,18 +66,13 @@ def compute_of(shape: ModelShape, context: int) -> int:
     return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
 
 
-def overhead_of(shape: ModelShape, context: int) -> int:
-    """Return the bytes needed besides weights and cache."""
-    return compute_of(shape, context) + PROCESS
-
-
 def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
     """Return whether a model fits with a context of that many tokens.
 
     An unknown `kv_type` counts as f16.
     """
     shape = completed(shape)
-    cache, overhead = cache_of(shape, context, kv_type), overhead_of(shape, context)
+    cache, overhead = cache_of(shape, context, kv_type), compute_of(shape, context) + PROCESS
     verdict, share = _placed(shape.weights + cache, overhead, machine)
     return Fit(
         verdict=verdict,
@@ -124,11 +116,12 @@ def recommend(
     nothing smaller is offered, fewer than four only if four fit nowhere. `shape` is that of any
     variant, if known.
     """
-    sized = [
-        _Variant(index, name, _fit_with(size, shape, machine, context, kv_type))
-        for index, (name, size) in enumerate(variants)
-        if size
-    ]
+    sized = []
+    for index, (name, size) in enumerate(variants):
+        if size:
+            resized = shape_of_size(size) if shape is None else replace(shape, weights=size)
+            fit = fit_of(resized, machine, context=context, kv_type=kv_type)
+            sized.append(_Variant(index, name, fit))
     on_gpu = [one for one in sized if _is_roomy(one.fit, machine.gpu_free, {"gpu"})]
     anywhere = [
         one for one in sized if _is_roomy(one.fit, machine.all_free, {"gpu", "partly", "cpu"})
@@ -158,13 +151,6 @@ class _Variant:
 def _quality(variant: _Variant) -> tuple[int, int, int]:
     # Bits come first: a kind missing from the quality order still beats fewer bits.
     return variant.bits, -quality_rank(variant.name), variant.fit.weights
-
-
-def _fit_with(
-    size: int, shape: ModelShape | None, machine: Machine, context: int, kv_type: str
-) -> Fit:
-    resized = shape_of_size(size) if shape is None else replace(shape, weights=size)
-    return fit_of(resized, machine, context=context, kv_type=kv_type)
 
 
 def _is_roomy(fit: Fit, free: int, verdicts: set[Verdict]) -> bool:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
-from ollm_tui.library.file_names import SUFFIX, sidecars_of
+from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from ollm_tui.library.model_files import (
@@ -97,15 +97,32 @@ class FolderLibrary:
         Raises:
             AIError: MODEL_NOT_FOUND, or it may not, with the reason as hint.
         """
-        check_removal(name, self._file(name))
+        _check_delete(name, self._file(name))
 
     def delete(self, name: str) -> None:
-        """Delete the files of a model and their sidecars.
+        """Delete the files of a model and their sidecars, and folders that are empty then.
 
         Raises:
-            AIError: as `check_delete`, or a file could not be deleted.
+            AIError: as `check_delete`, or it failed; `details["left"]` names the files still there.
         """
-        remove(name, self._file(name))
+        file = self._file(name)
+        _check_delete(name, file)
+        left = list(file.paths)
+        try:
+            # First the part that an engine opens: without it the rest is no model.
+            while left:
+                left[0].unlink(missing_ok=True)
+                for ending in SIDECAR_ENDINGS:
+                    left[0].with_name(left[0].name + ending).unlink(missing_ok=True)
+                left.pop(0)
+        except OSError as error:
+            raise AIError(
+                ErrorCode.INTERNAL_ERROR,
+                f"{name} could not be deleted: {error.strerror or error}.",
+                hint=f"Still there: {left[0]}.",
+                details={"left": [str(path) for path in left]},
+            ) from error
+        _remove_empty(file.path.parent, file.folder.path)
 
     def _file(self, name: str) -> ModelFile:
         file = self._files().get(name)
@@ -187,12 +204,7 @@ def _info(
     )
 
 
-def check_removal(name: str, file: ModelFile) -> None:
-    """Check that a model may be deleted.
-
-    Raises:
-        AIError: it may not, with the reason as hint.
-    """
+def _check_delete(name: str, file: ModelFile) -> None:
     reason = file.folder.why_kept or _outside(file)
     if reason is not None:
         raise AIError(
@@ -200,36 +212,8 @@ def check_removal(name: str, file: ModelFile) -> None:
         )
 
 
-def remove(name: str, file: ModelFile) -> None:
-    """Delete a model's files, and folders that are empty then.
-
-    Raises:
-        AIError: it may not be deleted, or failed; `details["left"]` names the files still there.
-    """
-    check_removal(name, file)
-    left = list(file.paths)
-    try:
-        # First the part that an engine opens: without it the rest is no model.
-        while left:
-            left[0].unlink(missing_ok=True)
-            for sidecar in sidecars_of(left[0]):
-                sidecar.unlink(missing_ok=True)
-            left.pop(0)
-    except OSError as error:
-        raise AIError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{name} could not be deleted: {error.strerror or error}.",
-            hint=f"Still there: {left[0]}.",
-            details={"left": [str(path) for path in left]},
-        ) from error
-    _remove_empty(file.path.parent, file.folder.path)
-
-
 def _outside(file: ModelFile) -> str | None:
-    """Return why a file behind a link out of the own folder is kept; None for any other.
-
-    A file that is a link itself may be deleted, as only the link is.
-    """
+    # A file that is a link itself may be deleted, as only the link is.
     own, folder = real_path(file.folder.path), real_path(file.path.parent)
     return None if folder.is_relative_to(own) else f"It is in {folder}; delete it there."
 

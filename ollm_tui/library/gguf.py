@@ -9,6 +9,7 @@ import os
 import re
 import struct
 from functools import lru_cache
+from io import BufferedReader
 from pathlib import Path
 from typing import IO
 
@@ -53,7 +54,7 @@ BYTES_KEPT_A_STEP = 16
 """Limits what is kept in memory."""
 ROW = 32
 LONGEST_SHORT = 255
-_length_at = struct.Struct("<Q").unpack_from
+_unpack_length = struct.Struct("<Q").unpack_from
 
 
 def read_header(path: Path) -> GGUFHeader:
@@ -63,7 +64,7 @@ def read_header(path: Path) -> GGUFHeader:
         BadGGUF: the file is broken, cut short, or not GGUF.
         OSError: the file cannot be read.
     """
-    with open_binary(path) as file:
+    with BufferedReader(open_binary(path)) as file:
         return _Reader(file).header()
 
 
@@ -100,7 +101,9 @@ class _Reader:
     def header(self) -> GGUFHeader:
         tensor_count, pair_count = self._start()
         raw = self._pairs(pair_count)
-        alignment = _alignment(number(raw, b"general.alignment"))
+        alignment = number(raw, b"general.alignment") or 32
+        if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
+            raise BadGGUF(f"alignment {alignment}")
         parameters, end_of_data = self._tensors(tensor_count)
         data = -(-self._position // alignment) * alignment
         needed = data + end_of_data if tensor_count else self._position
@@ -115,7 +118,9 @@ class _Reader:
             raise BadGGUF("it does not begin with GGUF")
         version = self._uint32()
         if version not in VERSIONS:
-            raise BadGGUF(_version_reason(version))
+            is_big_endian = version & 0xFFFF == 0
+            unknown = f"format version {version} is not known"
+            raise BadGGUF("it is written for big-endian machines" if is_big_endian else unknown)
         tensors, pairs = self._uint64(), self._uint64()
         _check("tensor count", tensors, TENSOR_LIMIT)
         _check("number of keys", pairs, PAIR_LIMIT)
@@ -184,7 +189,7 @@ class _Reader:
         for _ in range(count):
             if self._at + 8 > len(self._window):
                 self._fill(8)
-            length = length_at(self._window, self._at)
+            (length,) = _unpack_length(self._window, self._at)
             self._at += 8
             if length > LONGEST_SHORT:
                 _check(f"text length in {_shown(key)}", length, STRING_LIMIT)
@@ -247,16 +252,9 @@ class _Reader:
         kept = self._window[self._at :]
         self._before = self._position
         wanted = max(PIECE, count) - len(kept)
-        self._window, self._at = kept + self._read(wanted), 0
+        self._window, self._at = kept + self._file.read(wanted), 0
         if len(self._window) < count:
             raise BadGGUF("it ends in the middle of its header")
-
-    def _read(self, count: int) -> bytes:
-        pieces = []
-        while count > 0 and (piece := self._file.read(count)):
-            pieces.append(piece)
-            count -= len(piece)
-        return b"".join(pieces)
 
     def _check_room(self, count: int) -> None:
         end = self._position + count
@@ -266,18 +264,10 @@ class _Reader:
             raise BadGGUF(f"its header is longer than {HEADER_LIMIT} bytes")
 
 
-def _alignment(declared: int | None) -> int:
-    alignment = declared or 32
-    if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
-        raise BadGGUF(f"alignment {alignment}")
-    return alignment
-
-
 def _width(kind: int) -> int:
-    try:
-        return struct.calcsize(FORMATS[kind])
-    except KeyError:
-        raise BadGGUF(f"value type {kind} does not exist") from None
+    if kind not in FORMATS:
+        raise BadGGUF(f"value type {kind} does not exist")
+    return struct.calcsize(FORMATS[kind])
 
 
 def _shown(key: bytes) -> str:
@@ -289,12 +279,6 @@ def _check(what: str, value: int, limit: int) -> None:
         raise BadGGUF(f"{what} is {value}, at most {limit} is allowed")
 
 
-def _version_reason(version: int) -> str:
-    if version & 0xFFFF == 0:
-        return "it is written for big-endian machines"
-    return f"format version {version} is not known"
-
-
 def pass_row(window: bytes, at: int) -> int | None:
     """Return the end of the row of ROW short texts that begins at `at`; None if there is none.
 
@@ -304,11 +288,6 @@ def pass_row(window: bytes, at: int) -> int | None:
     """
     match = _row().match(window, at)
     return None if match is None else match.end()
-
-
-def length_at(window: bytes, at: int) -> int:
-    """Return the length stored at `at`."""
-    return int(_length_at(window, at)[0])
 
 
 @lru_cache(maxsize=1)

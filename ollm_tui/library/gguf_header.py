@@ -3,30 +3,29 @@
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
 
-FORMATS: Mapping[int, str] = MappingProxyType({
+FORMATS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?",
     10: "<Q", 11: "<q", 12: "<d",
-})  # fmt: skip
+}  # fmt: skip
 """The struct format of a single value of each type."""
-BLOCKS: Mapping[int, tuple[int, int]] = MappingProxyType({
+BLOCKS: Mapping[int, tuple[int, int]] = {
     0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34),
     9: (32, 36), 10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210),
     15: (256, 292), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8), 30: (1, 2),
-})  # fmt: skip
+}  # fmt: skip
 """Values and bytes of a block, for the tensor types with a fixed layout."""
-FILE_TYPES: Mapping[int, str] = MappingProxyType({
+FILE_TYPES: Mapping[int, str] = {
     0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 7: "Q8_0", 8: "Q5_0", 9: "Q5_1", 10: "Q2_K",
     11: "Q3_K_S", 12: "Q3_K_M", 13: "Q3_K_L", 14: "Q4_K_S", 15: "Q4_K_M", 16: "Q5_K_S",
     17: "Q5_K_M", 18: "Q6_K", 19: "IQ2_XXS", 20: "IQ2_XS", 21: "Q2_K_S", 22: "IQ3_XS",
     23: "IQ3_XXS", 24: "IQ1_S", 25: "IQ4_NL", 26: "IQ3_S", 27: "IQ3_M", 28: "IQ2_S", 29: "IQ2_M",
     30: "IQ4_XS", 31: "IQ1_M", 32: "BF16", 36: "TQ1_0", 37: "TQ2_0", 38: "MXFP4",
-})  # fmt: skip
+}  # fmt: skip
 """Values of `general.file_type`: the quantization of most tensors."""
 
 
@@ -36,36 +35,26 @@ FACT_LIMIT = 4096
 """Longest text that is kept, in bytes; a longer one counts as missing."""
 TEMPLATE_LIMIT = 1024 * 1024
 TEMPLATE_KEY = b"tokenizer.chat_template"
-_GENERAL: frozenset[bytes] = frozenset(
-    b"general." + key
-    for key in (
-        b"architecture",
-        b"type",
-        b"name",
-        b"file_type",
-        b"alignment",
-        b"license",
-        b"license.name",
-        b"size_label",
-        b"base_model.0.name",
-    )
-) | {TEMPLATE_KEY, b"tokenizer.ggml.model", b"tokenizer.ggml.pre", b"split.count"}
-_OF_ARCHITECTURE: Mapping[bytes, str] = MappingProxyType(
-    {
-        b"context_length": "context_trained",
-        b"block_count": "block_count",
-        b"embedding_length": "embedding_length",
-        b"attention.head_count": "head_count",
-        b"attention.head_count_kv": "head_count_kv",
-        b"attention.key_length": "key_length",
-        b"attention.value_length": "value_length",
-        b"attention.key_length_mla": "key_length_mla",
-        b"attention.sliding_window": "sliding_window",
-        b"attention.sliding_window_pattern": "sliding_pattern",
-        b"full_attention_interval": "full_attention_interval",
-    }
-)
+_GENERAL: frozenset[bytes] = frozenset({
+    b"general.architecture", b"general.type", b"general.name", b"general.file_type",
+    b"general.alignment", b"general.license", b"general.license.name", b"general.size_label",
+    b"general.base_model.0.name", b"tokenizer.ggml.model", b"tokenizer.ggml.pre", b"split.count",
+    TEMPLATE_KEY,
+})  # fmt: skip
+_NUMBERS: Mapping[bytes, str] = {
+    b"context_length": "context_trained",
+    b"block_count": "block_count",
+    b"embedding_length": "embedding_length",
+    b"attention.head_count": "head_count",
+    b"attention.key_length": "key_length",
+    b"attention.value_length": "value_length",
+    b"attention.key_length_mla": "key_length_mla",
+    b"attention.sliding_window": "sliding_window",
+    b"full_attention_interval": "full_attention_interval",
+}
 """Keys below the architecture's name, and the fields they fill."""
+_KV_HEADS, _SLIDING_PATTERN = b"attention.head_count_kv", b"attention.sliding_window_pattern"
+_OF_ARCHITECTURE = _NUMBERS.keys() | {_KV_HEADS, _SLIDING_PATTERN}
 
 Raw = tuple[int, int, bytes]
 """Type (of the items, for an array), number of items (-1 for a single value), and the bytes."""
@@ -151,34 +140,24 @@ def make_header(
         raise BadGGUF("it names no architecture")
     file_type = number(raw, b"general.file_type")
     prefix = raw[b"general.architecture"][2] + b"."
-    licence = _text(raw, b"general.license.name") or _text(raw, b"general.license")
-    numbers = {field: number(raw, prefix + key) for key, field in _OF_ARCHITECTURE.items()}
     return GGUFHeader(
         name=_text(raw, b"general.name"),
         architecture=architecture,
         kind=_text(raw, b"general.type"),
         quantization=None if file_type is None else FILE_TYPES.get(file_type),
-        context_trained=numbers["context_trained"],
         chat_template=_text(raw, TEMPLATE_KEY),
         tokenizer=_text(raw, b"tokenizer.ggml.model"),
         tokenizer_kind=_text(raw, b"tokenizer.ggml.pre"),
-        licence=licence,
+        licence=_text(raw, b"general.license.name") or _text(raw, b"general.license"),
         size_label=_text(raw, b"general.size_label"),
         base_model=_text(raw, b"general.base_model.0.name"),
         parameters=parameters,
         tensors=tensors,
         size_needed=needed,
         shards=number(raw, b"split.count") or 1,
-        block_count=numbers["block_count"],
-        embedding_length=numbers["embedding_length"],
-        head_count=numbers["head_count"],
-        head_count_kv=_numbers(raw, prefix + b"attention.head_count_kv"),
-        key_length=numbers["key_length"],
-        value_length=numbers["value_length"],
-        key_length_mla=numbers["key_length_mla"],
-        sliding_window=numbers["sliding_window"],
-        sliding_pattern=_numbers(raw, prefix + b"attention.sliding_window_pattern"),
-        full_attention_interval=numbers["full_attention_interval"],
+        **{field: number(raw, prefix + key) for key, field in _NUMBERS.items()},
+        head_count_kv=_numbers(raw, prefix + _KV_HEADS),
+        sliding_pattern=_numbers(raw, prefix + _SLIDING_PATTERN),
     )
 
 
@@ -190,12 +169,9 @@ def _text(raw: Mapping[bytes, Raw], key: bytes) -> str | None:
 def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:
     """Return integers or booleans; empty for anything else, or if one is negative."""
     kind, count, data = raw.get(key, (-1, -1, b""))
-    if kind not in FORMATS or kind in (STRING, ARRAY) or count == 0:
+    if kind not in FORMATS or count == 0 or (kind == _BOOL and count < 0):
         return ()
-    packed = FORMATS[kind]
-    values = struct.unpack(f"<{abs(count)}{packed[1]}", data)
+    values = struct.unpack(f"<{abs(count)}{FORMATS[kind][1]}", data)
     if any(isinstance(value, float) or value < 0 for value in values):
         return ()
-    if kind == _BOOL and count < 0:
-        return ()
-    return tuple(int(value) for value in values)
+    return tuple(map(int, values))

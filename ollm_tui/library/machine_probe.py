@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -94,30 +95,20 @@ class _MemoryStatus(ctypes.Structure):
     _fields_ = (
         ("dwLength", ctypes.c_uint32),
         ("dwMemoryLoad", ctypes.c_uint32),
-        ("ullTotalPhys", ctypes.c_uint64),
-        ("ullAvailPhys", ctypes.c_uint64),
-        ("ullTotalPageFile", ctypes.c_uint64),
-        ("ullAvailPageFile", ctypes.c_uint64),
-        ("ullTotalVirtual", ctypes.c_uint64),
-        ("ullAvailVirtual", ctypes.c_uint64),
-        ("ullAvailExtendedVirtual", ctypes.c_uint64),
+        *((name, ctypes.c_uint64) for name in ("ullTotalPhys", "ullAvailPhys")),
+        ("others", ctypes.c_uint64 * 5),
     )
 
 
-def windows_memory(kernel: Any = None) -> tuple[int | None, int | None]:
+def windows_memory(kernel: Any = None) -> Memory:
     """Return total and free bytes; None if this is not Windows, or it does not tell."""
-    libraries = getattr(ctypes, "windll", None)
-    if kernel is None and libraries is not None:
-        kernel = libraries.kernel32
-    if kernel is None:
-        return None, None
+    kernel = kernel or getattr(getattr(ctypes, "windll", None), "kernel32", None)
     status = _MemoryStatus(dwLength=ctypes.sizeof(_MemoryStatus))
     try:
-        if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
-            return None, None
+        is_filled = kernel.GlobalMemoryStatusEx(ctypes.byref(status))
     except (OSError, AttributeError):
-        return None, None
-    return status.ullTotalPhys or None, status.ullAvailPhys
+        is_filled = False
+    return (status.ullTotalPhys or None, status.ullAvailPhys) if is_filled else (None, None)
 
 
 def macos_machine(run: Runner) -> Machine:
@@ -140,8 +131,7 @@ def macos_machine(run: Runner) -> Machine:
 
 
 def _sysctl(run: Runner, key: str) -> int | None:
-    value = (run([SYSCTL, "-n", key]) or "").strip()
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 20 else None
+    return _count(run([SYSCTL, "-n", key]))
 
 
 def _free(vm_stat: str) -> int | None:
@@ -161,11 +151,9 @@ def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple
 
 def _find(name: str, environ: Mapping[str, str]) -> str | None:
     """Find a program in the absolute folders of PATH."""
-    for folder in (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER):
-        path = Path(folder) / name
-        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
-            return str(path)
-    return None
+    folders = (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER)
+    absolute = [folder for folder in folders if Path(folder).is_absolute()]
+    return shutil.which(name, path=os.pathsep.join(absolute))
 
 
 def _parse(printed: str) -> Iterator[Gpu]:
@@ -173,21 +161,10 @@ def _parse(printed: str) -> Iterator[Gpu]:
         name, *numbers = (part.strip() for part in line.rsplit(",", 2))
         if len(numbers) != 2:
             continue
-        total, free = (_mebibytes(number) for number in numbers)
-        if total:
-            sensible = free is not None and free <= total
-            yield Gpu(
-                name=name[:80] or "NVIDIA GPU",
-                total=total * MIB,
-                free=free * MIB if sensible and free is not None else None,
-            )
-
-
-def _mebibytes(text: str) -> int | None:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        return None
-    number = int(text)
-    return number if number <= _MAX_CARD_MIB else None
+        total, free = map(_count, numbers)
+        if total and total <= _MAX_CARD_MIB:
+            free_bytes = free * MIB if free is not None and free <= total else None
+            yield Gpu(name=name[:80] or "NVIDIA GPU", total=total * MIB, free=free_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,21 +195,15 @@ def probe_machine(probe: Probe) -> Machine:
     """Probe the machine; blocks."""
     if probe.platform == "darwin":
         return macos_machine(probe.run)
-    total: int | None = None
-    free: int | None = None
-    gpus: tuple[Gpu, ...] = ()
-    if probe.platform == "win32":
-        total, free = probe.windows_memory()
-    else:
-        total, free = linux_memory(probe.root)
-        gpus = amd_gpus(probe.root)
-    cards = nvidia_gpus(probe.run, probe.environ, probe.platform)
-    gpus = (*cards, *gpus)
+    is_windows = probe.platform == "win32"
+    total, free = probe.windows_memory() if is_windows else linux_memory(probe.root)
+    gpus = nvidia_gpus(probe.run, probe.environ, probe.platform)
+    gpus += () if is_windows else amd_gpus(probe.root)
     uses_gpus = not gpus or (probe.run(probe.engine) or "").strip() == "True"
     return Machine(ram_total=total, ram_free=free, gpus=gpus, engine_uses_gpus=uses_gpus)
 
 
-def linux_memory(root: Path) -> tuple[int | None, int | None]:
+def linux_memory(root: Path) -> Memory:
     """Return total and free bytes: of the machine, or of its container if that is less."""
     meminfo = _table(root / "proc/meminfo")
     total, free = meminfo.get("MemTotal"), meminfo.get("MemAvailable")
@@ -265,10 +236,7 @@ def amd_gpus(root: Path) -> tuple[Gpu, ...]:
 
 
 def _is_discrete(folder: Path) -> bool:
-    """Whether this is a discrete card: only of those the driver reports the memory's load.
-
-    For Vega 10 it does not, but names the vendor of the memory.
-    """
+    # Only of discrete cards the driver reports the memory's load, or for Vega 10 its vendor.
     vendor = (_text(folder / "mem_info_vram_vendor") or "unknown").strip()
     return _text(folder / "mem_busy_percent") is not None or vendor != "unknown"
 
@@ -283,32 +251,27 @@ def _limits(root: Path) -> Iterator[tuple[int, int | None]]:
     for line in (_text(root / "proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
+        top = root / "sys/fs/cgroup"
         if controllers == "":
-            yield from _groups(root / "sys/fs/cgroup", path, "memory.max", "memory.current", "")
+            yield from _groups(top, path, ("memory.max", "memory.current"), "")
         elif "memory" in controllers.split(","):
-            yield from _groups(
-                root / "sys/fs/cgroup/memory",
-                path,
-                "memory.limit_in_bytes",
-                "memory.usage_in_bytes",
-                "total_",
-            )
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            yield from _groups(top / "memory", path, names, "total_")
 
 
 def _groups(
-    top: Path, path: str, limit_file: str, use_file: str, prefix: str
+    top: Path, path: str, names: tuple[str, str], prefix: str
 ) -> Iterator[tuple[int, int | None]]:
     """Yield limit and usage from the top group down; a container sees its own group at the top."""
     parts = [part for part in PurePosixPath(path).parts if part not in ("/", "..")]
     for depth in range(len(parts) + 1):
         folder = top.joinpath(*parts[:depth])
-        limit = _number(folder / limit_file)
+        limit, used = (_number(folder / name) for name in names)
         if limit is None or limit >= NO_LIMIT:
             continue
-        used = _number(folder / use_file)
-        if used is not None:  # cached file pages can be dropped at any time
-            used -= _table(folder / "memory.stat").get(f"{prefix}inactive_file", 0)
-        yield limit, used if used is None else max(0, used)
+        # Cached file pages can be dropped at any time.
+        cached = _table(folder / "memory.stat").get(f"{prefix}inactive_file", 0)
+        yield limit, None if used is None else max(0, used - cached)
 
 
 def _table(path: Path) -> dict[str, int]:
@@ -316,18 +279,19 @@ def _table(path: Path) -> dict[str, int]:
     table = {}
     for line in (_text(path) or "").splitlines():
         name, *values = line.replace(":", " ").split() or [""]
-        if values and _is_number(values[0]):
-            table[name] = int(values[0])
+        count = _count(values[0]) if values else None
+        if count is not None:
+            table[name] = count
     return table
 
 
 def _number(path: Path) -> int | None:
-    text = (_text(path) or "").strip()
-    return int(text) if _is_number(text) else None
+    return _count(_text(path))
 
 
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 20
+def _count(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 def _text(path: Path) -> str | None:

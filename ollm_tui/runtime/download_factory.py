@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ollm_tui.config.provider_settings import ProviderSettings
 from ollm_tui.library.downloads.downloader import Downloader
-from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import (
     HubFiles,
     LocalFiles,
@@ -20,7 +19,7 @@ from ollm_tui.library.downloads.job import (
 from ollm_tui.library.downloads.local_copy import LocalCopy
 from ollm_tui.library.downloads.pull_download import PullDownload, Puller
 from ollm_tui.library.downloads.starter_download import StarterDownload
-from ollm_tui.library.downloads.url_download import UrlDownload
+from ollm_tui.library.downloads.web_download import HubDownload, UrlDownload
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.fetch import Fetcher
 from ollm_tui.protocol.model import ModelRef

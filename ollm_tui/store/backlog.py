@@ -93,7 +93,8 @@ class Backlog:
         """
         while rows := self._take():
             try:
-                transact(partial(self._write, rows))
+                write = partial(write_rows, rows=rows, known=self._known, writer=self.writer)
+                transact(write)
             except ConversationGone as error:
                 self._deleted_elsewhere.add(error.conversation_id)
                 self._drop(error.conversation_id)
@@ -105,9 +106,6 @@ class Backlog:
                 raise
             self._written(rows)
             break
-
-    def _write(self, rows: Sequence[MessageRow], connection: sqlite3.Connection) -> None:
-        write_rows(connection, rows, self._known, self.writer)
 
     def _take(self) -> tuple[MessageRow, ...]:
         self._tried_at = self._clock()

@@ -123,16 +123,11 @@ def _fill(path: Path, steps: Sequence[Migration], damaged: Path, what: str) -> O
             saved = salvage(damaged, connection)
     except (OSError, sqlite3.Error) as error:
         fresh.unlink(missing_ok=True)
-        reason = (
-            translated(error, path, "saved").message
-            if isinstance(error, sqlite3.Error)
-            else f"{error}"
-        )
-        return _read_into_memory(
-            path,
-            steps,
-            f"The file of saved chats {what}, and a sound copy cannot be made. {reason}",
-        )
+        reason = f"{error}"
+        if isinstance(error, sqlite3.Error):
+            reason = translated(error, path, "saved").message
+        notice = f"The file of saved chats {what}, and a sound copy cannot be made. {reason}"
+        return _read_into_memory(path, steps, notice)
     aside = put_in_place(path, fresh) if damaged == path else damaged
     if aside is damaged:
         fresh.replace(path)
@@ -152,8 +147,9 @@ def _read_into_memory(path: Path, steps: Sequence[Migration], notice: str) -> Op
 
 def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | None) -> Opened:
     tighten(path)
-    if instances is not None:
-        _refuse_broken_log(path, instances)
+    # SQLite would cut the log off at the broken frame.
+    if instances is not None and not instances.others() and hides_commits(log_of(path)):
+        raise Damaged("the log of the file is damaged")
     connection = _connect(str(path))
     try:
         try:
@@ -171,12 +167,6 @@ def _open_file(path: Path, steps: Sequence[Migration], instances: Instances | No
         connection.close()
         raise
     return Opened(connection=connection, version=steps[-1].number, file=identity(path))
-
-
-def _refuse_broken_log(path: Path, instances: Instances) -> None:
-    """Refuse a log with commits behind a broken frame, where SQLite would cut it off."""
-    if not instances.others() and hides_commits(log_of(path)):
-        raise Damaged("the log of the file is damaged")
 
 
 def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
@@ -208,11 +198,6 @@ def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) ->
 
 
 def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = False) -> int:
-    """Return the schema's version.
-
-    Raises:
-        Damaged: the file is damaged, or not ours.
-    """
     owner, version = application_id(connection), schema_version(connection)
     rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     tables = {name for (name,) in rows}
@@ -228,11 +213,15 @@ def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = F
 
 
 def _newer(connection: sqlite3.Connection, version: int, known: int, path: Path) -> Opened:
-    connection.execute("PRAGMA query_only = ON")
     notice = (
         f"The saved chats are of a newer version of this program (format {version}, this one"
         f" knows {known}). They can be read; nothing is saved until the program is updated."
     )
+    return _read_only(connection, version, path, notice)
+
+
+def _read_only(connection: sqlite3.Connection, version: int, path: Path, notice: str) -> Opened:
+    connection.execute("PRAGMA query_only = ON")
     return Opened(
         connection=connection, version=version, writable=False, file=identity(path), notice=notice
     )
@@ -261,9 +250,7 @@ def _read_only_or_memory(path: Path, steps: Sequence[Migration], error: OSError)
     notice = f"Saved chats can be read, but nothing is saved: {reason}."
     if version < steps[-1].number:
         connection = _updated_copy(connection, steps)
-    return Opened(
-        connection=connection, version=version, writable=False, file=identity(path), notice=notice
-    )
+    return _read_only(connection, version, path, notice)
 
 
 def _updated_copy(old: sqlite3.Connection, steps: Sequence[Migration]) -> sqlite3.Connection:
@@ -272,7 +259,6 @@ def _updated_copy(old: sqlite3.Connection, steps: Sequence[Migration]) -> sqlite
     with closing(old):
         old.backup(connection)
     migrate(connection, steps, None)
-    connection.execute("PRAGMA query_only = ON")
     return connection
 
 

@@ -1,8 +1,7 @@
 """`ConversationStore`: saved chats, to begin, list, load, rename and delete.
 
-Several programs may use the same file. Each message is written by one of them at a time, a list
-or a chat is read in one transaction, and an answer that a program left unfinished is
-`interrupted` for the next one that opens the file.
+Several programs may use the same file: a list or a chat is read in one transaction, and an answer
+that one left unfinished is `interrupted` for the next one that opens the file.
 """
 
 import builtins
@@ -198,9 +197,7 @@ class ConversationStore:
         if not path or self.unsaved or self.deleted(journal.conversation_id):
             return None
         read = partial(
-            statements.chat_state,
-            conversation_id=journal.conversation_id,
-            revision=watch.revision,
+            statements.chat_state, conversation_id=journal.conversation_id, revision=watch.revision
         )
         state = await self._database.read(read)
         if journal.path != path or journal.watch is not watch:  # it was written meanwhile
@@ -244,10 +241,7 @@ def _no_such_chat() -> AIError:
 
 @asynccontextmanager
 async def open_store(
-    path: Path,
-    *,
-    steps: Sequence[Migration] | None = None,
-    clock_ms: Callable[[], int] = now_ms,
+    path: Path, *, steps: Sequence[Migration] | None = None, clock_ms: Callable[[], int] = now_ms
 ) -> AsyncIterator[ConversationStore]:
     """Open the chats of a file; leaving the block writes what can be written.
 

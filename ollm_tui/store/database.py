@@ -2,7 +2,7 @@
 
 Jobs run in the order they were submitted, each in a transaction of its own. A cancelled caller
 stops waiting; its job still runs to its end, so no transaction is ever torn. Between jobs the
-thread does the background work that is due, without the event loop or a task.
+thread writes the backlog when it is due, without the event loop or a task.
 """
 
 import logging
@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 import anyio
 import anyio.to_thread
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.connect import Opened, open_connection
 from ollm_tui.store.faults import mapped_faults
 from ollm_tui.store.files import Instances, identity
@@ -32,28 +33,14 @@ WAITING: Final = 16
 """Number of callers that may wait at once."""
 
 
-class Background(Protocol):
-    """Work that the thread does between jobs; the database does not know what it is."""
-
-    def due_in(self, now: float) -> float | None:
-        """Return the seconds until the next work, or None if there is none."""
-        ...
-
-    def run(self, transact: Callable[[Work[None]], None]) -> None:
-        """Do the work; it handles its own failures."""
-        ...
-
-
 class Database:
     """One SQLite file; made by `Database.open`, and closed by `close`."""
 
-    def __init__(
-        self, path: Path, steps: Sequence[Migration] | None, background: Background
-    ) -> None:
+    def __init__(self, path: Path, steps: Sequence[Migration] | None, backlog: Backlog) -> None:
         self.path = path
         self._steps = steps
-        self._background = background
-        self.instances = Instances(path, _instance_name())
+        self._backlog = backlog
+        self.instances = Instances(path, f"{time.time_ns():x}-{threading.get_native_id()}")
         self._opened: Opened | None = None
         self._jobs: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="chats", daemon=True)
@@ -62,10 +49,10 @@ class Database:
 
     @classmethod
     async def open(
-        cls, path: Path, steps: Sequence[Migration] | None, background: Background
+        cls, path: Path, steps: Sequence[Migration] | None, backlog: Backlog
     ) -> "Database":
         """Open or create the file; a problem is in `notice` and never raised."""
-        database = cls(path, steps, background)
+        database = cls(path, steps, backlog)
         database._thread.start()
         try:
             await database.run(database._open)
@@ -108,7 +95,7 @@ class Database:
 
     def wake(self) -> None:
         """Have the thread check for background work."""
-        self._jobs.put(_nothing)
+        self._jobs.put(lambda: None)
 
     async def close(self) -> None:
         """Finish the submitted jobs, then close the file; a second call is a no-op."""
@@ -135,7 +122,13 @@ class Database:
             )
 
         def guarded(connection: sqlite3.Connection) -> T:
-            _refuse_newer(connection, opened.version)
+            if schema_version(connection) != opened.version:
+                raise AIError(
+                    ErrorCode.CONFLICT,
+                    "Not saved: a newer version of this program has taken over the saved chats.",
+                    hint="Start again with the newer version.",
+                    details={"reason": "newer"},
+                )
             return work(connection)
 
         return self._transact(guarded, "BEGIN IMMEDIATE", "saved")
@@ -186,7 +179,7 @@ class Database:
 
     def _work(self) -> None:
         while True:
-            wait_s = self._background.due_in(time.monotonic())
+            wait_s = self._backlog.due_in(time.monotonic())
             try:
                 job = self._jobs.get(timeout=None if wait_s is None else max(0.0, wait_s))
             except Empty:
@@ -195,7 +188,7 @@ class Database:
             if job is None:
                 return
             job()
-            wait_s = self._background.due_in(time.monotonic())
+            wait_s = self._backlog.due_in(time.monotonic())
             if wait_s is not None and wait_s <= 0:
                 self._background_now()
 
@@ -203,7 +196,7 @@ class Database:
         if self._opened is None:
             return
         try:
-            self._background.run(self.write_now)
+            self._backlog.run(self.write_now)
         except Exception:  # the thread must survive, or every caller would wait forever
             logger.exception("Saving in the background failed unexpectedly")
 
@@ -213,21 +206,3 @@ def _settle(future: "Future[T]", job: Callable[[], T]) -> None:
         future.set_result(job())
     except BaseException as error:  # noqa: BLE001 -- it is raised where the job was submitted
         future.set_exception(error)
-
-
-def _refuse_newer(connection: sqlite3.Connection, known: int) -> None:
-    if schema_version(connection) != known:
-        raise AIError(
-            ErrorCode.CONFLICT,
-            "Not saved: a newer version of this program has taken over the saved chats.",
-            hint="Start again with the newer version.",
-            details={"reason": "newer"},
-        )
-
-
-def _nothing() -> None:
-    return None
-
-
-def _instance_name() -> str:
-    return f"{time.time_ns():x}-{threading.get_native_id()}"

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -14,49 +13,20 @@ _PRIMARY: Final = 0xFF  # the low byte of an extended result code is the kind
 DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _KEPT: Final = "What is not saved stays in memory and is saved as soon as that works."
 
-_SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = MappingProxyType(
-    {
-        sqlite3.SQLITE_FULL: (
-            "disk_full",
-            ErrorCode.INTERNAL_ERROR,
-            "disk full",
-            f"Free at least 2 MB. {_KEPT}",
-        ),
-        sqlite3.SQLITE_IOERR: (
-            "disk_failed",
-            ErrorCode.INTERNAL_ERROR,
-            "the disk refused to write or read",
-            f"It may be full, over a quota, or failing. {_KEPT}",
-        ),
-        sqlite3.SQLITE_READONLY: (
-            "read_only",
-            ErrorCode.PERMISSION_DENIED,
-            "the file is read-only",
-            f"Make the file and its folder writable. {_KEPT}",
-        ),
-        sqlite3.SQLITE_CANTOPEN: (
-            "cannot_open",
-            ErrorCode.PERMISSION_DENIED,
-            "the file cannot be opened",
-            f"Check the permissions of its folder. {_KEPT}",
-        ),
-        sqlite3.SQLITE_BUSY: (
-            "locked",
-            ErrorCode.CONFLICT,
-            "another program holds the file",
-            f"Close what has it open. {_KEPT}",
-        ),
-    }
-    | dict.fromkeys(
-        DAMAGED,
-        (
-            "damaged",
-            ErrorCode.INTERNAL_ERROR,
-            "the file is damaged",
-            "Start again: what can be read of it is saved to a new file, and the old one is kept.",
-        ),
-    )
-)
+_SENTENCES: Final[Mapping[int, tuple[str, ErrorCode, str, str]]] = {
+    sqlite3.SQLITE_FULL: ("disk_full", ErrorCode.INTERNAL_ERROR, "disk full",
+        f"Free at least 2 MB. {_KEPT}"),
+    sqlite3.SQLITE_IOERR: ("disk_failed", ErrorCode.INTERNAL_ERROR,
+        "the disk refused to write or read", f"It may be full, over a quota, or failing. {_KEPT}"),
+    sqlite3.SQLITE_READONLY: ("read_only", ErrorCode.PERMISSION_DENIED, "the file is read-only",
+        f"Make the file and its folder writable. {_KEPT}"),
+    sqlite3.SQLITE_CANTOPEN: ("cannot_open", ErrorCode.PERMISSION_DENIED,
+        "the file cannot be opened", f"Check the permissions of its folder. {_KEPT}"),
+    sqlite3.SQLITE_BUSY: ("locked", ErrorCode.CONFLICT, "another program holds the file",
+        f"Close what has it open. {_KEPT}"),
+    **dict.fromkeys(DAMAGED, ("damaged", ErrorCode.INTERNAL_ERROR, "the file is damaged",
+        "Start again: what can be read of it is saved to a new file, and the old one is kept.")),
+}  # fmt: skip
 
 
 def kind_of(error: sqlite3.Error) -> int:

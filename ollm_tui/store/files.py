@@ -1,8 +1,7 @@
 """The files of a database, and the locks of the programs that have it open.
 
-The files are private to their owner, and kept if they are damaged. Each program holds a lock that
-ends with its process: a kernel lock needs no heartbeat, cannot be left behind by a crash, and is
-not fooled by a reused process id.
+The files are private to their owner, and kept if they are damaged. The locks are the kernel's: they
+end with their process, need no heartbeat, and are not fooled by a reused process id.
 """
 
 import os

@@ -24,15 +24,12 @@ class JournalWriter(Protocol):
 
     def put(self, row: MessageRow) -> None:
         """Add a row that is written soon."""
-        ...
 
     async def save(self) -> None:
         """Write all rows; they are on the disk when this returns."""
-        ...
 
     def deleted(self, conversation_id: str) -> Deleted | None:
         """Return which program deleted a conversation, as far as a write has noticed it."""
-        ...
 
 
 class ConversationJournal:

@@ -1,10 +1,11 @@
 """A conversation's options as JSON and back; what cannot be read gets its default."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
+from ollm_tui.decode.json_fields import as_object, present, strings
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -35,23 +36,12 @@ def options_to_json(settings: ConversationSettings) -> str:
         return "{}"
 
 
-def options_from_json(
-    text: str,
-) -> tuple[GenerationOptions, ShouldThink | None, tuple[str, ...]]:
-    """Read generation options, thinking and tools."""
+def _loaded(text: str) -> JsonObject | None:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
-        data = {}
-    if not isinstance(data, dict):
-        data = {}
-    generation = data.get("generation")
-    tools = data.get("tools")
-    return (
-        _read_generation(generation if isinstance(generation, dict) else {}),
-        _read_thinking(data.get("should_think")),
-        tuple(t for t in tools if isinstance(t, str)) if isinstance(tools, list) else (),
-    )
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def settings_to_json(settings: ConversationSettings) -> str:
@@ -66,36 +56,37 @@ def settings_to_json(settings: ConversationSettings) -> str:
 
 def settings_from_json(text: str) -> ConversationSettings | None:
     """Read the settings of a branch, or None if they cannot be read."""
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(data, dict):
+    data = _loaded(text)
+    if data is None:
         return None
     model, system_prompt, options = (data.get(k) for k in ("model", "system_prompt", "options"))
-    generation, should_think, tools = options_from_json(options if isinstance(options, str) else "")
+    return settings_of(
+        model if isinstance(model, str) else None,
+        system_prompt if isinstance(system_prompt, str) else None,
+        options if isinstance(options, str) else "",
+    )
+
+
+def settings_of(model: str | None, system_prompt: str | None, options: str) -> ConversationSettings:
+    """Return settings from columns; `options` is JSON, and may be unreadable."""
+    data = _loaded(options) or {}
     return ConversationSettings(
-        model=model if isinstance(model, str) else None,
-        system_prompt=system_prompt if isinstance(system_prompt, str) else None,
-        options=generation,
-        should_think=should_think,
-        tools=tools,
+        model=model,
+        system_prompt=system_prompt,
+        options=_read_generation(as_object(data.get("generation"))),
+        should_think=_read_thinking(data.get("should_think")),
+        tools=tuple(strings(data.get("tools"))),
     )
 
 
 def _generation(options: GenerationOptions) -> JsonObject:
-    values: dict[str, JsonValue | tuple[str, ...] | JsonMapping] = {
-        field.name: getattr(options, field.name) for field in fields(options)
-    }
-    return {name: _plain(value) for name, value in values.items() if value is not None}
+    return present({one.name: _plain(getattr(options, one.name)) for one in fields(options)})
 
 
 def _plain(value: JsonValue | tuple[str, ...] | JsonMapping) -> JsonValue:
     if isinstance(value, tuple):
         return list(value)
-    if isinstance(value, bool | int | float | str | list | dict) or value is None:
-        return value
-    return dict(value)
+    return dict(value) if isinstance(value, Mapping) else value
 
 
 def _read_generation(data: JsonMapping) -> GenerationOptions:
@@ -111,36 +102,22 @@ def _read_option(option: "Field[Any]", data: JsonMapping) -> Any:
     value = data.get(option.name)
     match option.name:
         case "stop":
-            return _strings(value)
+            return tuple(strings(value)) if isinstance(value, list) else None
         case "response_format":
-            return _format(value)
+            return value if value == "json" or isinstance(value, dict) else None
         case "keep_alive" if isinstance(value, str):
             return value
         case "extra_body":
             return value if isinstance(value, dict) else None
-        case name:
-            return (_integer if option.type == int | None else _number)(data, name)
+        case _:
+            return (_integer if option.type == int | None else _number)(value)
 
 
-def _format(value: JsonValue) -> Literal["json"] | JsonObject | None:
-    if isinstance(value, dict):
-        return value
-    return "json" if value == "json" else None
-
-
-def _strings(value: JsonValue) -> tuple[str, ...] | None:
-    if not isinstance(value, list):
-        return None
-    return tuple(part for part in value if isinstance(part, str))
-
-
-def _number(data: JsonMapping, key: str) -> float | None:
-    value = data.get(key)
+def _number(value: JsonValue) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _integer(data: JsonMapping, key: str) -> int | None:
-    value = data.get(key)
+def _integer(value: JsonValue) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -148,13 +125,8 @@ def _thinking(value: ShouldThink | None) -> JsonValue:
     """Return the mode and its limits; tags and prompts belong to the model."""
     if not isinstance(value, ThinkingConfig):
         return value
-    return {
-        "mode": value.mode,
-        "effort": value.effort,
-        "visible": value.visible,
-        "depth": value.depth,
-        "steps": value.steps,
-    }
+    kept = ("mode", "effort", "visible", "depth", "steps")
+    return {name: getattr(value, name) for name in kept}
 
 
 def _read_thinking(value: JsonValue) -> ShouldThink | None:
@@ -170,8 +142,8 @@ def _read_thinking(value: JsonValue) -> ShouldThink | None:
         mode=mode,
         effort=_one_of(value.get("effort"), _EFFORTS),
         visible=visible if isinstance(visible, bool) else None,
-        depth=_integer(value, "depth"),
-        steps=_integer(value, "steps"),
+        depth=_integer(value.get("depth")),
+        steps=_integer(value.get("steps")),
     )
 
 

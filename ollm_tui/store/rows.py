@@ -5,8 +5,7 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias, get_args
 
 from ollm_tui.decode.json_guard import json_slices, repaired
 from ollm_tui.protocol.blocks import UnknownContent
@@ -33,12 +32,7 @@ Deleted: TypeAlias = Literal["here", "elsewhere"]
 """Which program deleted a conversation: this one or another."""
 ENDED: Final = "ended"
 """The metadata key for how an answer ended; a complete answer has none."""
-_ENDINGS: Final[Mapping[str, MessageState]] = MappingProxyType(
-    {"stopped": "stopped", "failed": "failed", "interrupted": "interrupted"}
-)
-_STATES: Final[Mapping[str, MessageState]] = MappingProxyType(
-    {"complete": "complete", "streaming": "streaming", **_ENDINGS}
-)
+_STATES: Final[Mapping[str, MessageState]] = {state: state for state in get_args(MessageState)}
 TITLE_LENGTH: Final = 200
 
 
@@ -48,27 +42,22 @@ class HasSettings(Protocol):
     @property
     def model(self) -> str | None:
         """`provider://model` or a bare name."""
-        ...
 
     @property
     def system_prompt(self) -> str | None:
         """The system prompt."""
-        ...
 
     @property
     def options(self) -> GenerationOptions:
         """Sampling and length."""
-        ...
 
     @property
     def should_think(self) -> ShouldThink | None:
         """How much the model thinks."""
-        ...
 
     @property
-    def tools(self) -> Sequence[str]:
+    def tools(self) -> tuple[str, ...]:
         """Names of the tools on offer."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +78,7 @@ class ConversationSettings:
             system_prompt=source.system_prompt,
             options=source.options,
             should_think=source.should_think,
-            tools=tuple(source.tools),
+            tools=source.tools,
         )
 
 
@@ -169,7 +158,8 @@ class StoredConversation:
 def ended_state(message: Message) -> MessageState:
     """Return how a finished message has ended."""
     ended = message.metadata.get(ENDED)
-    return _ENDINGS.get(ended, "complete") if isinstance(ended, str) else "complete"
+    is_known = isinstance(ended, str) and ended != "streaming"
+    return _STATES.get(str(ended), "complete") if is_known else "complete"
 
 
 def column(text: str | None) -> str | None:

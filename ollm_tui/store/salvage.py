@@ -1,14 +1,12 @@
 """Read chats from a damaged database, page by page, and write them to a sound one.
 
-SQLite gives up at a broken page that leads to others: an index, the root of a table, the header.
-The messages themselves lie in the leaves of the table, and each leaf is read on its own, so only
-the contents of broken pages are lost. Deleted rows are overwritten (`secure_delete`), so none
-reappears.
+SQLite gives up at a broken page that leads to others. Here each leaf of a table is read on its own,
+so only the contents of broken pages are lost. Deleted rows were overwritten (`secure_delete`).
 """
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,19 +96,17 @@ def _keep_newest(rows: dict[str, Row], row: Row) -> None:
 
 
 def _conversation(number: int, values: Sequence[Value]) -> Row | None:
-    if len(values) not in {len(CONVERSATION) - 1, len(CONVERSATION)} or not _is_id(values[1]):
-        return None
     row = _row(CONVERSATION, number, values)
-    if row["title_by"] not in {"question", "model", "person"}:
+    if row is None or row["title_by"] not in {"question", "model", "person"}:
         return None
     texts = all(isinstance(row[name], str) for name in ("title", "options"))
-    return {**row, "revision": _int(row["revision"])} if texts and _has_times(row) else None
+    return {**row, "revision": _int(row["revision"])} if texts else None
 
 
 def _message(number: int, values: Sequence[Value]) -> Row | None:
-    if len(values) not in {len(MESSAGE) - 1, len(MESSAGE)} or not _is_id(values[1]):
-        return None
     row = _row(MESSAGE, number, values)
+    if row is None:
+        return None
     parent = row["parent_id"]
     is_one = (
         _is_id(row["conversation_id"])
@@ -119,21 +115,21 @@ def _message(number: int, values: Sequence[Value]) -> Row | None:
         and isinstance(row["role"], str)
         and row["state"] in _STATES
         and isinstance(row["body"], str)
-        and _has_times(row)
     )
     return row if is_one else None
 
 
-def _row(names: Sequence[str], number: int, values: Sequence[Value]) -> Row:
-    return dict(zip(names, (number, *values[1:], None), strict=False))
+def _row(names: Sequence[str], number: int, values: Sequence[Value]) -> Row | None:
+    """Return a row with an id and times; the newest column may be missing."""
+    if len(values) not in {len(names) - 1, len(names)} or not _is_id(values[1]):
+        return None
+    row: Row = dict(zip(names, (number, *values[1:], None), strict=False))
+    has_times = isinstance(row["created_ms"], int) and isinstance(row["updated_ms"], int)
+    return row if has_times else None
 
 
 def _is_id(value: Value) -> bool:
     return isinstance(value, str) and len(value) == _ID
-
-
-def _has_times(row: Mapping[str, Value]) -> bool:
-    return isinstance(row["created_ms"], int) and isinstance(row["updated_ms"], int)
 
 
 def _int(value: Value) -> int:

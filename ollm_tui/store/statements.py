@@ -5,13 +5,12 @@ from collections.abc import Collection, Sequence
 
 from ollm_tui.store.branches import ChatState, Node, leaves
 from ollm_tui.store.options_json import (
-    options_from_json,
     options_to_json,
     settings_from_json,
+    settings_of,
     settings_to_json,
 )
 from ollm_tui.store.rows import (
-    ConversationSettings,
     ConversationSummary,
     MessageRow,
     StoredConversation,
@@ -65,10 +64,7 @@ class ConversationChanged(Exception):
 
 
 def write_rows(
-    connection: sqlite3.Connection,
-    rows: Sequence[MessageRow],
-    known: Collection[str],
-    writer: str,
+    connection: sqlite3.Connection, rows: Sequence[MessageRow], known: Collection[str], writer: str
 ) -> None:
     """Write messages, and create the conversations of first ones.
 
@@ -172,15 +168,9 @@ def load_conversation(
     model, system_prompt, options, active_id = row
     ids = {node.id for node in state.nodes}
     ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
-    path = _path(connection, next((end for end in ends if end in ids), None))
-    generation, should_think, tools = options_from_json(options)
-    own = ConversationSettings(
-        model=model,
-        system_prompt=system_prompt,
-        options=generation,
-        should_think=should_think,
-        tools=tools,
-    )
+    leaf = next((end for end in ends if end in ids), None)
+    path = connection.execute(PATH, (leaf,)).fetchall()
+    own = settings_of(model, system_prompt, options)
     branch = (settings_from_json(text) for *_, text in reversed(path) if text is not None)
     return StoredConversation(
         id=conversation_id,
@@ -189,12 +179,6 @@ def load_conversation(
         messages=tuple(decoded(*message[:4]) for message in path),
         state=state,
     )
-
-
-def _path(
-    connection: sqlite3.Connection, leaf_id: str | None
-) -> list[tuple[str, str, str, str, str | None]]:
-    return connection.execute(PATH, (leaf_id,)).fetchall()
 
 
 def chat_state(

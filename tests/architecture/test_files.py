@@ -101,10 +101,10 @@ LOOKERS = {
     *("cli/log.py", "config/paths.py"),
     *("store/connect.py", "store/files.py", "store/sqlite_pages.py"),
     # Files that a download has just made, or is about to make.
-    *("library/downloads/hub_download.py", "library/downloads/transfer.py"),
+    *("library/downloads/web_download.py", "library/downloads/transfer.py"),
     "library/starter.py",
     # Names that a folder gave, whose errors are caught; folders of the program itself.
-    *("library/model_files.py", "library/machine_probe.py"),
+    "library/model_files.py",
     *("providers/embedded/settings.py", "cli/reference.py", "tui/theming/themes.py"),
 }
 

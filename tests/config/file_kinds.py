@@ -181,7 +181,7 @@ def _part(path: Path) -> None:
 
 def _lock(path: Path) -> None:
     from ollm_tui.config.private_file import open_lock
-    from ollm_tui.library.downloads.locks import is_locked
+    from ollm_tui.library.downloads.job_folder import is_locked
 
     assert not is_locked(path)
     _or_refused(lambda: os.close(open_lock(path)))

@@ -26,7 +26,7 @@ class Progress:
     note: str = ""
     """The current activity, in a few words."""
     is_jump: bool = False
-    """Whether part of `completed` was present before, so that it says nothing about the speed."""
+    """Whether it says nothing about the speed: part was present before, or it has to wait."""
 
 
 Report: TypeAlias = Callable[[Progress], None]
@@ -44,7 +44,6 @@ class Downloader(Protocol):
         Raises:
             AIError: a refused name, a provider that cannot pull, ...
         """
-        ...
 
     async def run(self, report: Report) -> str | None:
         """Download it, resuming what is there; return the address to chat with, if it has one.
@@ -52,7 +51,6 @@ class Downloader(Protocol):
         Raises:
             AIError: it failed; what arrived is kept.
         """
-        ...
 
     async def discard(self) -> None:
         """Delete what arrived of an incomplete download.
@@ -60,12 +58,10 @@ class Downloader(Protocol):
         Raises:
             OSError: it cannot be deleted.
         """
-        ...
 
     @property
     def pause_note(self) -> str:
         """The note of a paused job: that its server may continue, for example."""
-        ...
 
 
 DownloaderFor: TypeAlias = Callable[[Origin], Downloader]

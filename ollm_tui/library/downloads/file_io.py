@@ -3,8 +3,10 @@
 import errno
 import os
 import shutil
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, TypeVarTuple
 
@@ -33,39 +35,21 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def require_space(folder: Path, missing: int, free: int) -> None:
-    """Require room for `missing` bytes and a reserve for other programs.
-
-    Raises:
-        AIError: INTERNAL_ERROR with the bytes needed and free.
-    """
-    needed = missing + missing * _RESERVE_PERCENT // 100
-    if free < needed:
-        raise disk_full_error(folder, needed, free)
-
-
 def disk_full_error(folder: Path, needed: int | None, free: int | None) -> AIError:
     """Return the error for a full disk; unknown sizes are None."""
     if needed is not None and free is not None and free >= needed:
-        return AIError(
-            ErrorCode.INTERNAL_ERROR,
-            f"{folder} takes no more of it, although {size_text(free)} are free.",
-            hint="What arrived is kept: look for a quota, or a limit on the size of a file, "
-            "then resume.",
-            details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
-        )
-    known = [
-        f"{size_text(size)} are {word}"
-        for size, word in ((needed, "needed"), (free, "free"))
-        if size is not None
-    ]
+        message = f"{folder} takes no more of it, although {size_text(free)} are free."
+        remedy = "look for a quota, or a limit on the size of a file, then resume."
+    else:
+        sizes = (("needed", needed), ("free", free))
+        known = [f"{size_text(size)} are {word}" for word, size in sizes if size is not None]
+        colon = ": " if known else ""
+        message = f"There is no space left in {folder}{colon}{', '.join(known)}."
+        remedy = "free some space, then resume."
     return AIError(
         ErrorCode.INTERNAL_ERROR,
-        ": ".join(
-            part for part in (f"There is no space left in {folder}", ", ".join(known)) if part
-        )
-        + ".",
-        hint="What arrived is kept: free some space, then resume.",
+        message,
+        hint=f"What arrived is kept: {remedy}",
         details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
     )
 
@@ -88,15 +72,26 @@ class Environment:
     """Waits that many seconds before the next attempt."""
 
 
+@asynccontextmanager
+async def closed_in_thread() -> AsyncIterator[ExitStack]:
+    """Yield a stack of resources that is closed in a thread, even when cancelled."""
+    resources = ExitStack()
+    try:
+        yield resources
+    finally:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(resources.close)
+
+
+@dataclass(slots=True, eq=False)
 class FileIO:
     """The disk as one target file needs it."""
 
-    def __init__(self, target: Path, environment: Environment) -> None:
-        self.target = target
-        self._environment = environment
-        self._limiter = CapacityLimiter(1)
-        self.remaining: int | None = None
-        """Bytes still to be written, for the error on a full disk."""
+    target: Path
+    environment: Environment
+    remaining: int | None = field(default=None, init=False)
+    """Bytes still to be written, for the error on a full disk."""
+    limiter: CapacityLimiter = field(default_factory=partial(CapacityLimiter, 1), init=False)
 
     async def run(self, work: Callable[[*_Arguments], _Result], *arguments: *_Arguments) -> _Result:
         """Call `work` in a thread, and wait for it even when cancelled.
@@ -105,22 +100,21 @@ class FileIO:
             AIError: for any OSError.
         """
         try:
-            return await to_thread.run_sync(work, *arguments, limiter=self._limiter)
+            return await to_thread.run_sync(work, *arguments, limiter=self.limiter)
         except OSError as error:
             raise await self._translated(error) from error
 
     async def require_space(self, missing: int) -> None:
-        """Require room for `missing` bytes.
+        """Require room for `missing` bytes and a reserve for other programs.
 
         Raises:
-            AIError: there is not enough.
+            AIError: INTERNAL_ERROR with the bytes needed and free.
         """
         folder = self.target.parent
-        require_space(folder, missing, await self.run(self._environment.free_bytes, folder))
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait before the next attempt."""
-        await self._environment.sleep(seconds)
+        needed = missing + missing * _RESERVE_PERCENT // 100
+        free = await self.run(self.environment.free_bytes, folder)
+        if free < needed:
+            raise disk_full_error(folder, needed, free)
 
     async def _translated(self, error: OSError) -> AIError:
         name, folder = clean_name(self.target.name), self.target.parent
@@ -150,7 +144,7 @@ class FileIO:
     async def _free(self) -> int | None:
         try:
             return await to_thread.run_sync(
-                self._environment.free_bytes, self.target.parent, limiter=self._limiter
+                self.environment.free_bytes, self.target.parent, limiter=self.limiter
             )
         except OSError:
             return None

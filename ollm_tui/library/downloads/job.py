@@ -1,12 +1,5 @@
 """A download job: what is downloaded, how far it is, and the states it moves through; pure.
 
-    queued    start -> running      pause -> paused      cancel -> cancelled
-    running   finish -> done        fail -> failed       pause -> paused
-              interrupt -> queued   cancel -> cancelled
-    paused    resume -> queued      cancel -> cancelled
-    failed    resume -> queued      cancel -> cancelled
-    done, cancelled: final
-
 Pausing or cancelling a running download takes effect once its run has stopped: until then nothing
 else may touch its files. `interrupt` is the end of the program: the next one continues the job.
 """
@@ -14,7 +7,6 @@ else may touch its files. `interrupt` is the end of the program: the next one co
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from ollm_tui.library.hub.repo import HubFile
@@ -25,22 +17,20 @@ that of a cancelled one is deleted."""
 
 ENDED: frozenset[JobState] = frozenset({"done", "failed", "cancelled"})
 JobEvent: TypeAlias = Literal["start", "finish", "fail", "interrupt", "pause", "resume", "cancel"]
-TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = MappingProxyType(
-    {
-        "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
-        "running": {
-            "finish": "done",
-            "fail": "failed",
-            "interrupt": "queued",
-            "pause": "paused",
-            "cancel": "cancelled",
-        },
-        "paused": {"resume": "queued", "cancel": "cancelled"},
-        "failed": {"resume": "queued", "cancel": "cancelled"},
-        "done": {},
-        "cancelled": {},
-    }
-)
+TRANSITIONS: Mapping[JobState, Mapping[JobEvent, JobState]] = {
+    "queued": {"start": "running", "pause": "paused", "cancel": "cancelled"},
+    "running": {
+        "finish": "done",
+        "fail": "failed",
+        "interrupt": "queued",
+        "pause": "paused",
+        "cancel": "cancelled",
+    },
+    "paused": {"resume": "queued", "cancel": "cancelled"},
+    "failed": {"resume": "queued", "cancel": "cancelled"},
+    "done": {},
+    "cancelled": {},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +127,7 @@ def can(job: Job, event: JobEvent) -> bool:
 
 
 def transition(
-    job: Job,
-    event: JobEvent,
-    at: float,
-    *,
-    error: JobError | None = None,
-    model: str | None = None,
+    job: Job, event: JobEvent, at: float, *, error: JobError | None = None, model: str | None = None
 ) -> Job:
     """Return the job after an event at `at`, in seconds since 1970; unchanged if it cannot apply.
 

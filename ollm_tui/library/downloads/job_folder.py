@@ -9,15 +9,14 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import write_private
-from ollm_tui.config.regular_file import read_bounded
+from ollm_tui.config.private_file import is_named, open_lock, try_lock, write_private
+from ollm_tui.config.regular_file import open_regular, read_bounded
 from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.library.downloads.job_record import (
     UnsupportedFormat,
@@ -25,7 +24,6 @@ from ollm_tui.library.downloads.job_record import (
     same_origin,
     to_record,
 )
-from ollm_tui.library.downloads.locks import FileLock, acquire_lock, is_locked
 
 RECORD_ENDING: Final = ".json"
 LOCK_ENDING: Final = ".lock"
@@ -56,6 +54,19 @@ class StoredJob:
     """Whether a program holds its lock, perhaps this one."""
 
 
+class FileLock:
+    """A lock of the kernel, held until `release` or the end of the process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        """Release the lock; a second call is a no-op."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
 class JobFolder:
     """The files of all jobs; the folder is created with the first one."""
 
@@ -64,13 +75,11 @@ class JobFolder:
 
     def load_all(self) -> list[StoredJob]:
         """Return the jobs, at most the newest MAX_RECORDS; a damaged file is set aside."""
-        return list(self._stored())
-
-    def _stored(self) -> Iterator[StoredJob]:
-        for job_id in self._ids()[-MAX_RECORDS:]:
-            stored = self.load(job_id)
-            if stored is not None:
-                yield replace(stored, is_held=is_locked(self._file(job_id, LOCK_ENDING)))
+        return [
+            replace(stored, is_held=is_locked(self._file(job_id, LOCK_ENDING)))
+            for job_id in self._ids()[-MAX_RECORDS:]
+            if (stored := self.load(job_id)) is not None
+        ]
 
     def _ids(self) -> list[str]:
         try:
@@ -118,13 +127,17 @@ class JobFolder:
         write_private(self._file(job.id, RECORD_ENDING), json.dumps(to_record(job)).encode())
 
     def lock(self, job_id: str) -> FileLock | None:
-        """Take the lock of a job; None while another program holds it.
+        """Take the lock of a job; None while another holder has it, even one that only tests it.
 
         Raises:
             OSError: the folder cannot be written to.
         """
-        private_folder(self._folder)
-        return acquire_lock(self._file(job_id, LOCK_ENDING))
+        path = private_folder(self._folder) / f"{job_id}{LOCK_ENDING}"
+        descriptor = open_lock(path)
+        if try_lock(descriptor) and is_named(descriptor, path):
+            return FileLock(descriptor)
+        os.close(descriptor)
+        return None
 
     def remove(self, job_id: str) -> None:
         """Delete the files of a job whose lock this program holds.
@@ -137,6 +150,18 @@ class JobFolder:
 
     def _file(self, job_id: str, ending: str) -> Path:
         return self._folder / f"{job_id}{ending}"
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a lock is held; creates no file."""
+    try:
+        descriptor = open_regular(path, os.O_RDWR, follows_links=False)
+    except OSError:
+        return False
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def recovered_job(stored: StoredJob, known: Job | None) -> Job:

@@ -14,10 +14,9 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.library.downloads.job import Job, JobEvent, Origin
-from ollm_tui.library.downloads.job_folder import JobFolder, StoredJob, recovered_job
+from ollm_tui.library.downloads.job_folder import FileLock, JobFolder, StoredJob, recovered_job
 from ollm_tui.library.downloads.job_record import same_origin
 from ollm_tui.library.downloads.job_run import JobRun
-from ollm_tui.library.downloads.locks import FileLock
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 KEPT_S: Final = 7 * 24 * 3600.0
@@ -138,16 +137,14 @@ class JobIndex:
 
     def active(self, origin: Origin) -> JobEntry | None:
         """Return the oldest job of the same origin that is neither done nor cancelled."""
-        alike = (entry for entry in self.entries() if same_origin(entry.job.origin, origin))
-        return next((entry for entry in alike if entry.job.state not in _OVER), None)
+        return next((one for one in self._alike(origin) if one.job.state not in _OVER), None)
 
     def over(self, origin: Origin) -> list[JobEntry]:
         """Return the jobs of the same origin that are done or cancelled."""
-        return [
-            entry
-            for entry in self.entries()
-            if entry.job.state in _OVER and same_origin(entry.job.origin, origin)
-        ]
+        return [entry for entry in self._alike(origin) if entry.job.state in _OVER]
+
+    def _alike(self, origin: Origin) -> list[JobEntry]:
+        return [entry for entry in self.entries() if same_origin(entry.job.origin, origin)]
 
     def add(self, job: Job) -> JobEntry:
         """Add a new job."""
@@ -201,7 +198,11 @@ class JobIndex:
             return
         if file_lock is None:
             self.update(entry, replace(entry.job, is_elsewhere=True))
-            raise _elsewhere(entry.job)
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another running ollm is downloading {entry.job.title}.",
+                hint="Do it there, or quit that one.",
+            )
         entry.file_lock, entry.is_owned = file_lock, True
         if not entry.is_stored:
             return
@@ -213,8 +214,7 @@ class JobIndex:
 
     async def _lock(self, job_id: str) -> FileLock | None:
         for _ in range(_LOCK_TRIES):
-            file_lock = self._folder.lock(job_id)
-            if file_lock is not None:
+            if (file_lock := self._folder.lock(job_id)) is not None:
                 return file_lock
             await anyio.sleep(_BETWEEN_TRIES_S)
         return None
@@ -260,11 +260,3 @@ class JobIndex:
                 with suppress(AIError):  # another program has just acquired it
                     await self.acquire(entry)
                     await self.remove(entry)
-
-
-def _elsewhere(job: Job) -> AIError:
-    return AIError(
-        ErrorCode.CONFLICT,
-        f"Another running ollm is downloading {job.title}.",
-        hint="Do it there, or quit that one.",
-    )

@@ -3,13 +3,14 @@
 Of an address, name and password are left out, and every query parameter that may be a secret.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final, TypeVar
 
 from ollm_tui.config.paths import expanded
 from ollm_tui.library.downloads.job import (
+    TRANSITIONS,
     HubFiles,
     Job,
     JobError,
@@ -22,47 +23,37 @@ from ollm_tui.library.downloads.job import (
 )
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.urls import has_secrets, without_secrets
-from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 FORMAT: Final = 1
+T = TypeVar("T")
 
 
-def mapping(value: JsonValue, what: str) -> JsonMapping:
-    """Return a value that must be a mapping; `what` names it in the error."""
-    if not isinstance(value, Mapping):
+def _optional(record: JsonObject, key: str, kind: type[T]) -> T | None:
+    """Return a field of that type, or None if it is missing."""
+    return None if record.get(key) is None else _required(record.get(key), key, kind)
+
+
+def _required(value: JsonValue, what: str, kind: type[T]) -> T:
+    if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(f"no {what}")  # noqa: TRY004 -- one error for any damage
     return value
 
 
-def text(record: JsonMapping, key: str) -> str:
-    """Return a required text."""
-    value = record.get(key)
-    if not isinstance(value, str):
-        raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
-    return value
+def _text(record: JsonObject, key: str) -> str:
+    return _required(record.get(key), key, str)
 
 
-def text_or_none(record: JsonMapping, key: str) -> str | None:
-    """Return a text, or None if it is missing."""
-    return None if record.get(key) is None else text(record, key)
-
-
-def count_or_none(record: JsonMapping, key: str) -> int | None:
-    """Return a number of bytes, or None if it is missing."""
-    value = record.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+def _count(record: JsonObject, key: str) -> int | None:
+    count = _optional(record, key, int)
+    if count is not None and count < 0:
         raise ValueError(f"no {key}")
-    return value
+    return count
 
 
-def seconds(record: JsonMapping, key: str) -> float:
-    """Return a required time in seconds."""
+def _seconds(record: JsonObject, key: str) -> float:
     value = record.get(key)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise ValueError(f"no {key}")  # noqa: TRY004 -- as above
-    return float(value)
+    return value if isinstance(value, float) else float(_required(value, key, int))
 
 
 class UnsupportedFormat(ValueError):
@@ -80,10 +71,10 @@ def to_record(job: Job) -> JsonObject:
         "note": job.note,
         "completed": job.completed,
         "total": job.total,
-        "trouble": None if error is None else {"message": error.message, "hint": error.hint},
+        "trouble": None if error is None else asdict(error),
         "model": job.model,
         "changed_at": job.changed_at,
-        "origin": origin_to_record(job.origin),
+        "origin": _origin_to_record(job.origin),
     }
 
 
@@ -94,36 +85,35 @@ def from_record(value: JsonValue) -> tuple[Job, bool]:
         UnsupportedFormat: it is for another version.
         ValueError: it is no job.
     """
-    record = mapping(value, "download")
+    record = _required(value, "download", dict)
     if record.get("format") != FORMAT:
         raise UnsupportedFormat("of another version")
-    origin, is_whole = origin_from_record(mapping(record.get("origin"), "origin"))
-    error = record.get("trouble")
+    origin, is_whole = _origin(_required(record.get("origin"), "origin", dict))
+    error = _optional(record, "trouble", dict)
     job = Job(
-        id=text(record, "id"),
+        id=_text(record, "id"),
         origin=origin,
-        title=text(record, "title"),
-        state=_state_of(text(record, "state")),
-        note=text(record, "note"),
-        completed=count_or_none(record, "completed") or 0,
-        total=count_or_none(record, "total"),
-        error=None if error is None else _error_of(mapping(error, "trouble")),
-        model=text_or_none(record, "model"),
-        changed_at=seconds(record, "changed_at"),
+        title=_text(record, "title"),
+        state=_state(_text(record, "state")),
+        note=_text(record, "note"),
+        completed=_count(record, "completed") or 0,
+        total=_count(record, "total"),
+        error=None if error is None else _error(error),
+        model=_optional(record, "model", str),
+        changed_at=_seconds(record, "changed_at"),
     )
     return job, is_whole
 
 
-def _error_of(record: JsonMapping) -> JobError:
-    return JobError(message=text(record, "message"), hint=text_or_none(record, "hint"))
+def _error(record: JsonObject) -> JobError:
+    return JobError(message=_text(record, "message"), hint=_optional(record, "hint", str))
 
 
-def _state_of(name: str) -> JobState:
-    states: tuple[JobState, ...] = get_args(JobState)
-    for state in states:
-        if state == name:
-            return state
-    raise ValueError("a state that there is not")
+def _state(name: str) -> JobState:
+    state = next((state for state in TRANSITIONS if state == name), None)
+    if state is None:
+        raise ValueError("no state")
+    return state
 
 
 def absolute_origin(origin: Origin) -> Origin:
@@ -158,73 +148,55 @@ def _key(origin: Origin) -> Hashable:
             return "pull", origin.provider, origin.model
 
 
-def origin_to_record(origin: Origin) -> JsonObject:
-    """Return what is stored of an origin."""
+def _origin_to_record(origin: Origin) -> JsonObject:
     match origin:
-        case HubFiles():
-            return {
-                "type": "hub",
-                "repo": origin.repo,
-                "revision": origin.revision,
-                "name": origin.name,
-                "files": [asdict(file) for file in origin.files],
-                "licence": origin.licence,
-                "kind": origin.kind,
-            }
-        case UrlFile():
-            url = without_secrets(origin.url)
-            is_whole = not has_secrets(origin.url)
-            return {"type": "url", "url": url, "sha256": origin.sha256, "is_whole": is_whole}
-        case LocalFiles():
-            return {"type": "local", "path": str(origin.path)}
-        case StarterPackage():
-            wheel = None if origin.wheel is None else str(origin.wheel)
-            return {"type": "starter", "wheel": wheel}
+        case HubFiles(files=files):
+            return {"type": "hub", **asdict(origin), "files": [asdict(file) for file in files]}
+        case UrlFile(url=url, sha256=sha256):
+            is_whole = not has_secrets(url)
+            url = without_secrets(url)
+            return {"type": "url", "url": url, "sha256": sha256, "is_whole": is_whole}
+        case LocalFiles(path=path):
+            return {"type": "local", "path": str(path)}
+        case StarterPackage(wheel=wheel):
+            return {"type": "starter", "wheel": None if wheel is None else str(wheel)}
         case ProviderPull():
-            return {"type": "pull", "provider": origin.provider, "model": origin.model}
+            return {"type": "pull", **asdict(origin)}
 
 
-def origin_from_record(record: JsonMapping) -> tuple[Origin, bool]:
-    """Read an origin, and whether all of it was stored.
-
-    Raises:
-        ValueError: it is no origin.
-    """
-    match text(record, "type"):
+def _origin(record: JsonObject) -> tuple[Origin, bool]:
+    """Return an origin, and whether all of it was stored."""
+    match _text(record, "type"):
         case "hub":
-            return _hub_of(record), True
+            return _hub_files(record), True
         case "url":
-            origin = UrlFile(url=text(record, "url"), sha256=text_or_none(record, "sha256"))
+            origin = UrlFile(url=_text(record, "url"), sha256=_optional(record, "sha256", str))
             return origin, record.get("is_whole") is True
         case "local":
-            return LocalFiles(path=Path(text(record, "path"))), True
+            return LocalFiles(path=Path(_text(record, "path"))), True
         case "starter":
-            wheel = text_or_none(record, "wheel")
+            wheel = _optional(record, "wheel", str)
             return StarterPackage(wheel=None if wheel is None else Path(wheel)), True
         case "pull":
-            provider, model = text(record, "provider"), text(record, "model")
+            provider, model = _text(record, "provider"), _text(record, "model")
             return ProviderPull(provider=provider, model=model), True
-    raise ValueError("an origin that there is not")
+    raise ValueError("no origin")
 
 
-def _hub_of(record: JsonMapping) -> HubFiles:
-    files = record.get("files")
-    if not isinstance(files, list) or not files:
+def _hub_files(record: JsonObject) -> HubFiles:
+    files = _required(record.get("files"), "files", list)
+    if not files:
         raise ValueError("no files")
     return HubFiles(
-        repo=text(record, "repo"),
-        revision=text(record, "revision"),
-        name=text(record, "name"),
-        files=tuple(map(_file_of, files)),
-        licence=text_or_none(record, "licence"),
-        kind=text(record, "kind"),
+        repo=_text(record, "repo"),
+        revision=_text(record, "revision"),
+        name=_text(record, "name"),
+        files=tuple(_file(_required(file, "file", dict)) for file in files),
+        licence=_optional(record, "licence", str),
+        kind=_text(record, "kind"),
     )
 
 
-def _file_of(value: JsonValue) -> HubFile:
-    record = mapping(value, "file")
-    return HubFile(
-        path=text(record, "path"),
-        size=count_or_none(record, "size"),
-        sha256=text_or_none(record, "sha256"),
-    )
+def _file(record: JsonObject) -> HubFile:
+    sha256 = _optional(record, "sha256", str)
+    return HubFile(path=_text(record, "path"), size=_count(record, "size"), sha256=sha256)

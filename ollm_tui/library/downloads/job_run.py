@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import anyio
 
-from ollm_tui.library.downloads.downloader import Downloader, Progress, SpeedMeter
+from ollm_tui.library.downloads.downloader import Downloader, DownloaderFor, Progress, SpeedMeter
 from ollm_tui.library.downloads.job import Job, JobError
 from ollm_tui.protocol.errors import AIError
 
@@ -45,19 +45,25 @@ class Outcome:
     model: str | None = None
 
 
+def failed(error: JobError) -> Outcome:
+    """Return the outcome of a run that failed."""
+    return Outcome(event="fail", error=error)
+
+
 class JobRun:
     """A job while it runs; `show` is called as it changes, `store` every few seconds."""
 
     def __init__(
         self,
         job: Job,
-        downloader: Downloader,
+        downloader_for: DownloaderFor,
         clocks: Clocks,
         show: Callable[[Job], None],
         store: Callable[[Job], Awaitable[None]],
     ) -> None:
         self._job = job
-        self._downloader = downloader
+        self._downloader_for = downloader_for
+        self._downloader: Downloader | None = None
         self._clocks = clocks
         self._show = show
         self._store = store
@@ -70,6 +76,11 @@ class JobRun:
     def job(self) -> Job:
         """The job with the newest progress."""
         return self._job
+
+    @property
+    def pause_note(self) -> str:
+        """The note of the job if it is paused now."""
+        return self._downloader.pause_note if self._downloader is not None else ""
 
     def stop(self) -> None:
         """Cancel the run; it ends soon."""
@@ -87,21 +98,19 @@ class JobRun:
 
     async def _outcome(self) -> Outcome:
         try:
+            self._downloader = self._downloader_for(self._job.origin)
             model = await self._downloader.run(self._take)
         except AIError as error:
-            return Outcome(event="fail", error=job_error(error))
+            return failed(job_error(error))
         except OSError as error:
             logger.warning("The download %s failed: %s", self._job.id, type(error).__name__)
             reason = error.strerror or type(error).__name__
-            message = f"The download failed: {reason}."
-            return Outcome(event="fail", error=JobError(message=message))
+            return failed(JobError(message=f"The download failed: {reason}."))
         except Exception as error:
             inner = _inner_error(error)
             if inner is None:
                 logger.exception("The download %s failed unexpectedly", self._job.id)
-            return Outcome(
-                event="fail", error=INTERNAL_ERROR if inner is None else job_error(inner)
-            )
+            return failed(INTERNAL_ERROR if inner is None else job_error(inner))
         return Outcome(event="finish", model=model)
 
     def _take(self, progress: Progress) -> None:

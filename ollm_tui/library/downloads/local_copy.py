@@ -9,12 +9,11 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import anyio
 import anyio.to_thread
 
 from ollm_tui.config.paths import expanded
@@ -28,9 +27,9 @@ from ollm_tui.config.regular_file import (
 )
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
-from ollm_tui.library.downloads.file_io import Environment, FileIO
+from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread
 from ollm_tui.library.downloads.job import LocalFiles
-from ollm_tui.library.downloads.part_file import exclusive_part
+from ollm_tui.library.downloads.part_file import SLICE_BYTES, exclusive_part
 from ollm_tui.library.downloads.safe_paths import checked_path
 from ollm_tui.library.downloads.transfer import remove_whole
 from ollm_tui.library.file_names import is_gguf, model_name, part_stem, shard_of
@@ -40,7 +39,6 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MAX_FILES: Final = 1000
 MAX_DEPTH: Final = 4
-SLICE_BYTES: Final = 8 * 1024 * 1024
 
 
 def source_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
@@ -192,31 +190,20 @@ class FileCopy:
         self.part.replace(self.target)
 
 
+@dataclass(frozen=True, slots=True)
 class LocalCopy:
     """Copies `LocalFiles`."""
 
+    origin: LocalFiles
+    root: Path
+    address_of: AddressOf
+    environment: Environment = field(default_factory=Environment)
     pause_note = ""
 
-    def __init__(
-        self,
-        origin: LocalFiles,
-        root: Path,
-        address_of: AddressOf,
-        environment: Environment | None = None,
-    ) -> None:
-        self._origin = origin
-        self._root = root
-        self._address_of = address_of
-        self._environment = environment or Environment()
-
     async def title(self) -> str:
-        """Return the name of the file or folder.
-
-        Raises:
-            AIError: there is no model file, it is not a usable one, or its name is refused.
-        """
+        """Return the name of the file or folder."""
         await anyio.to_thread.run_sync(self._checked)
-        return self._origin.path.name
+        return self.origin.path.name
 
     async def run(self, report: Report) -> str | None:
         """Copy what is missing, a slice at a time."""
@@ -227,22 +214,20 @@ class LocalCopy:
         for copy in copies:
             await self._copy(copy, report, before, total)
             before += copy.size
-        await anyio.to_thread.run_sync(self._finish, copies)
+        place, names = str(self.origin.path), tuple(copy.target.name for copy in copies)
+        provenance = Provenance(place=place, files=names, fetched_at=time.time())
+        await anyio.to_thread.run_sync(write_provenance, copies[0].target, provenance)
         models = {model_name(copy.target) for copy in copies if is_gguf(copy.target)}
-        return await self._address_of(copies[0].target) if len(models) == 1 else None
+        return await self.address_of(copies[0].target) if len(models) == 1 else None
 
     async def _copy(self, copy: FileCopy, report: Report, before: int, total: int) -> None:
-        disk = FileIO(copy.target, self._environment)
+        disk = FileIO(copy.target, self.environment)
         if await disk.run(copy.is_there):
             return
-        resources = ExitStack()
-        try:
+        async with closed_in_thread() as resources:
             await disk.run(resources.enter_context, exclusive_part(copy.target))
             if not await disk.run(copy.is_there):  # no other program was faster
                 await self._write(copy, disk, report, before, total)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(resources.close)
 
     async def _write(
         self, copy: FileCopy, disk: FileIO, report: Report, before: int, total: int
@@ -265,10 +250,12 @@ class LocalCopy:
             copies = list(self._copies())
         except (AIError, OSError):
             return  # without the sources, their copies cannot be distinguished from other files
+        made = []
         for copy in copies:
             copy.part.unlink(missing_ok=True)
-        made = [copy.target for copy in copies if _is_copy(copy)]
-        remove_whole(made, made, self._root)
+            with suppress(OSError):
+                made += [copy.target] if copy.is_there() else []
+        remove_whole(made, made, self.root)
 
     def _checked(self) -> list[FileCopy]:
         copies = list(self._copies())
@@ -282,22 +269,7 @@ class LocalCopy:
         return copies
 
     def _copies(self) -> Iterable[FileCopy]:
-        for source, path in source_files(self._origin.path, self._root):
+        for source, path in source_files(self.origin.path, self.root):
             status = source.stat()
-            target = checked_path(self._root, path)
+            target = checked_path(self.root, path)
             yield FileCopy(source, target, status.st_size, status.st_mtime_ns)
-
-    def _finish(self, copies: list[FileCopy]) -> None:
-        provenance = Provenance(
-            place=str(self._origin.path),
-            files=tuple(copy.target.name for copy in copies),
-            fetched_at=time.time(),
-        )
-        write_provenance(copies[0].target, provenance)
-
-
-def _is_copy(copy: FileCopy) -> bool:
-    try:
-        return copy.is_there()
-    except OSError:
-        return False

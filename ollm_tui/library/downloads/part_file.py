@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.paths import private_folder
-from ollm_tui.config.private_file import sync_folder, write_private
+from ollm_tui.config.private_file import is_named, open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_regular, read_bounded
-from ollm_tui.library.downloads.locks import exclusive_writer
-from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.json_fields import integer, string
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 
 VERSION: Final = 1
 MAX_STATE_BYTES: Final = 64 * 1024
@@ -51,9 +53,21 @@ class PartState:
 def load_state(path: Path) -> PartState | None:
     """Read a state from disk; None if there is none that can be trusted."""
     try:
-        return _state(read_bounded(path, MAX_STATE_BYTES, follows_links=False))
-    except (OSError, ValueError):
+        fields = json.loads(read_bounded(path, MAX_STATE_BYTES, follows_links=False))
+    except (OSError, ValueError, RecursionError):
         return None
+    if not isinstance(fields, dict) or fields.get("version") != VERSION:
+        return None
+    url, done, size = string(fields, "url"), _count(fields, "done"), _count(fields, "size")
+    if url is None or done is None or (size is not None and done > size):
+        return None
+    etag, sha256 = string(fields, "etag"), string(fields, "sha256")
+    return PartState(url=url, etag=etag, size=size, sha256=sha256, done=done)
+
+
+def _count(fields: JsonObject, key: str) -> int | None:
+    count = integer(fields, key)
+    return count if count is not None and count >= 0 else None
 
 
 def save_state(path: Path, state: PartState) -> None:
@@ -64,42 +78,7 @@ def save_state(path: Path, state: PartState) -> None:
     """
     data = json.dumps({"version": VERSION} | asdict(state)).encode()
     # A kill leaves the new file under a known name, which is removed with the rest.
-    write_private(path, data, by_way_of=new_state_path(path), lasting=False)
-
-
-def new_state_path(path: Path) -> Path:
-    """Return where the next state is written before it replaces the current one."""
-    return path.with_name(path.name + ".new")
-
-
-def _state(text: bytes) -> PartState | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(value, dict) or value.get("version") != VERSION:
-        return None
-    fields: JsonMapping = value
-    url, done = fields.get("url"), _count(fields.get("done"))
-    size = _count(fields.get("size"))
-    if not isinstance(url, str) or done is None or (size is not None and done > size):
-        return None
-    return PartState(
-        url=url,
-        etag=_text(fields.get("etag")),
-        size=size,
-        sha256=_text(fields.get("sha256")),
-        done=done,
-    )
-
-
-def _count(value: JsonValue) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-    return int(value) if is_count and isinstance(value, int) else None
-
-
-def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
+    write_private(path, data, by_way_of=path.with_name(path.name + ".new"), lasting=False)
 
 
 class RunningHash:
@@ -230,11 +209,6 @@ class PartFile:
         save_state(state_path(self._target), self.state)
 
     def _check_name(self) -> None:
-        """Check that the name still leads to this file.
-
-        Raises:
-            FileNotFoundError: it was removed or replaced.
-        """
         named = part_path(self._target).lstat()
         if not os.path.samestat(named, os.fstat(self._descriptor)):
             raise FileNotFoundError("it was replaced while it came")
@@ -255,12 +229,30 @@ def exclusive_part(target: Path) -> Iterator[None]:
     """Be the only writer of the partial file of `target`; its folder is created.
 
     Raises:
-        AIError: CONFLICT when another instance is downloading it.
+        AIError: CONFLICT when another program, or another task of this one, is downloading it.
         OSError: the folder cannot be written to.
     """
     private_folder(target.parent)
-    with exclusive_writer(target.with_name(target.name + ".part.lock"), target.name):
+    path = target.with_name(target.name + ".part.lock")
+    while True:
+        descriptor = open_lock(path)
+        is_free = try_lock(descriptor)
+        if is_free and is_named(descriptor, path):
+            break
+        os.close(descriptor)
+        if not is_free:
+            raise AIError(
+                ErrorCode.CONFLICT,
+                f"Another instance is downloading {clean_name(target.name)}.",
+                hint="Wait for it, or stop it there.",
+            )
+        # else its holder has just deleted the file: this lock protects nothing
+    try:
         yield
+    finally:
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
 
 
 def open_part(target: Path, write: Write) -> PartFile:
@@ -280,9 +272,8 @@ def open_part(target: Path, write: Write) -> PartFile:
 
 def remove_part(target: Path) -> None:
     """Delete a partial file and its state."""
-    part_path(target).unlink(missing_ok=True)
-    state_path(target).unlink(missing_ok=True)
-    new_state_path(state_path(target)).unlink(missing_ok=True)
+    for ending in (".part", ".part.json", ".part.json.new"):
+        target.with_name(target.name + ending).unlink(missing_ok=True)
 
 
 def remove_leftovers(target: Path, *, has_record: bool) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from ollm_tui.library.downloads.downloader import Progress, Report, SpeedMeter
@@ -30,32 +30,26 @@ PullerFor: TypeAlias = Callable[[str], Awaitable[Puller]]
 """Returns the puller of a provider; raises AIError if it cannot pull."""
 
 
+@dataclass(slots=True)
 class PullDownload:
     """Watches a `ProviderPull`; the server keeps what arrived, and nothing is deleted there."""
 
-    def __init__(
-        self, origin: ProviderPull, puller_for: PullerFor, clock: Callable[[], float]
-    ) -> None:
-        self._origin = origin
-        self._puller_for = puller_for
-        self._clock = clock
-        self.pause_note = ""
+    origin: ProviderPull
+    puller_for: PullerFor
+    clock: Callable[[], float]
+    pause_note: str = field(default="", init=False)
 
     async def title(self) -> str:
-        """Return the model's name at its provider.
-
-        Raises:
-            AIError: the provider does not exist, or cannot pull.
-        """
-        await self._puller_for(self._origin.provider)
-        return self._origin.model
+        """Return the model's name at its provider."""
+        await self.puller_for(self.origin.provider)
+        return self.origin.model
 
     async def run(self, report: Report) -> str | None:
         """Watch until the server has the model; it resumes an earlier pull."""
-        puller = await self._puller_for(self._origin.provider)
+        puller = await self.puller_for(self.origin.provider)
         self.pause_note = MAY_CONTINUE if puller.continues_alone else ""
-        total = PullSum(self._clock)
-        async with puller.pulling(self._origin.model) as steps:
+        total = PullSum(self.clock)
+        async with puller.pulling(self.origin.model) as steps:
             async for step in steps:
                 total.add(step)
                 report(
@@ -66,7 +60,7 @@ class PullDownload:
                         is_jump=total.is_jump,
                     )
                 )
-        return str(ModelRef(puller.name, self._origin.model))
+        return str(ModelRef(puller.name, self.origin.model))
 
     async def discard(self) -> None:
         """A no-op: what arrived is the server's."""
@@ -87,14 +81,11 @@ class PullSum:
         """Whether the last line counts bytes that were present before."""
         self._clock = clock
         self._is_over = False
-        self._layers: dict[str, tuple[int, int]] = {}
-        self._completed = self._total = 0
-        self._speed = SpeedMeter()
-
-    @property
-    def completed(self) -> int:
+        self.completed = 0
         """Bytes present."""
-        return self._completed
+        self._total = 0
+        self._layers: dict[str, tuple[int, int]] = {}
+        self._speed = SpeedMeter()
 
     @property
     def total(self) -> int | None:
@@ -109,7 +100,7 @@ class PullSum:
     @property
     def seconds_left(self) -> float | None:
         """How long the rest takes at this speed; None while it is unknown."""
-        return self._speed.seconds_left(self._total - self._completed)
+        return self._speed.seconds_left(self._total - self.completed)
 
     def add(self, progress: PullProgress) -> None:
         """Add one progress line."""
@@ -129,25 +120,21 @@ class PullSum:
         total = max(before[1], progress.total or 0)
         total = max(total, completed) if total else 0
         self._layers[key] = completed, total
-        self._completed += completed - before[0]
+        self.completed += completed - before[0]
         self._total += total - before[1]
-        self._sample(is_new=known is None or (before[0] == 0 and completed > 0))
+        # What a new layer begins with was present before.
+        self.is_jump = known is None or (before[0] == 0 and completed > 0)
+        if self.is_jump:
+            self._speed.clear()
+        self._speed.sample(self._clock(), self.completed)
         if self._total:
-            share = min(1.0, self._completed / self._total)
+            share = min(1.0, self.completed / self._total)
             self.fraction = max(self.fraction or 0.0, share)
 
     def _start_over(self) -> None:
-        self._layers.clear()
-        self._speed.clear()
-        self._completed = self._total = 0
+        self._layers, self._speed = {}, SpeedMeter()
+        self.completed = self._total = 0
         self.fraction = None
-
-    def _sample(self, *, is_new: bool) -> None:
-        """Sample the speed; what a new layer begins with was present before."""
-        self.is_jump = is_new
-        if is_new:
-            self._speed.clear()
-        self._speed.sample(self._clock(), self._completed)
 
 
 def _layer_of(progress: PullProgress) -> str | None:

@@ -1,6 +1,5 @@
 """`DownloadQueue`: downloads one after another, a few at a time, kept across restarts.
 
-The states are in `job`. Pausing or cancelling a running job returns once its run has stopped.
 Programs running side by side see each other's jobs through the folder: each job is run by the
 program that holds its lock, and any program may take over what an ended one has left.
 """
@@ -31,10 +30,6 @@ MAX_TITLE_CHARS: Final = 300
 logger = logging.getLogger(__name__)
 
 
-def _ignore(_job: Job) -> None:
-    pass
-
-
 class DownloadQueue:
     """The downloads of a person; use it as an async context manager.
 
@@ -49,7 +44,7 @@ class DownloadQueue:
         downloader_for: DownloaderFor,
         *,
         at_once: int = 2,
-        on_done: Callable[[Job], None] = _ignore,
+        on_done: Callable[[Job], None] = lambda _job: None,
         clocks: Clocks | None = None,
     ) -> None:
         self._downloader_for = downloader_for

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.library.downloads.part_file import PartState
+from ollm_tui.library.hub.repo import parse_sha256
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched
 
@@ -22,7 +23,6 @@ NO_RANGES: Final = "the server cannot resume, starting over"
 MAX_WAIT_S: Final = 3600.0
 _STRONG: Final = re.compile(r'"[\x21\x23-\x7e]{1,250}"')
 _RANGE: Final = re.compile(r"bytes ([0-9]{1,19})-([0-9]{1,19})/([0-9]{1,19}|\*)")
-_SUM: Final = re.compile(r"[0-9a-fA-F]{64}")
 _NUMBER: Final = re.compile(r"[0-9]{1,19}")
 _SECONDS: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _STATUSES: Final[Mapping[int, ErrorCode]] = {
@@ -100,21 +100,15 @@ def strong_etag(etag: str | None) -> str | None:
     return etag if _STRONG.fullmatch(etag) else None
 
 
-def parse_sha256(text: str | None) -> str | None:
-    """Return a SHA-256 in lower case from a bare, quoted or `sha256:` form; else None."""
-    bare = (text or "").strip().removeprefix("W/").strip('"').removeprefix("sha256:")
-    return bare.lower() if _SUM.fullmatch(bare) else None
-
-
 def _whole(request: RangeRequest, response: Fetched) -> RangeBody:
-    size, sha256 = _size_and_checksum(
-        request, response, _number(response.headers.get("content-length"))
-    )
-    if size is None and sha256 is None and not _is_chunked(response.headers):
-        raise _unusable(
-            request, response, "does not say how long it is, so that nobody can tell the end"
-        )
-    etag = strong_etag(response.headers.get("etag"))
+    headers = response.headers
+    length = _number(headers.get("content-length"))
+    is_chunked = headers.get("transfer-encoding", "").lower().endswith("chunked")
+    size, sha256 = _size_and_checksum(request, response, length)
+    if size is None and sha256 is None and not is_chunked:
+        what = "does not say how long it is, so that nobody can tell the end"
+        raise _unusable(request, response, what)
+    etag = strong_etag(headers.get("etag"))
     note = "" if request.earlier is None else NO_RANGES if _is_same(request, etag) else CHANGED
     return RangeBody(start=0, size=size, etag=etag, sha256=sha256, note=note)
 
@@ -161,23 +155,21 @@ def _size_and_checksum(
     linked_sha256 = parse_sha256(response.first_headers.get("x-linked-etag"))
     known = {size for size in (total, linked_size, request.size) if size is not None}
     if len(known) > 1:
-        raise _unusable(request, response, f"has a different size: {_sizes(known)} were named")
+        sizes = " and ".join(counted(size, "byte") for size in sorted(known))
+        raise _unusable(request, response, f"has a different size: {sizes} were named")
     if request.sha256 is not None and linked_sha256 not in (None, request.sha256):
         raise _unusable(request, response, "has a different checksum than it was listed with")
     return next(iter(known), None), request.sha256 or linked_sha256
-
-
-def _sizes(known: set[int]) -> str:
-    return " and ".join(counted(size, "byte") for size in sorted(known))
 
 
 def _refused(name: str, response: Fetched) -> AIError:
     status = response.status
     code = _STATUSES.get(status, ErrorCode.SERVICE_UNAVAILABLE)
     wait = _wait(response.headers)
+    phrase = next((f" {known.phrase}" for known in HTTPStatus if known == status), "")
     return AIError(
         code,
-        f"{_host(response)} does not give {clean_name(name)}: {_phrase(status)}.",
+        f"{_host(response)} does not give {clean_name(name)}: {status}{phrase}.",
         hint=_HINTS.get(status, "Try again later; if it persists, the file may have moved."),
         status=status,
         details={} if wait is None else {"retry_after_s": wait},
@@ -195,13 +187,6 @@ def _unusable(request: RangeRequest, response: Fetched, what: str) -> AIError:
     )
 
 
-def _phrase(status: int) -> str:
-    try:
-        return f"{status} {HTTPStatus(status).phrase}"
-    except ValueError:
-        return str(status)
-
-
 def _host(response: Fetched) -> str:
     return clean_name(urlsplit(response.url).netloc) or "the server"
 
@@ -215,10 +200,6 @@ def _wait(headers: Mapping[str, str]) -> float | None:
     text = headers.get("retry-after", "").strip()
     wait = float(text) if _SECONDS.fullmatch(text) else None
     return wait if wait is not None and wait <= MAX_WAIT_S else None
-
-
-def _is_chunked(headers: Mapping[str, str]) -> bool:
-    return headers.get("transfer-encoding", "").lower().endswith("chunked")
 
 
 def _is_page(name: str, headers: Mapping[str, str]) -> bool:

@@ -39,12 +39,11 @@ def checked_path(root: Path, path: str) -> Path:
     if len(names) > MAX_FOLDERS + 1:
         raise _refused(path, f"it has more than {MAX_FOLDERS} folders")
     for name in names:
-        problem = _problem(name)
+        problem = next((reason for is_so, reason in _REASONS if is_so(name)), None)
         if problem is not None:
             raise _refused(path, problem)
     target = root.joinpath(*names)
-    real = real_path(root)
-    if not real_path(target.parent).is_relative_to(real):
+    if not real_path(target.parent).is_relative_to(real_path(root)):
         raise _refused(path, f"a link leads out of {root}")
     return target
 
@@ -62,10 +61,6 @@ def refuse_collisions(paths: Iterable[str]) -> None:
             other = clean_name(seen[folded])[:_SHOWN]
             raise _refused(path, f"it may be the same file as {other}")
         seen[folded] = path
-
-
-def _problem(name: str) -> str | None:
-    return next((reason for is_so, reason in _REASONS if is_so(name)), None)
 
 
 def _is_allowed(character: str) -> bool:
@@ -107,8 +102,5 @@ _REASONS: Final[Sequence[tuple[Callable[[str], object], str]]] = (
         "its accents are written in an unusual way",
     ),
     (_DEVICE.fullmatch, "it is a device's name on Windows"),
-    (
-        lambda name: name.lower().endswith(OWN_ENDINGS),
-        "files that are not whole yet are called so",
-    ),
+    (lambda name: name.lower().endswith(OWN_ENDINGS), "files that are not whole yet are called so"),
 )

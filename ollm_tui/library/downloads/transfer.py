@@ -1,7 +1,7 @@
 """Transfers of one file: resumed, verified, renamed in one step; and deleting what arrived."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,8 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from ollm_tui.library.downloads.file_io import Environment, FileIO
+from ollm_tui.library.downloads.downloader import Progress, Report
+from ollm_tui.library.downloads.file_io import Environment, FileIO, closed_in_thread
 from ollm_tui.library.downloads.part_file import (
     PartFile,
     PartState,
@@ -28,7 +29,6 @@ from ollm_tui.library.downloads.part_file import (
 from ollm_tui.library.downloads.transfer_run import (
     VERIFYING,
     FileSource,
-    TransferProgress,
     TransferRun,
     checked_source,
 )
@@ -42,7 +42,7 @@ async def transfer(
     source: FileSource,
     target: Path,
     *,
-    report: Callable[[TransferProgress], None],
+    report: Report,
     environment: Environment | None = None,
     keeps_record: bool = False,
 ) -> Path:
@@ -61,17 +61,13 @@ async def transfer(
 
     async def child() -> None:
         disk = FileIO(target, environment)
-        resources = ExitStack()
-        try:
+        async with closed_in_thread() as resources:
             part = await disk.run(_open, resources, target, environment.write)
             if not await _is_there(source, target, disk, report):
                 await TransferRun(fetcher, source, part, disk, report).finish()
                 await disk.run(partial(part.publish, keeps_record=keeps_record))
             elif not keeps_record:
                 await disk.run(remove_record, target)
-        finally:
-            with anyio.CancelScope(shield=True):
-                await to_thread.run_sync(resources.close)
 
     try:
         # A task that cannot be cancelled twice from outside: what it holds is released in any case.
@@ -106,56 +102,44 @@ def _discard(target: Path) -> None:
             remove_part(target)
 
 
-async def _is_there(
-    source: FileSource, target: Path, disk: FileIO, report: Callable[[TransferProgress], None]
-) -> bool:
-    """Whether the wanted file is there already, from an earlier run or put there by hand.
-
-    Raises:
-        AIError: CONFLICT when another file is.
-    """
-    size = await disk.run(_size_of, target)
+async def _is_there(source: FileSource, target: Path, disk: FileIO, report: Report) -> bool:
+    """Whether the wanted file is there already, from an earlier run or put there by hand."""
+    size, left = await disk.run(_existing, source, target)
     if size is None:
         return False
-    left = await disk.run(_left_state, source, target, size)
     wanted = source.sha256 or (left.sha256 if left is not None else None)
     if (wanted is None and left is None) or source.size not in (None, size):
         await disk.run(_refuse)
     if wanted is not None and await _sha256_of(target, size, disk, report) != wanted:
         await disk.run(_refuse)
     await disk.run(partial(remove_leftovers, target, has_record=left is not None))
-    report(TransferProgress(completed=size, total=size))
+    report(Progress(completed=size, total=size, is_jump=True))
     return True
 
 
-async def _sha256_of(
-    target: Path, size: int, disk: FileIO, report: Callable[[TransferProgress], None]
-) -> str:
+async def _sha256_of(target: Path, size: int, disk: FileIO, report: Report) -> str:
     hashed = RunningHash()
     file = await disk.run(target.open, "rb")
     try:
-        report(TransferProgress(completed=size, total=size, note=VERIFYING))
+        progress = Progress(completed=size, total=size, note=VERIFYING, is_jump=True)
+        report(progress)
         while not await disk.run(hashed.catch_up, file.fileno(), size):
-            report(TransferProgress(completed=size, total=size, note=VERIFYING))
+            report(progress)
     finally:
         file.close()
     return hashed.hexdigest()
 
 
-def _size_of(target: Path) -> int | None:
+def _existing(source: FileSource, target: Path) -> tuple[int | None, PartState | None]:
+    """Return the size of a file, and its state if it was renamed just before the program ended."""
     if not os.path.lexists(target):
-        return None
+        return None, None
     if not target.is_file():
         _refuse()
-    return target.stat().st_size
-
-
-def _left_state(source: FileSource, target: Path, size: int) -> PartState | None:
-    """Return the state of a file that was renamed just before the program ended."""
-    state = load_state(state_path(target))
+    size, state = target.stat().st_size, load_state(state_path(target))
     if state is None or state.url != bare_url(source.url) or part_path(target).stat().st_size:
-        return None
-    return state if state.done == state.size == size else None
+        return size, None
+    return size, state if state.done == state.size == size else None
 
 
 def _refuse() -> None:
@@ -173,14 +157,10 @@ async def remove_files(targets: Iterable[Path], root: Path) -> None:
         OSError: one cannot be deleted.
     """
     wanted = list(targets)
-    ours = await to_thread.run_sync(_recorded, wanted)
+    ours = await to_thread.run_sync(lambda: list(filter(matches_record, wanted)))
     for target in wanted:
         await discard(target)
     await to_thread.run_sync(remove_whole, wanted, ours, root)
-
-
-def _recorded(targets: Sequence[Path]) -> list[Path]:
-    return [target for target in targets if matches_record(target)]
 
 
 def remove_whole(targets: Sequence[Path], ours: Iterable[Path], root: Path) -> None:

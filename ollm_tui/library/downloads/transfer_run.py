@@ -1,18 +1,18 @@
 """One run of a transfer, from what is on disk to a file whose checksum is right.
 
-States: requesting (with the offset and the ETag of what is there), copying the body, waiting after
-a broken connection before the next request, restarting when what is there cannot be used, and
-verifying the checksum. It ends when the checksum is right, or with an `AIError`.
+It requests what is missing, copies the body, waits after a broken connection, and starts over when
+what is there cannot be used. It ends when the checksum is right, or with an `AIError`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.library.downloads.downloader import Progress, Report
 from ollm_tui.library.downloads.file_io import FileIO
 from ollm_tui.library.downloads.part_file import PartFile, PartState
 from ollm_tui.library.downloads.range_response import (
@@ -22,8 +22,8 @@ from ollm_tui.library.downloads.range_response import (
     RangeRequest,
     StartOver,
     interpret,
-    parse_sha256,
 )
+from ollm_tui.library.hub.repo import parse_sha256
 from ollm_tui.library.urls import bare_url
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, Fetcher, FetchRequest
@@ -42,6 +42,10 @@ BATCH_BYTES: Final = 1024 * 1024
 """At most so much is in memory, besides what the fetcher has read ahead."""
 MAX_BATCH_S: Final = 0.2
 """Bytes of a slow server are written and reported at least this often."""
+_BROKEN: Final[Mapping[int, str]] = {
+    ErrorCode.STREAM_INCOMPLETE: "the connection broke",
+    ErrorCode.TIMEOUT: "the server stopped sending",
+}
 VERIFYING: Final = "verifying the checksum"
 WRONG_CHECKSUM: Final = "its checksum was wrong, starting over"
 
@@ -60,19 +64,6 @@ class FileSource:
     """Sent to the origin of `url` alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransferProgress:
-    """The progress of a transfer."""
-
-    completed: int
-    """Bytes present; fewer than before after starting over."""
-    total: int | None
-    note: str = ""
-    """The current activity, or the last event of interest."""
-    is_waiting: bool = False
-    """Whether it waits for the next attempt: no speed can be measured."""
-
-
 class RetryPolicy:
     """Whether and when one run tries again: only while there is progress, and never in haste."""
 
@@ -89,12 +80,11 @@ class RetryPolicy:
         """
         retry_after = error.details.get("retry_after_s")
         retry_after_s = float(retry_after) if isinstance(retry_after, int | float) else 0.0
-        if not _may_pass(error) or retry_after_s > MAX_RETRY_AFTER_S:
+        may_pass = error.retryable or error.code in _BROKEN
+        if not may_pass or retry_after_s > MAX_RETRY_AFTER_S:
             raise error
-        least = MIN_PROGRESS_BYTES
-        if size is not None:
-            least = max(1, min(least, size // MIN_PROGRESS_SHARE))
-        if written >= self._mark + least:
+        share = MIN_PROGRESS_BYTES if size is None else max(1, size // MIN_PROGRESS_SHARE)
+        if written >= self._mark + min(MIN_PROGRESS_BYTES, share):
             self._mark, self._vain = written, 0
         self._vain += 1
         if self._vain >= MAX_VAIN_TRIES:
@@ -107,20 +97,11 @@ class RetryPolicy:
         return self._restarts <= MAX_RESTARTS
 
 
-def _may_pass(error: AIError) -> bool:
-    return error.retryable or error.code in (ErrorCode.STREAM_INCOMPLETE, ErrorCode.TIMEOUT)
-
-
 class TransferRun:
     """Downloads one file into `part`."""
 
     def __init__(
-        self,
-        fetcher: Fetcher,
-        source: FileSource,
-        part: PartFile,
-        disk: FileIO,
-        report: Callable[[TransferProgress], None],
+        self, fetcher: Fetcher, source: FileSource, part: PartFile, disk: FileIO, report: Report
     ) -> None:
         self._fetcher = fetcher
         self._source = source
@@ -153,7 +134,6 @@ class TransferRun:
                 raise self._unusable("has a different checksum than promised and was not kept")
 
     async def _check_existing(self) -> None:
-        """Start over if the partial file belongs to another source."""
         state, source = self._part.state, self._source
         if state is None or not self._part.written:
             return
@@ -178,8 +158,8 @@ class TransferRun:
             await self._restart(str(reason))
         except AIError as error:
             wait_s = self._attempts.wait_after(error, self._part.written, self._total)
-            self._show(f"{_cause(error)}, trying again in {wait_s:g} s", is_waiting=True)
-            await self._disk.sleep(wait_s)
+            self._show(f"{_cause(error)}, trying again in {wait_s:g} s", is_jump=True)
+            await self._disk.environment.sleep(wait_s)
 
     async def _request(self) -> None:
         wanted = self._range()
@@ -216,7 +196,7 @@ class TransferRun:
         if body.size is not None:
             self._disk.remaining = body.size - body.start
             await self._disk.require_space(self._disk.remaining)
-        self._show()
+        self._show(is_jump=True)
 
     async def _copy(self, response: Fetched, body: RangeBody) -> None:
         pieces: list[bytes] = []
@@ -258,12 +238,11 @@ class TransferRun:
             self._part.sync()
 
     async def _is_right(self) -> bool:
-        """Verify the checksum, reading what was not hashed while it was written."""
         state = self._part.state
         wanted = self._source.sha256 or (state.sha256 if state is not None else None)
         if wanted is None:
             return True
-        self._show(VERIFYING)
+        self._show(VERIFYING, is_jump=True)
         while not await self._disk.run(self._part.hash_more):
             self._show(VERIFYING)
         return self._part.hash.hexdigest() == wanted
@@ -273,12 +252,10 @@ class TransferRun:
         self._bodies, self._is_whole = 0, False
         await self._disk.run(self._part.begin, PartState(url=bare_url(self._source.url)), 0)
 
-    def _show(self, note: str | None = None, *, is_waiting: bool = False) -> None:
+    def _show(self, note: str | None = None, *, is_jump: bool = False) -> None:
         shown = self._note if note is None else note
-        written, total = self._part.written, self._total
-        self._report(
-            TransferProgress(completed=written, total=total, note=shown, is_waiting=is_waiting)
-        )
+        completed, total = self._part.written, self._total
+        self._report(Progress(completed=completed, total=total, note=shown, is_jump=is_jump))
 
     def _unusable(self, what: str) -> AIError:
         return AIError(
@@ -308,10 +285,5 @@ def checked_source(source: FileSource) -> FileSource:
 
 
 def _cause(error: AIError) -> str:
-    match error.code:
-        case ErrorCode.STREAM_INCOMPLETE:
-            return "the connection broke"
-        case ErrorCode.TIMEOUT:
-            return "the server stopped sending"
-        case _:
-            return "the server cannot be reached" if error.status is None else "the server is busy"
+    other = "the server cannot be reached" if error.status is None else "the server is busy"
+    return _BROKEN.get(error.code, other)

@@ -1,11 +1,10 @@
 """`HubClient`: a hub of model files over HTTP; each request and its reply are bounded."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Generic, TypeVar
+from typing import TypeVar
 from urllib.parse import quote, urlencode, urljoin
 
 import anyio
@@ -62,16 +61,6 @@ _NO_REPLY = frozenset(
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Details:
-    """The details of a repository."""
-
-    model: HubModel | None
-    commit: str | None
-    files: list[HubFile]
-    more: dict[str, str]
-
-
 class HubClient:
     """A hub over HTTP; the token is only sent to its own address."""
 
@@ -80,19 +69,11 @@ class HubClient:
         self._endpoint = endpoint.rstrip("/")
         self._token = token or None
         self._origin = origin_of(self._endpoint)
-        self._address = shown_url(self._endpoint)
-
-    @property
-    def address(self) -> str:
-        """The hub's address, without secrets."""
-        return self._address
+        self.address = shown_url(self._endpoint)
+        """Without secrets."""
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
-        """Find repositories with model files, the most downloaded first.
-
-        Raises:
-            AIError: the hub cannot be reached or refuses; the hint says what to do.
-        """
+        """Find repositories with model files, the most downloaded first."""
         limit = max(1, min(limit, MAX_RESULTS))
         query = [
             ("search", text.strip()[:MAX_SEARCH_CHARS]),
@@ -107,37 +88,32 @@ class HubClient:
         for _ in range(MAX_SEARCH_PAGES):
             if url is None or len(models) >= limit:
                 break
-            page = await request_json(self._fetcher, self._request(url), self._context(), _models)
-            if page.content is None:
-                raise faults.not_a_hub(self._address, "something else than a list")
-            models |= {model.repo: model for model in page.content}
-            url = page.next_url if self._is_own(page.next_url) else None
+            request = self._request(url)
+            found, url = await request_json(self._fetcher, request, self._context(), _models)
+            if found is None:
+                raise faults.not_a_hub(self.address, "something else than a list")
+            models |= {model.repo: model for model in found}
+            url = url if self._is_own(url) else None
         return list(models.values())[:limit]
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
-        """Return the variants of a repository, at the current commit of the revision.
-
-        Raises:
-            AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as `search`.
-        """
+        """Return the variants of a repository, at the current commit of the revision."""
         if not is_repo(repo):
             raise faults.invalid_repo_name(repo)
         revision = revision[:MAX_REVISION_CHARS]
         context = self._context(repo, revision)
         quoted = quote(revision, safe="", errors="replace")
         url = f"{self._endpoint}/api/models/{repo}/revision/{quoted}?blobs=true"
-        details = (await request_json(self._fetcher, self._request(url), context, _details)).content
-        commit = details.commit or (revision if is_commit(revision) else None)
-        if details.model is None or commit is None:
-            raise faults.not_a_hub(self._address, "something else than a repository")
-        variants = await _sorted(details.files, details.model)
-        is_incomplete = not details.files or len(details.files) > MAX_SIBLINGS
+        reply, _ = await request_json(self._fetcher, self._request(url), context, _details)
+        model, commit, files, details = reply
+        commit = commit or (revision if is_commit(revision) else None)
+        if model is None or commit is None:
+            raise faults.not_a_hub(self.address, "something else than a repository")
+        variants = await _sorted(files, model)
+        is_incomplete = not files or len(files) > MAX_SIBLINGS
         if is_incomplete or any(variant.size is None for variant in variants):
-            files = await self._tree(details.model.repo, commit, context)
-            variants = await _sorted(files, details.model)
-        return HubRepo(
-            model=details.model, revision=commit, variants=variants, details=details.more
-        )
+            variants = await _sorted(await self._tree(model.repo, commit, context), model)
+        return HubRepo(model=model, revision=commit, variants=variants, details=details)
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
         """Return the URL of a file."""
@@ -152,30 +128,30 @@ class HubClient:
         return url is not None and self._origin is not None and origin_of(url) == self._origin
 
     def _request(self, url: str) -> FetchRequest:
-        return FetchRequest(url=url, token=self.token_for(url))
+        return FetchRequest(url=url, headers=_HEADERS, token=self.token_for(url))
 
     def _context(self, repo: str | None = None, revision: str = "main") -> HubRequest:
         return HubRequest(
-            hub=self._address, repo=repo, revision=revision, has_token=self._token is not None
+            hub=self.address, repo=repo, revision=revision, has_token=self._token is not None
         )
 
     async def _tree(self, repo: str, commit: str, context: HubRequest) -> list[HubFile]:
-        """List all files, page after page; an incomplete list is an error."""
         url = f"{self._endpoint}/api/models/{repo}/tree/{commit}?recursive=true"
         files: list[HubFile] = []
         for _ in range(MAX_PAGES):
-            page = await request_json(self._fetcher, self._request(url), context, _files)
-            if page.content is None:
-                raise faults.not_a_hub(self._address, "something else than a list")
-            files.extend(page.content)
-            if page.next_url is None:
+            request = self._request(url)
+            page, next_url = await request_json(self._fetcher, request, context, _files)
+            if page is None:
+                raise faults.not_a_hub(self.address, "something else than a list")
+            files.extend(page)
+            if next_url is None:
                 return files
-            if not self._is_own(page.next_url):
-                raise faults.not_a_hub(self._address, "a list that goes on at another server")
+            if not self._is_own(next_url):
+                raise faults.not_a_hub(self.address, "a list that goes on at another server")
             if len(files) > MAX_FILES:
                 break
-            url = page.next_url
-        raise faults.not_a_hub(self._address, "more files than are looked at")
+            url = next_url
+        raise faults.not_a_hub(self.address, "more files than are looked at")
 
 
 def _models(value: JsonValue) -> list[HubModel] | None:
@@ -186,36 +162,22 @@ def _files(value: JsonValue) -> list[HubFile] | None:
     return tree_of(value) if isinstance(value, list) else None
 
 
-def _details(value: JsonValue) -> _Details:
+def _details(value: JsonValue) -> tuple[HubModel | None, str | None, list[HubFile], dict[str, str]]:
     fields = as_object(value)
-    return _Details(
-        model_of(fields),
-        commit_of(fields),
-        siblings_of(fields),
-        details_of(fields),
-    )
+    return model_of(fields), commit_of(fields), siblings_of(fields), details_of(fields)
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
-    speech = is_about_speech(model)
-    if len(files) <= MAX_FILES_INLINE:
-        return variants_of(files, speech=speech)
-    return await anyio.to_thread.run_sync(lambda: variants_of(files, speech=speech))
-
-
-@dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One reply."""
-
-    content: T
-    next_url: str | None
-    """The address of the next page, on any server."""
+    work = partial(variants_of, files, speech=is_about_speech(model))
+    return work() if len(files) <= MAX_FILES_INLINE else await anyio.to_thread.run_sync(work)
 
 
 async def request_json(
     fetcher: Fetcher, request: FetchRequest, context: HubRequest, read: Callable[[JsonValue], T]
-) -> Page[T]:
-    """Request JSON from a hub; `read` converts it, perhaps in a thread.
+) -> tuple[T, str | None]:
+    """Request JSON, and return what `read` makes of it, perhaps in a thread.
+
+    The second value is the address of the next page, on any server; None on the last one.
 
     Raises:
         AIError: the hub cannot be reached, refuses, or is no hub.
@@ -240,43 +202,30 @@ async def request_json(
     if headers.get("content-encoding", "identity").lower() not in ("", "identity"):
         raise faults.not_a_hub(context.hub, "packed data")
     link = next_page(headers.get("link", ""))
-    content = await _parsed(bytes(body), context, read)
-    return Page(content, None if link is None else _joined(request.url, link))
+    is_large = len(body) > MAX_INLINE_BYTES
+
+    def work() -> T:
+        return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=is_large))
+
+    try:
+        content = await anyio.to_thread.run_sync(work) if is_large else work()
+    except BadJson as error:
+        what = "a web page" if body.lstrip()[:1] == b"<" else "something other than JSON"
+        raise faults.not_a_hub(context.hub, what) from error
+    return content, None if link is None else _joined(request.url, link)
 
 
 async def _reply(
     fetcher: Fetcher, request: FetchRequest
 ) -> tuple[int, Mapping[str, str], bytearray]:
     body = bytearray()
-    async with fetcher.fetch(_asking_for_json(request)) as fetched:
+    async with fetcher.fetch(request) as fetched:
         if fetched.status == HTTPStatus.OK:
             async for piece in fetched.pieces():
                 body += piece
                 if len(body) > MAX_REPLY_BYTES:
                     break
         return fetched.status, fetched.headers, body
-
-
-def _asking_for_json(request: FetchRequest) -> FetchRequest:
-    headers = {**_HEADERS, **request.headers}
-    return FetchRequest(
-        url=request.url, headers=headers, token=request.token, redirects=request.redirects
-    )
-
-
-async def _parsed(body: bytes, context: HubRequest, read: Callable[[JsonValue], T]) -> T:
-    large = len(body) > MAX_INLINE_BYTES
-    work = partial(_read, body, read, in_slices=large)
-    try:
-        return await anyio.to_thread.run_sync(work) if large else work()
-    except BadJson as error:
-        is_page = body.lstrip()[:1] == b"<"
-        what = "a web page" if is_page else "something other than JSON"
-        raise faults.not_a_hub(context.hub, what) from error
-
-
-def _read(body: bytes, read: Callable[[JsonValue], T], *, in_slices: bool) -> T:
-    return read(parse_json(body.decode("utf-8-sig", "replace"), in_slices=in_slices))
 
 
 def _joined(base: str, link: str) -> str:

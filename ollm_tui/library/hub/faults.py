@@ -12,7 +12,6 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 OFFLINE = "the built-in list still works offline"
 _MAX_CHARS = 300
-_BROKE_OFF = ErrorCode.STREAM_INCOMPLETE
 _RESET = re.compile(r"(?:^|[;,\s])t=(\d{1,6})(?:$|[;,\s])")
 
 
@@ -26,11 +25,6 @@ class HubRequest:
     revision: str = "main"
     has_token: bool = False
 
-    @property
-    def page(self) -> str:
-        """The page on which a person accepts a repository's terms."""
-        return f"{self.hub}/{self.repo}"
-
 
 def status_error(
     request: HubRequest,
@@ -41,15 +35,19 @@ def status_error(
     is_data: bool = True,
 ) -> AIError:
     """Translate an error status; `is_data` is False if the body is a web page."""
-    if (
-        400 <= status < 500
-        and (known := _access_error(request, status, headers, is_data)) is not None
-    ):
+    known = _access_error(request, status, headers, is_data) if 400 <= status < 500 else None
+    if known is not None:
         return known
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         return _rate_limited(request, status, headers, now)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return _server_error(request, status, headers, now)
+        return _error(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            f"{request.hub} has a server error (HTTP {status}).",
+            f"Try again later; {OFFLINE}.",
+            status,
+            retry_after(headers, {}, now),
+        )
     message = headers.get("x-error-message", "")
     words = f": {clean_line(message)[:_MAX_CHARS]}" if message else ""
     return _error(
@@ -63,22 +61,23 @@ def status_error(
 def _access_error(
     request: HubRequest, status: int, headers: Mapping[str, str], is_data: bool
 ) -> AIError | None:
-    """Translate errors about access and missing repositories; None for others."""
     code = headers.get("x-error-code", "")
     if code == "GatedRepo":
-        return _gated(request, status)
-    if status == HTTPStatus.UNAUTHORIZED and request.has_token:
-        return _bad_token(request, status)
-    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+        account = " with the account of your token" if request.has_token else ", then set HF_TOKEN"
+        message = f"{request.repo} is gated: its terms must be accepted first."
+        hint = f"Accept its terms at {request.hub}/{request.repo}{account}."
+    elif status == HTTPStatus.UNAUTHORIZED and request.has_token:
+        message = f"{request.hub} does not accept the token."
+        hint = f"Make a new one at {request.hub}/settings/tokens and set HF_TOKEN, or unset it."
+    elif status == HTTPStatus.FORBIDDEN:
+        about = f" to {request.repo}" if request.repo else ""
+        message = f"{request.hub} refuses access{about}."
+        hint = "Set HF_TOKEN to a token that may read it."
+    elif status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
         return _not_found(request, status, code, is_data=is_data)
-    if status == HTTPStatus.FORBIDDEN:
-        return _error(
-            ErrorCode.AUTH_FAILED,
-            f"{request.hub} refuses access{_about(request)}.",
-            "Set HF_TOKEN to a token that may read it.",
-            status,
-        )
-    return None
+    else:
+        return None
+    return _error(ErrorCode.AUTH_FAILED, message, hint, status)
 
 
 def file_refused(hub: str, repo: str, cause: AIError, token: str | None) -> AIError:
@@ -97,7 +96,8 @@ def file_refused(hub: str, repo: str, cause: AIError, token: str | None) -> AIEr
 def unreachable(hub: str, cause: AIError) -> AIError:
     """Return the error for no or an incomplete reply; `details["reason"]` has the cause."""
     known_hint = cause.known_code is ErrorCode.SERVICE_UNAVAILABLE and cause.hint
-    what = "broke off its answer" if cause.known_code is _BROKE_OFF else "does not answer"
+    is_broken = cause.known_code is ErrorCode.STREAM_INCOMPLETE
+    what = "broke off its answer" if is_broken else "does not answer"
     return AIError(
         cause.code,
         f"The hub at {hub} {what}; {OFFLINE}.",
@@ -119,31 +119,8 @@ def not_a_hub(hub: str, what: str) -> AIError:
 
 def invalid_repo_name(text: str) -> AIError:
     """Return the error for an invalid repository name."""
-    shown = clean_line(text)[:80]
-    return AIError(
-        ErrorCode.MODEL_NOT_FOUND,
-        f"`{shown}` is not the name of a repository.",
-        hint="Write it as owner/name.",
-    )
-
-
-def _gated(request: HubRequest, status: int) -> AIError:
-    account = " with the account of your token" if request.has_token else ", then set HF_TOKEN"
-    return _error(
-        ErrorCode.AUTH_FAILED,
-        f"{request.repo} is gated: its terms must be accepted first.",
-        f"Accept its terms at {request.page}{account}.",
-        status,
-    )
-
-
-def _bad_token(request: HubRequest, status: int) -> AIError:
-    return _error(
-        ErrorCode.AUTH_FAILED,
-        f"{request.hub} does not accept the token.",
-        f"Make a new one at {request.hub}/settings/tokens and set HF_TOKEN, or unset it.",
-        status,
-    )
+    message = f"`{clean_line(text)[:80]}` is not the name of a repository."
+    return AIError(ErrorCode.MODEL_NOT_FOUND, message, hint="Write it as owner/name.")
 
 
 def _not_found(request: HubRequest, status: int, code: str, *, is_data: bool) -> AIError:
@@ -180,18 +157,6 @@ def _rate_limited(
     )
 
 
-def _server_error(
-    request: HubRequest, status: int, headers: Mapping[str, str], now: datetime
-) -> AIError:
-    return _error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"{request.hub} has a server error (HTTP {status}).",
-        f"Try again later; {OFFLINE}.",
-        status,
-        retry_after(headers, {}, now),
-    )
-
-
 def _error(
     code: ErrorCode, message: str, hint: str, status: int, wait: float | None = None
 ) -> AIError:
@@ -203,7 +168,3 @@ def _error(
         details={} if wait is None else {"retry_after_s": wait},
         retryable=code in (ErrorCode.RATE_LIMITED, ErrorCode.SERVICE_UNAVAILABLE),
     )
-
-
-def _about(request: HubRequest) -> str:
-    return f" to {request.repo}" if request.repo else ""

@@ -1,9 +1,8 @@
 """`Hub`, a server with repositories of model files, and its JSON parsed into types."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeAlias
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
@@ -18,19 +17,15 @@ MAX_CHARS = 500
 MAX_PATH_CHARS = 4096
 _REPO = re.compile(r"(?=.{1,200}$)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)?", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_SHA256 = re.compile(r"(?:sha256:)?([0-9a-fA-F]{64})")
+_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _LICENCE = "license:"
-_DETAILS: Mapping[str, str] = MappingProxyType(
-    {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
-)
-_CARD_DETAILS: Mapping[str, str] = MappingProxyType(
-    {
-        "base_model": "base_model",
-        "license_name": "licence_name",
-        "license_link": "licence_link",
-        "language": "language",
-    }
-)
+_DETAILS = {"pipeline_tag": "pipeline", "library_name": "library", "createdAt": "created_at"}
+_CARD_DETAILS = {
+    "base_model": "base_model",
+    "license_name": "licence_name",
+    "license_link": "licence_link",
+    "language": "language",
+}
 _SPEECH = frozenset({"whisper", "automatic-speech-recognition"})
 
 
@@ -111,15 +106,13 @@ class Hub(Protocol):
     @property
     def address(self) -> str:
         """The hub's address, as shown in messages."""
-        ...
 
     async def search(self, text: str, *, limit: int = 30) -> Sequence[HubModel]:
         """Find repositories with model files, the most downloaded first.
 
         Raises:
-            AIError: the hub cannot be reached or refuses.
+            AIError: the hub cannot be reached or refuses; the hint says what to do.
         """
-        ...
 
     async def repo(self, repo: str, *, revision: str = "main") -> HubRepo:
         """Return the variants of a repository.
@@ -127,21 +120,24 @@ class Hub(Protocol):
         Raises:
             AIError: MODEL_NOT_FOUND, AUTH_FAILED for one that is gated or private, or as above.
         """
-        ...
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
         """Return the URL of a file."""
-        ...
 
     def token_for(self, url: str) -> str | None:
         """Return the token for an address; None unless it is the hub's own."""
-        ...
 
 
 def is_repo(text: str) -> bool:
     """Whether a text is a repository's name: `owner/name`, or only `name` for old ones."""
     parts = text.split("/")
     return bool(_REPO.fullmatch(text)) and not any(part in (".", "..") for part in parts)
+
+
+def parse_sha256(text: str | None) -> str | None:
+    """Return a SHA-256 in lower case from a bare, quoted or `sha256:` form; else None."""
+    bare = (text or "").strip().removeprefix("W/").strip('"').removeprefix("sha256:")
+    return bare.lower() if _SHA256.fullmatch(bare) else None
 
 
 def is_commit(text: str) -> bool:
@@ -219,15 +215,10 @@ def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[Hub
             HubFile(
                 path=path,
                 size=_count(entry, "size") if size is None else size,
-                sha256=_sha256(string(stored, sum_name) or string(stored, "oid")),
+                sha256=parse_sha256(string(stored, sum_name) or string(stored, "oid")),
             )
         )
     return files
-
-
-def _sha256(text: str | None) -> str | None:
-    match = _SHA256.fullmatch(text or "")
-    return match[1].lower() if match else None
 
 
 def _licence(card: JsonMapping, tags: Iterable[str]) -> str | None:
@@ -248,6 +239,5 @@ def _short(text: str | None) -> str | None:
 
 
 def _count(data: JsonMapping, key: str) -> int | None:
-    """Return a field that is an integer of at least 0; else None."""
     value = integer(data, key)
     return value if value is not None and value >= 0 else None

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeAlias
 
 from ollm_tui.library.file_names import SUFFIX, Shard, problem_of_parts, shard_of
@@ -23,9 +22,7 @@ _WHISPER = re.compile(
 )
 _IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
 """A file of measurements used for quantizing."""
-_ORDER: Mapping[FileKind, int] = MappingProxyType(
-    {"model": 0, "projector": 1, "whisper": 2, "other": 3}
-)
+_ORDER: Mapping[FileKind, int] = {"model": 0, "projector": 1, "whisper": 2, "other": 3}
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
 _LONGEST_PART = 255
 _ALONE = -1

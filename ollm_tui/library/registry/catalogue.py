@@ -115,11 +115,9 @@ class ModelRegistry:
         matches = self.search(text, limit=limit + len(facts))
         shown = {entry.id for entry in matches}
         named = {model.repo.casefold() for model in models}
+        new = [one for one in self._entries().values() if one.entry.id not in shown]
         others = [
-            one
-            for one in self._entries().values()
-            if one.entry.origins.get("huggingface", "").casefold() in named
-            and one.entry.id not in shown
+            one for one in new if one.entry.origins.get("huggingface", "").casefold() in named
         ]
         return [*matches, *search(others, now=now)]
 
@@ -176,11 +174,8 @@ class ModelRegistry:
             return None
 
     def _read(self) -> _Stored:
-        return (
-            load_curated().entries,
-            load_facts(self._hub_file),
-            load_opinions(self._opinions_file),
-        )
+        facts, opinions = load_facts(self._hub_file), load_opinions(self._opinions_file)
+        return load_curated().entries, facts, opinions
 
     def _take(self, read: _Stored) -> None:
         self._curated, self._facts, self._opinions = read

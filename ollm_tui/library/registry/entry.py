@@ -2,39 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.protocol.model import ModelCapability, ModelRef
 
-PURPOSES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "chat": "conversation and everyday questions",
-        "code": "writing and explaining programs",
-        "reasoning": "thinking before the answer: mathematics, science, logic",
-        "vision": "looking at pictures",
-        "embedding": "vectors of texts, for search",
-        "tools": "calling tools",
-        "small": "machines with little memory",
-        "multilingual": "many languages",
-        "speech": "speech to text",
-    }
-)
-_BY_TAG: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "conversational": "chat",
-        "code": "code",
-        "reasoning": "reasoning",
-        "image-text-to-text": "vision",
-        "vision": "vision",
-        "feature-extraction": "embedding",
-        "sentence-similarity": "embedding",
-        "function-calling": "tools",
-        "tool-use": "tools",
-        "multilingual": "multilingual",
-        "automatic-speech-recognition": "speech",
-    }
-)
+PURPOSES: Final[Mapping[str, str]] = {
+    "chat": "conversation and everyday questions",
+    "code": "writing and explaining programs",
+    "reasoning": "thinking before the answer: mathematics, science, logic",
+    "vision": "looking at pictures",
+    "embedding": "vectors of texts, for search",
+    "tools": "calling tools",
+    "small": "machines with little memory",
+    "multilingual": "many languages",
+    "speech": "speech to text",
+}
+_BY_TAG: Final[Mapping[str, str]] = {
+    "conversational": "chat",
+    "code": "code",
+    "reasoning": "reasoning",
+    "image-text-to-text": "vision",
+    "vision": "vision",
+    "feature-extraction": "embedding",
+    "sentence-similarity": "embedding",
+    "function-calling": "tools",
+    "tool-use": "tools",
+    "multilingual": "multilingual",
+    "automatic-speech-recognition": "speech",
+}
+_BY_FEATURE: Final[Mapping[str, str]] = {
+    "multi_turn": "chat",
+    "tool_use": "tools",
+    "thinking": "reasoning",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +88,11 @@ def purposes_of_capability(capability: ModelCapability | None) -> frozenset[str]
     """Return the purposes of a capability."""
     if capability is None:
         return frozenset()
-    purposes = set()
+    purposes = {_BY_FEATURE[name] for name in capability.features & _BY_FEATURE.keys()}
     if "embedding" in capability.output:
         purposes.add("embedding")
     if "image" in capability.input:
         purposes.add("vision")
     if capability.input == {"audio"}:
         purposes.add("speech")
-    if "multi_turn" in capability.features:
-        purposes.add("chat")
-    if "tool_use" in capability.features:
-        purposes.add("tools")
-    if "thinking" in capability.features:
-        purposes.add("reasoning")
     return frozenset(purposes)

@@ -9,15 +9,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +40,13 @@ class Use:
     last_at: float
 
 
-def _empty() -> Mapping[K, V]:
-    return MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opinions:
     """The person's ratings and uses of models."""
 
-    ratings: Mapping[str, Rating] = field(default_factory=_empty)
+    ratings: Mapping[str, Rating] = field(default_factory=dict)
     """By the id of the rated entry."""
-    uses: Mapping[str, Use] = field(default_factory=_empty)
+    uses: Mapping[str, Use] = field(default_factory=dict)
     """By address: `provider://model`."""
 
 

@@ -2,23 +2,19 @@
 
 A repository belongs to the entry of the built-in list that names it as origin. Any other becomes an
 entry of its own and inherits what the list says of the same model. A model of an engine is matched
-by the repository in its name, then by its key (see `model_key`), then, for a name without a tag,
-by its size.
-
-Names are compared by keys: `Qwen/Qwen3-8B-GGUF`, `bartowski/Qwen_Qwen3-8B-GGUF`,
-`Qwen3-8B-Q4_K_M.gguf`, `qwen3:8b-q4_K_M` and `qwen3:8b` all have the key `qwen-3-8b`. Words that
-name another model stay: `Instruct`, `Base`, `2507`, `Coder`.
+by the repository in its name, then by its key, then, for a name without a tag, by its size.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ollm_tui.library.file_names import SUFFIX, shard_of
 from ollm_tui.library.registry.entry import RegistryEntry, purposes_of_capability, purposes_of_tags
-from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, Rating, Use, newest
+from ollm_tui.library.registry.known import HubFacts, KnownModels, Opinions, newest
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 
 MAX_NAME_CHARS: Final = 300
@@ -42,12 +38,21 @@ _ACTIVE: Final = re.compile(r"(?<![a-z0-9.])a(\d{1,3}(?:\.\d{1,3})?)b(?![a-z0-9]
 _UNITS: Final = {"k": 10**3, "m": 10**6, "b": 10**9, "t": 10**12}
 _NEAR = 0.15
 """Relative tolerance of sizes: engines round, and some count the embeddings twice."""
+_OF_THE_MODEL: Final = (
+    "family", "description", "parameters", "active_parameters", "context", "licence", "purposes",
+    "skills", "sources",
+)  # fmt: skip
+_OF_THE_FILES: Final = ("downloads", "likes", "modified_at", "facts_at")
 KeyOf: TypeAlias = Callable[[str], str]
 _OwnerOf: TypeAlias = Callable[[str], str | None]
 
 
 def model_key(name: str) -> str:
-    """Return the key of a name; spellings of the same model share it."""
+    """Return the key of a name; spellings of the same model share it.
+
+    `bartowski/Qwen_Qwen3-8B-GGUF`, `Qwen3-8B-Q4_K_M.gguf` and `qwen3:8b` have the key `qwen-3-8b`.
+    Words that name another model stay: `Instruct`, `Base`, `2507`, `Coder`.
+    """
     full = name[:MAX_NAME_CHARS].casefold().strip()
     text = full.rpartition("/")[2] or full
     text = text.removesuffix(SUFFIX)
@@ -61,11 +66,8 @@ def model_key(name: str) -> str:
 def hub_repo_in(name: str) -> str | None:
     """Return the repository in a name like `hf.co/owner/name:Q4_K_M`, in lower case."""
     text = name[:MAX_NAME_CHARS].casefold()
-    for host in _HUB_HOSTS:
-        if text.startswith(host):
-            text = text.removeprefix(host)
-            break
-    repo = text.partition(":")[0]
+    host = next((host for host in _HUB_HOSTS if text.startswith(host)), "")
+    repo = text.removeprefix(host).partition(":")[0]
     owner, mark, leaf = repo.partition("/")
     return repo if mark and owner and leaf and "/" not in leaf else None
 
@@ -136,29 +138,20 @@ def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -
     Origins, sizes and the hub's counts belong to files: they are only taken from descriptions of
     the same files.
     """
-    shared = replace(
-        entry,
-        family=entry.family or other.family,
-        description=entry.description or other.description,
-        parameters=entry.parameters if entry.parameters is not None else other.parameters,
-        active_parameters=entry.active_parameters or other.active_parameters,
-        context=entry.context if entry.context is not None else other.context,
-        licence=entry.licence or other.licence,
-        purposes=entry.purposes or other.purposes,
-        skills=entry.skills or other.skills,
-        sources=entry.sources or other.sources,
-    )
+    filled = replace(entry, **_gaps(entry, other, _OF_THE_MODEL))
     if not same_files:
-        return shared
+        return filled
     return replace(
-        shared,
+        filled,
         sizes={**other.sizes, **entry.sizes},
         origins={**other.origins, **entry.origins},
-        downloads=entry.downloads if entry.downloads is not None else other.downloads,
-        likes=entry.likes if entry.likes is not None else other.likes,
-        modified_at=entry.modified_at or other.modified_at,
-        facts_at=entry.facts_at if entry.facts_at is not None else other.facts_at,
+        **_gaps(entry, other, _OF_THE_FILES),
     )
+
+
+def _gaps(entry: RegistryEntry, other: RegistryEntry, names: Iterable[str]) -> dict[str, Any]:
+    known = {name: getattr(entry, name) for name in names}
+    return {name: getattr(other, name) for name, value in known.items() if not value and value != 0}
 
 
 class RegistryIndex:
@@ -172,13 +165,14 @@ class RegistryIndex:
         self._keys: dict[str, str] = {}
         self._relatives: dict[str, str] = {}
         self._stems: dict[str, list[tuple[int, str]]] = {}
-        shared = _repos_of_many(curated)
+        # The name of a repository with several models means none of them.
+        repos = Counter(entry.origins.get("huggingface", "").casefold() for entry in curated)
         for entry in curated:
             repo, tagged = entry.origins.get("huggingface"), entry.origins.get("ollama")
             names = [entry.id, entry.name]
             if repo is not None:
                 self._repos.setdefault(repo.casefold(), []).append(entry.id)
-                names += [] if repo.casefold() in shared else [repo]
+                names += [] if repos[repo.casefold()] > 1 else [repo]
             # A hub's name without `Instruct` means the untuned model, an Ollama name does not:
             # repositories are related by names of the first kind only.
             for name in names:
@@ -222,12 +216,6 @@ class RegistryIndex:
         off = [(abs(size - parameters), size, one) for size, one in self._stems.get(stem, ())]
         near = [(distance, one) for distance, size, one in off if distance <= _NEAR * size]
         return min(near)[1] if near else None
-
-
-def _repos_of_many(curated: Sequence[RegistryEntry]) -> frozenset[str]:
-    """Return the repositories of several models, whose name means none of them."""
-    repos = [entry.origins.get("huggingface", "").casefold() for entry in curated]
-    return frozenset(repo for repo in repos if repos.count(repo) > 1)
 
 
 def merge(known: KnownModels, key_of: KeyOf = model_key) -> tuple[RegistryEntry, ...]:
@@ -294,9 +282,7 @@ def _add_installed(
     return owners_of
 
 
-def _once(
-    installed: Iterable[tuple[ModelRef, ModelInfo]],
-) -> dict[str, tuple[ModelRef, ModelInfo]]:
+def _once(installed: Iterable[tuple[ModelRef, ModelInfo]]) -> dict[str, tuple[ModelRef, ModelInfo]]:
     kept: dict[str, tuple[ModelRef, ModelInfo]] = {}
     for ref, info in installed:
         known = kept.setdefault(str(ref), (ref, info))[1]
@@ -312,7 +298,8 @@ def _add_ratings(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions
         if owner is None:  # shown all the same, so that the rating can be removed
             owner = rated
             entries[rated] = RegistryEntry(id=rated, name=_bare(rated), origins=_origin(rated))
-        kept[owner] = max(kept.get(owner, (False, 0.0, 0)), _weight(rated == owner, rating))
+        weight = (rated == owner, rating.at, rating.stars)
+        kept[owner] = max(kept.get(owner, weight), weight)
     for owner, (_, _, stars) in kept.items():
         entries[owner] = replace(entries[owner], rating=stars)
 
@@ -321,16 +308,9 @@ def _add_uses(entries: dict[str, RegistryEntry], owner_of: _OwnerOf, opinions: O
     for address, use in sorted(opinions.uses.items()):
         owner = owner_of(address)
         if owner is not None:
-            entries[owner] = _used(entries[owner], use)
-
-
-def _used(entry: RegistryEntry, use: Use) -> RegistryEntry:
-    last = max(use.last_at, entry.last_used_at or use.last_at)
-    return replace(entry, uses=entry.uses + use.count, last_used_at=last)
-
-
-def _weight(is_own: bool, rating: Rating) -> tuple[bool, float, int]:
-    return is_own, rating.at, rating.stars
+            entry = entries[owner]
+            last = max(use.last_at, entry.last_used_at or use.last_at)
+            entries[owner] = replace(entry, uses=entry.uses + use.count, last_used_at=last)
 
 
 def _owner(

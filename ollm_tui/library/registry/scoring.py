@@ -76,8 +76,12 @@ def search(
     matches = [(fit, one.entry) for one in candidates if (fit := _fits(words, one)) is not None]
     if not matches and len(words) == 1:
         matches = [(_SCATTERED, one.entry) for one in candidates if _is_scattered(words[0], one)]
-    matches.sort(key=lambda one: (one[0], *_sort_key(one[1], purpose, now)))
-    return [entry for _, entry in matches[:limit]]
+
+    def order(match: tuple[int, RegistryEntry]) -> tuple[int, float, str, str]:
+        fit, entry = match
+        return fit, -score(entry, purpose=purpose, now=now), entry.name.casefold(), entry.id
+
+    return [entry for _, entry in sorted(matches, key=order)[:limit]]
 
 
 def score(entry: RegistryEntry, *, purpose: str | None = None, now: float = 0.0) -> float:
@@ -86,22 +90,14 @@ def score(entry: RegistryEntry, *, purpose: str | None = None, now: float = 0.0)
     total += min(1.5, math.log2(1 + max(0, entry.uses)) / 4)
     if entry.last_used_at is not None:
         total += 0.5 * _freshness((now - entry.last_used_at) / _DAY_S, 30)
-    skill = entry.skills.get(purpose) if purpose else _best_skill(entry)
+    # Being good for a small machine is no merit on another.
+    skills = (stars for name, stars in entry.skills.items() if name != "small")
+    skill = entry.skills.get(purpose) if purpose else max(skills, default=None)
     total += 0.0 if skill is None else (skill - 3) / 2
     total += 0.5 if entry.sources else 0.0
     total += min(1.2, math.log10(1 + max(0, entry.downloads or 0)) / 5)
     modified = _seconds(entry.modified_at)
     return total + (0.0 if modified is None else 0.3 * _freshness((now - modified) / _DAY_S, 365))
-
-
-def _best_skill(entry: RegistryEntry) -> int | None:
-    # Being good for a small machine is no merit on another.
-    skills = (skill for purpose, skill in entry.skills.items() if purpose != "small")
-    return max(skills, default=None)
-
-
-def _sort_key(entry: RegistryEntry, purpose: str | None, now: float) -> tuple[float, str, str]:
-    return -score(entry, purpose=purpose, now=now), entry.name.casefold(), entry.id
 
 
 def _fit(word: str, searched: SearchEntry) -> int | None:

@@ -18,7 +18,7 @@ from typing import Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import open_lock, try_lock, write_private
 from ollm_tui.config.regular_file import read_bounded
-from ollm_tui.decode.json_fields import objects, string, strings
+from ollm_tui.decode.json_fields import objects, present, string, strings
 from ollm_tui.library.hub.repo import HubModel
 from ollm_tui.library.registry.known import HubFacts, Opinions, Rating, Use, newest
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -88,19 +88,15 @@ def _parsed(path: Path) -> JsonObject:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     descriptor = open_lock(path)
+    ends = time.monotonic() + _PATIENCE_S
     try:
-        _wait_for(descriptor)
+        while not try_lock(descriptor):
+            if time.monotonic() > ends:
+                raise BlockingIOError(errno.EAGAIN, "another program has it in hand")
+            time.sleep(_POLL_S)
         yield
     finally:
         os.close(descriptor)
-
-
-def _wait_for(descriptor: int) -> None:
-    ends = time.monotonic() + _PATIENCE_S
-    while not try_lock(descriptor):
-        if time.monotonic() > ends:
-            raise BlockingIOError(errno.EAGAIN, "another program has it in hand")
-        time.sleep(_POLL_S)
 
 
 def load_opinions(path: Path) -> Opinions:
@@ -196,27 +192,22 @@ def save_facts(path: Path, facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
     Raises:
         OSError: it cannot be written.
     """
-    fresh = [_short(fact) for fact in facts]
+    fresh = list(facts)
 
     def change(kept: JsonObject) -> JsonObject:
-        return _facts_as_json(_bounded([*_facts(kept), *fresh]))
+        known = bounded([*_facts(kept), *fresh]).values()
+        return {"version": _VERSION, "repos": [_one_as_json(fact) for fact in known]}
 
     return newest(_facts(update_object(path, change)))
 
 
 def bounded(facts: Iterable[HubFacts]) -> dict[str, HubFacts]:
-    """Return the newest facts of each repository, at most MAX_REPOS."""
-    kept = _bounded([_short(fact) for fact in facts])
-    return {fact.model.repo.casefold(): fact for fact in kept}
-
-
-def _bounded(facts: Iterable[HubFacts]) -> list[HubFacts]:
-    ordered = sorted(newest(facts).items(), key=lambda one: (-one[1].at, one[0]))
-    return [fact for _, fact in ordered[:MAX_REPOS]]
+    """Return the newest facts of each repository, at most MAX_REPOS, with long texts cut off."""
+    ordered = sorted(newest(map(_short, facts)).items(), key=lambda one: (-one[1].at, one[0]))
+    return dict(ordered[:MAX_REPOS])
 
 
 def _short(fact: HubFacts) -> HubFacts:
-    """Truncate texts and lists."""
     model = fact.model
     return HubFacts(
         replace(
@@ -239,15 +230,10 @@ def _cut(text: str | None) -> str | None:
     return None if text is None else text[:_MAX_CHARS]
 
 
-def _facts_as_json(facts: Iterable[HubFacts]) -> JsonObject:
-    return {"version": _VERSION, "repos": [_one_as_json(fact) for fact in facts]}
-
-
 def _one_as_json(fact: HubFacts) -> JsonObject:
     model = fact.model
-    record: JsonObject = {"repo": model.repo, "at": fact.at}
-    record |= asdict(model) | {"gated": model.gated or None, "tags": list(model.tags) or None}
-    return {key: value for key, value in record.items() if value is not None}
+    lists: JsonObject = {"gated": model.gated or None, "tags": list(model.tags) or None}
+    return present({"repo": model.repo, "at": fact.at, **asdict(model), **lists})
 
 
 def _facts(stored: JsonObject) -> list[HubFacts]:

@@ -16,8 +16,9 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.transfer import transfer
-from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.file_host import FileHost
 from tests.support.http_server import serve
@@ -32,7 +33,7 @@ def say(*parts: object) -> None:
 
 
 async def download(url: str, target: Path, sha256: str) -> None:
-    def tell(step: TransferProgress) -> None:
+    def tell(step: Progress) -> None:
         say("STEP", step.completed, step.note)
 
     async with aclosing(HttpFetcher()) as fetcher:

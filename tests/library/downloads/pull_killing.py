@@ -20,9 +20,9 @@ from pathlib import Path
 import anyio
 
 from ollm_tui.library.downloads.downloader import Downloader, Progress, Report
-from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
+from ollm_tui.library.downloads.web_download import HubDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, hub_in_thread

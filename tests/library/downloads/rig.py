@@ -5,9 +5,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.file_io import Environment
 from ollm_tui.library.downloads.transfer import transfer
-from ollm_tui.library.downloads.transfer_run import FileSource, TransferProgress
+from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.support.file_host import FileHost
@@ -25,7 +26,7 @@ class Bench:
     server: Server
     fetcher: HttpFetcher
     target: Path
-    steps: list[TransferProgress] = field(default_factory=list)
+    steps: list[Progress] = field(default_factory=list)
     waits: list[float] = field(default_factory=list)
 
     @property

@@ -11,11 +11,10 @@ import pytest
 
 from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.file_io import Environment
-from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
-from ollm_tui.library.downloads.url_download import UrlDownload
+from ollm_tui.library.downloads.web_download import HubDownload, UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import provenance_facts

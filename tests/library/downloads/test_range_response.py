@@ -12,9 +12,9 @@ from ollm_tui.library.downloads.range_response import (
     RangeRequest,
     StartOver,
     interpret,
-    parse_sha256,
     strong_etag,
 )
+from ollm_tui.library.hub.repo import parse_sha256
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 SIZE, OFFSET = 1000, 410

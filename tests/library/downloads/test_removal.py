@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.library.downloads.hub_download import HubDownload
 from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.part_file import PartState, save_state, state_path
-from ollm_tui.library.downloads.url_download import UrlDownload
+from ollm_tui.library.downloads.web_download import HubDownload, UrlDownload
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import Provenance, write_provenance
