@@ -235,12 +235,12 @@ class Block:
         self._header = None
         self._rows = self.source.estimate(canvas)
 
-    def paint_for(self, canvas: Canvas, first: int, end: int) -> Painter:
-        """Return a painter for a canvas; `first` and `end` are the rows of this block in view."""
+    def paint_for(self, canvas: Canvas, first: int) -> Painter:
+        """Return a painter for a canvas; `first` is the first row of this block in view."""
         if self.painter is None:
             self.painter = self.source.painter(canvas)
         elif self.canvas is not canvas:
-            self.painter.restyle(canvas, max(first - self.lead, 0), max(end - self.lead, 0))
+            self.painter.restyle(canvas, max(first - self.lead, 0))
         if self.canvas is not canvas:
             self._header = None
             self.is_painted = False

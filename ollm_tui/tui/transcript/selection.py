@@ -147,7 +147,7 @@ class RowSelection:
             yield offset, shown.row(offset)
             offset += 1
         shown.painter = None
-        painter = shown.paint_for(canvas, 0, 0)
+        painter = shown.paint_for(canvas, 0)
         while painter.work(0.0):
             yield 0, None
         shown.settle()

@@ -6,7 +6,7 @@ address that goes on for long, up to four times as far.
 """
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -55,22 +55,15 @@ def too_costly(text: str) -> bool:
 
 def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:
     """The lines of one inline text: a hard break begins another."""
-    if _MARKS.search(text) is None and "  \n" not in text:
-        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
-    if too_costly(text):
+    if (_MARKS.search(text) is None and "  \n" not in text) or too_costly(text):
         return [with_links(_NEWLINE.sub(" ", text), base, palette)]
     lines: list[list[Span]] = []
     for token in parser().parseInline(text):
-        lines += token_spans(token.children or (), base, palette)
+        walk = _Walk(base, palette)
+        for child in token.children or ():
+            walk.take(child)
+        lines += walk.lines
     return lines
-
-
-def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> list[list[Span]]:
-    """The same for tokens that are parsed already."""
-    walk = _Walk(base, palette)
-    for token in tokens:
-        walk.take(token)
-    return walk.lines
 
 
 def _shown(text: str) -> str:

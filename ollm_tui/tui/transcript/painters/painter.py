@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
@@ -80,11 +80,18 @@ class Change:
 
 
 class PaintedRows(Protocol):
-    """The rows that a painter has painted so far."""
+    """The rows that a painter has painted so far; a base class, which records what has changed."""
+
+    _change: Change | None = None
+
+    def touch(self, change: Change) -> None:
+        """Add to what has changed since it was last taken."""
+        self._change = change if self._change is None else self._change.merge(change)
 
     def take_change(self) -> Change | None:
         """What has changed since the last call."""
-        ...
+        change, self._change = self._change, None
+        return change
 
     @property
     def row_count(self) -> int:
@@ -112,6 +119,11 @@ class Painter(Protocol):
         """The rows so far."""
         ...
 
+    @property
+    def refining(self) -> bool:
+        """Whether everything is shown, and only the formatting of long pieces is missing."""
+        ...
+
     def append(self, text: str) -> None:
         """Take text; nothing is painted yet."""
         ...
@@ -124,39 +136,16 @@ class Painter(Protocol):
         """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
         ...
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
-        """Paint everything again, the rows between `first` and `end` before the others."""
+    def restyle(self, canvas: Canvas, first: int) -> None:
+        """Paint everything again, the rows from `first` on before the others."""
         ...
 
 
-@runtime_checkable
-class Refining(Protocol):
-    """A painter that may have all rows in place while it still works on their look.
-
-    Only the Markdown painter is one; it is loaded with the first answer, this module before.
-    """
-
-    @property
-    def refining(self) -> bool:
-        """Whether everything is shown, and only the formatting of long pieces is missing."""
-        ...
-
-
-class RowList:
+class RowList(PaintedRows):
     """Painted rows in a list, for painters whose rows are one run."""
 
     def __init__(self) -> None:
         self.items: list[Row] = []
-        self._change: Change | None = None
-
-    def touch(self, change: Change) -> None:
-        """Add to what has changed since it was last taken."""
-        self._change = change if self._change is None else self._change.merge(change)
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        change, self._change = self._change, None
-        return change
 
     @property
     def row_count(self) -> int:

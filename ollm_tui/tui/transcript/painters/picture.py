@@ -10,9 +10,9 @@ from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters.painter import Change
+from ollm_tui.tui.transcript.painters.painter import Change, PaintedRows
 from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
-from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
 from ollm_tui.tui.transcript.thumbnail import Rgb, Thumbnail, ThumbnailSize
 from ollm_tui.tui.widgets import cut
 
@@ -46,11 +46,13 @@ class Picture(Protocol):
 def picture_rows(picture: Picture, canvas: Canvas) -> int:
     """How many rows a picture takes, decoded or not."""
     space = picture.space(canvas)
-    return len(_words(picture, canvas)) if space is None else space.rows + 1
+    return sum(1 for _ in _words(picture, canvas)) if space is None else space.rows + 1
 
 
-class PicturePainter:
+class PicturePainter(PaintedRows):
     """Always has as many rows as `picture_rows` says, so that rows below never move."""
+
+    refining = False
 
     def __init__(self, canvas: Canvas, picture: Picture) -> None:
         self._picture = picture
@@ -62,7 +64,7 @@ class PicturePainter:
         self._count = picture_rows(self._picture, canvas)
         self._look: Look | None = None
         self._rows: list[Row] = []
-        self._change: Change | None = None
+        self._change = None
 
     @property
     def rows(self) -> "PicturePainter":
@@ -84,7 +86,7 @@ class PicturePainter:
         if look is not self._look or not self._rows:
             self._look = look
             self._rows = list(self._painted())
-            self._change = Change(0, self._count)
+            self.touch(Change(0, self._count))
         return False
 
     def _painted(self) -> Iterator[Row]:
@@ -96,15 +98,10 @@ class PicturePainter:
         caption = cut(self._picture.caption(is_broken=self._look == "broken"), self._canvas.width)
         yield Row((Segment(caption, self._canvas.palette.dim),), join="")
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+    def restyle(self, canvas: Canvas, first: int) -> None:
         """Take the space it has on another canvas, with the next slice."""
-        del first, end
+        del first
         self._fit(canvas)
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        change, self._change = self._change, None
-        return change
 
     @property
     def row_count(self) -> int:
@@ -156,9 +153,8 @@ def frame_rows(size: ThumbnailSize, palette: Palette) -> Iterator[Row]:
         yield Row((Segment(text, palette.dim),), gutter=len(text), join="" if number else None)
 
 
-def _words(picture: Picture, canvas: Canvas) -> list[Row]:
-    spans = [(picture.caption(), canvas.palette.dim)]
-    return [Row(tuple(line), join=join) for line, join in wrap_spans(spans, canvas.width)]
+def _words(picture: Picture, canvas: Canvas) -> Iterator[Row]:
+    return wrapped_rows([(picture.caption(), canvas.palette.dim)], canvas.width)
 
 
 @lru_cache(maxsize=_SEEN_ROWS)

@@ -40,6 +40,8 @@ _MARKS: Final["Mapping[ToolOutcome, str]"] = MappingProxyType(
 class ToolPainter:
     """Running until `end`; a failed call opens by itself, any other stays one line."""
 
+    refining = False
+
     def __init__(self, canvas: Canvas, name: str, main_argument: str = "") -> None:
         self._canvas = canvas
         self._name = clean_name(name[:_LONGEST])
@@ -65,11 +67,9 @@ class ToolPainter:
 
     def next_fold(self) -> Fold:
         """What a further click shows: all of the output, or nothing once all is shown."""
-        is_all_shown = self.fold == "open" or (self.fold == "peek" and self._fits_a_peek())
+        fits_a_peek = self.rows.row_count <= PEEK_ROWS + 1
+        is_all_shown = self.fold == "open" or (self.fold == "peek" and fits_a_peek)
         return "folded" if is_all_shown else "open"
-
-    def _fits_a_peek(self) -> bool:
-        return self.rows.row_count <= PEEK_ROWS + 1
 
     def append(self, text: str) -> None:
         """Take more of the output."""
@@ -88,9 +88,9 @@ class ToolPainter:
             self.rows.touch(Change(0, None))
         return False
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+    def restyle(self, canvas: Canvas, first: int) -> None:
         """Paint it again with the next slice."""
-        del first, end
+        del first
         self._canvas = canvas
         self._is_stale = True
 
@@ -107,7 +107,7 @@ class ToolPainter:
             (name, palette.text + palette.code),
             (f"  {argument}" if argument else "", palette.text),
             (" " * gap, palette.text),
-            (mark, self._mark_style(palette)),
+            (mark, _mark_style(self._outcome, palette)),
         ]
         return Row(tuple(Segment(text, style) for text, style in parts if text), gutter=len(_SIGN))
 
@@ -115,19 +115,9 @@ class ToolPainter:
         if self._outcome is None:
             return "…"
         was_run = self._outcome in {"done", "failed"} and self._seconds is not None
-        time = f" {_short_seconds(self._seconds or 0.0)}" if was_run else ""
-        return _MARKS[self._outcome] + time
-
-    def _mark_style(self, palette: Palette) -> Style:
-        match self._outcome:
-            case "done":
-                return palette.text + palette.inserted
-            case "failed":
-                return palette.error
-            case "denied":
-                return palette.warning
-            case _:
-                return palette.dim
+        seconds = self._seconds or 0.0
+        time = f"{seconds:.1f} s" if seconds < 1 else written_seconds(seconds)
+        return _MARKS[self._outcome] + (f" {time}" if was_run else "")
 
     def _below(self) -> Iterator[Row]:
         if self.fold == "folded" or self._outcome is None:
@@ -146,9 +136,11 @@ class ToolPainter:
             yield _indented(row if text else Row((Segment("no output", dim),)), dim)
 
 
+def _mark_style(outcome: "ToolOutcome | None", palette: Palette) -> Style:
+    if outcome == "done":
+        return palette.text + palette.inserted
+    return {"failed": palette.error, "denied": palette.warning}.get(outcome or "", palette.dim)
+
+
 def _indented(row: Row, style: Style) -> Row:
     return replace(row, segments=(Segment("  ", style), *row.segments), gutter=2)
-
-
-def _short_seconds(value: float) -> str:
-    return f"{value:.1f} s" if value < 1 else written_seconds(value)

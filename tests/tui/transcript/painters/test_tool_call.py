@@ -126,7 +126,7 @@ def test_painting_for_another_width_keeps_the_fold() -> None:
     painter = painted("failed", "word " * 30, width=100)
     rows = painter.rows.row_count
     painter.rows.take_change()
-    painter.restyle(canvas(40), 0, 10)
+    painter.restyle(canvas(40), 0)
     settle(painter)
     assert painter.rows.row_count > rows
     assert painter.rows.take_change() is not None
