@@ -1,15 +1,13 @@
 """The sections of one answer with their rows, and the painting of closed ones in slices.
 
-A part waits in one of three queues: it has no rows yet (`unseen`), it has rows that are not final
-(`shown`), or it is shown in full and only its formatting is missing (`refine`: when idle). A long
-part goes through two of them: its plain rows come first.
+A long part is painted twice: its plain rows come first, its formatting when there is time.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, islice
 from time import monotonic
 
 from ollm_tui.tui.transcript.painters.painter import (
@@ -205,9 +203,9 @@ class Jobs:
     def __init__(self, parts: Parts, canvas: Canvas) -> None:
         self._parts = parts
         self._canvas = canvas
-        self._unseen = _Queue()
-        self._shown = _Queue()
-        self._refine = _Queue()
+        self._unseen = _Queue()  # without rows
+        self._shown = _Queue()  # with rows that are not final
+        self._refine = _Queue()  # shown in full: only formatting is missing
 
     @property
     def hidden(self) -> bool:
@@ -275,8 +273,8 @@ class Jobs:
         job = self._job(index, part, rough)
         if job.mode is _Mode.OVERLAY:
             # The rows of the growing block are right but for the last, which may have gone on.
-            job.source = chain(_skipped(rough, len(part.rows) - 1), rough)
             job.at = len(part.rows) - 1
+            job.source = chain((None for _ in islice(rough, job.at)), rough)
         return job
 
     def _job(self, index: int, part: Part, source: Iterator[Step]) -> _Job:
@@ -327,11 +325,3 @@ class Jobs:
             self._parts.changed(job.index, first, job.at)
         else:
             self._parts.resized(job.index, first, before)
-
-
-def _skipped(rows: Iterator[Row], count: int) -> Iterator[None]:
-    """Skip rows, with a chance to stop at each."""
-    for _ in range(count):
-        if next(rows, None) is None:
-            return
-        yield None

@@ -12,15 +12,7 @@ from rich.style import Style
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.transcript.painters.code import code_rows
 from ollm_tui.tui.transcript.painters.inline import MAX_NESTING, formatted, parser
-from ollm_tui.tui.transcript.painters.rows import (
-    BLANK,
-    UNDERLINE,
-    Canvas,
-    Palette,
-    Row,
-    Span,
-    Step,
-)
+from ollm_tui.tui.transcript.painters.rows import BLANK, UNDERLINE, Canvas, Palette, Row, Span, Step
 from ollm_tui.tui.transcript.painters.table import table_rows
 from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
 

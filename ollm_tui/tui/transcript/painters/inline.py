@@ -1,8 +1,7 @@
 """Marks inside a line of Markdown: emphasis, code, links, images; a text of any length in steps.
 
 A parser that cannot be interrupted gets pieces. A piece ends after white space, where all code
-spans, brackets and emphasis before it are closed: in its second half, or else, for a mark or an
-address that goes on for long, up to four times as far.
+spans, brackets and emphasis before it are closed, if that is not too far away.
 """
 
 import re
@@ -33,8 +32,7 @@ PIECE_COST = 40_000
 OPEN_COST = 80_000
 """The same for a text that is formatted again for every frame."""
 _CANDIDATES = 100
-_REACH = 4
-"""The most pieces' length of a piece whose marks or last word do not end earlier."""
+_REACH = 4  # the most pieces' length of a piece whose marks or last word do not end earlier
 _SPACE = re.compile(r"\s+(?=\S)")
 
 

@@ -29,8 +29,7 @@ _LINES_AT_ONCE = 32
 _TAB = 4
 _LONG_LINE = 2000
 _SLICE_S = 0.008
-_LIST_WIDTH = 400
-"""Cells; wide enough to wrap few lines and cut no reasonable table."""
+_LIST_WIDTH = 400  # cells; wide enough to wrap few lines and cut no reasonable table
 _ROWS_AT_ONCE = 2_000
 
 
@@ -98,7 +97,10 @@ class MarkdownPainter:
     def _take(self, deadline: float) -> None:
         while self._text_waits():
             if not self._lines:
-                self._take_text(self._cleaner.feed(self._ends.feed(self._next_piece())))
+                text = self._cleaner.feed(self._ends.feed(self._next_piece()))
+                first, *others = text.split("\n")
+                *lines, self._partial = (self._partial + first, *others)
+                self._lines += lines
             for _ in range(min(len(self._lines), _LINES_AT_ONCE)):
                 self._feed(self._lines.popleft())
             if monotonic() > deadline:
@@ -123,13 +125,6 @@ class MarkdownPainter:
         self._match_parts()
         self.rows.drop_unbound()
         self._ended = True
-
-    def _take_text(self, text: str) -> None:
-        first, *others = text.split("\n")
-        self._partial += first
-        for line in others:
-            self._lines.append(self._partial)
-            self._partial = line
 
     def _feed(self, line: str) -> None:
         self._sectioner.feed(_expand(line))

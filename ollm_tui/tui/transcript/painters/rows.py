@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 
@@ -102,6 +102,16 @@ def row_cells(segments: Iterable[Segment]) -> int:
     return sum(
         len(text) if text.isascii() else cell_len(text) for text, _style, _control in segments
     )
+
+
+def at_cell(text: str, cell: int) -> int:
+    """The code point that covers a cell, or the end of the text."""
+    end = 0
+    for start, _end, size in split_graphemes(text)[0]:
+        end += size
+        if end > cell:
+            return start
+    return len(text)
 
 
 def common_prefix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:

@@ -1,8 +1,4 @@
-"""From a section of Markdown to its rows.
-
-The final look is a function of the section's source and the canvas, nothing else. The open section
-of a streamed answer is painted as cheaply as its size demands.
-"""
+"""From a section of Markdown to its rows; an open one is painted as cheaply as its size demands."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -55,20 +51,15 @@ def _closed_code(section: Section) -> Iterator[str]:
 
 def rough_rows(section: Section, canvas: Canvas) -> Iterator[Row] | None:
     """The first rows of a section that takes long to format; None for all others."""
-    match section.kind:
-        case Kind.FENCE | Kind.INDENTED:
-            if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
-                return None
-            return chain(
-                [label_row(section.language, canvas)],
-                plain_code_rows(_closed_code(section), canvas, at_least=False),
-            )
-        case Kind.RULE | Kind.TABLE:
+    if section.kind in {Kind.FENCE, Kind.INDENTED}:
+        if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
             return None
-        case _ if section.chars <= PLAIN_FIRST or _stays_rough(section):
-            return None
-        case _:
-            return plain_rows(section.source, canvas.width, canvas.palette.text)
+        code = plain_code_rows(_closed_code(section), canvas, at_least=False)
+        return chain([label_row(section.language, canvas)], code)
+    is_short = section.chars <= PLAIN_FIRST or section.kind in {Kind.RULE, Kind.TABLE}
+    if is_short or _stays_rough(section):
+        return None
+    return plain_rows(section.source, canvas.width, canvas.palette.text)
 
 
 def _stays_rough(section: Section) -> bool:
@@ -125,7 +116,6 @@ class Growing(Protocol):
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
         """Paint what is new; True when time ran out."""
-        ...
 
 
 class GrowingTable:

@@ -1,12 +1,7 @@
-"""Cuts Markdown into top-level sections, one line at a time.
+"""Cuts Markdown into top-level sections, each painted by itself: ONE item of a list is one.
 
 Only whole lines decide, and no decision is ever taken back except for the open section, so the
-cut does not depend on how the text arrived. A section is a heading, a paragraph, a rule, a code
-block, a table, a quotation or ONE item of a list; each is painted by itself.
-
-States are the kinds of the open section (or none). A line does one of:
-JOIN it, JOIN_LAST (join and close), CLOSE it (the line is used up), SKIP (blank, nothing open),
-START another section, or SPLIT (the last line of the paragraph was the head of a table).
+cut does not depend on how the text arrived.
 """
 
 import re
@@ -31,11 +26,11 @@ class Move(Enum):
     """What a line does to the open section."""
 
     JOIN = auto()
-    JOIN_LAST = auto()
-    CLOSE = auto()
-    SKIP = auto()
-    START = auto()
-    SPLIT = auto()
+    JOIN_LAST = auto()  # and close it
+    CLOSE = auto()  # the line is used up
+    SKIP = auto()  # blank, and nothing is open
+    START = auto()  # another section
+    SPLIT = auto()  # the last line of the paragraph was the head of a table
 
 
 @dataclass(slots=True)

@@ -110,9 +110,10 @@ def _drawn(cells: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]
 
 def _aligned(segments: list[Segment], width: int, align: str, canvas: Canvas) -> list[Segment]:
     space = max(width - row_cells(segments), 0)
-    before = {"right": space, "center": space // 2}.get(align, 0)
-    left, right = (Segment(" " * part, canvas.palette.text) for part in (before, space - before))
-    return [segment for segment in (left, *segments, right) if segment.text]
+    before = space if align == "right" else space // 2 if align == "center" else 0
+    left = [Segment(" " * before, canvas.palette.text)] if before else []
+    right = [Segment(" " * (space - before), canvas.palette.text)] if space > before else []
+    return [*left, *segments, *right]
 
 
 def _stacked(cells: list[Cell], head: list[Cell], canvas: Canvas) -> Iterator[Row]:
