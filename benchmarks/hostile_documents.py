@@ -28,7 +28,6 @@ from textual.widgets import Input, Markdown
 
 from benchmarks.stalls import Stalls, p99, watched_loop
 from ollm_tui.tui.memory import resume_collection
-from ollm_tui.tui.transcript.painters.painter import Refining
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.hostile_documents import DOCUMENTS
 
@@ -90,7 +89,7 @@ class Watched(Transcript):
     def settled(self) -> bool:
         """Is all text in its place?"""
         painter = self.block_list.blocks[-1].painter
-        return isinstance(painter, Refining) and painter.refining
+        return painter is not None and painter.refining
 
 
 class Reference(Markdown):

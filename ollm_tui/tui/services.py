@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ollm_tui.tui.dialogs import ScreenApprover
-from ollm_tui.tui.links import LinkOpener, SystemOpener
+from ollm_tui.tui.links import SystemOpener
 from ollm_tui.tui.theming import ThemeCatalog
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Services:
     """Whether reasoning is shown while it streams; it folds when the answer starts."""
     approver: ScreenApprover = field(default_factory=ScreenApprover)
     """Asks on the screen whether a tool may run; hand it to what runs the tools."""
-    opener: LinkOpener = field(default_factory=SystemOpener)
+    opener: SystemOpener = field(default_factory=SystemOpener)
     """Opens a link after a yes."""
     problems: tuple[str, ...] = ()
     """Problems of the settings that are read before the first frame."""

@@ -20,6 +20,7 @@ from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat import screen as chat_module
 from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
+from ollm_tui.tui.links import SystemOpener
 from ollm_tui.tui.services import Services
 from tests.support.scripted import ScriptedClient, ScriptedRuntime
 
@@ -41,10 +42,11 @@ def within(seconds: float) -> Iterator[None]:
         raise
 
 
-class RecordingOpener:
+class RecordingOpener(SystemOpener):
     """Opens nothing: keeps what it was asked to open."""
 
     def __init__(self, problem: str | None = None) -> None:
+        super().__init__()
         self.problem = problem
         self.opened: list[str] = []
 

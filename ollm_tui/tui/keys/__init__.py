@@ -1,24 +1,9 @@
 """Every key of the app in one table, and the keymap with a person's own keys."""
 
-from typing import TYPE_CHECKING
-
-from ollm_tui.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
-    from ollm_tui.tui.keys.key import Key, KeyHint, display_key
-    from ollm_tui.tui.keys.keymap import Keymap, with_overrides
-    from ollm_tui.tui.keys.table import COMPOSER, DOWNLOADS, EDITING, MODEL_COMMANDS, SCREENS
-else:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "double_escape": ("AGAIN_WITHIN_S", "DoubleEscape"),
-            "key": ("Key", "KeyHint", "display_key"),
-            "keymap": ("Keymap", "with_overrides"),
-            "table": ("COMPOSER", "DOWNLOADS", "EDITING", "MODEL_COMMANDS", "SCREENS"),
-        },
-    )
+from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
+from ollm_tui.tui.keys.key import Key, KeyHint, display_key
+from ollm_tui.tui.keys.keymap import Keymap, with_overrides
+from ollm_tui.tui.keys.table import COMPOSER, DOWNLOADS, EDITING, MODEL_COMMANDS, SCREENS
 
 __all__ = [
     "AGAIN_WITHIN_S",

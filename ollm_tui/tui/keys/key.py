@@ -10,17 +10,9 @@ from textual.binding import Binding
 from ollm_tui.decode.clean import clean_name
 
 Scope: TypeAlias = Literal[
-    "chat",
-    "composer",
-    "find",
-    "cursor",
-    "caret",
-    "models",
-    "details",
-    "find_models",
-    "variant",
-    "downloads",
-]
+    "chat", "composer", "find", "cursor", "caret",
+    "models", "details", "find_models", "variant", "downloads",
+]  # fmt: skip
 """What handles the key: the chat screen, its input, a search in the chat, the cursor on a message,
 the caret in its text, the list of models, the details of one, the model search, the choice of a
 file, the list of downloads."""
@@ -89,9 +81,6 @@ def display_key(key: str) -> str:
 
 def short(key: str) -> str:
     """Return a key as the status line has it: `ctrl+l` is `^L`."""
-    modifier, plus, letter = key.partition("+")
-    return (
-        f"^{clean_name(letter.upper())}"
-        if plus and modifier == "ctrl" and len(letter) == 1
-        else display_key(key)
-    )
+    letter = key.removeprefix("ctrl+")
+    is_short = letter != key and len(letter) == 1
+    return f"^{clean_name(letter.upper())}" if is_short else display_key(key)

@@ -16,19 +16,16 @@ from ollm_tui.tui.keys.table import EDITING, KEYS, LETTERS, SCREENS
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
 _BUSY: Final = ("chat.stop",)
+_ON_MESSAGE: Final = ("cursor.leave", "cursor.copy")
 _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "ready": _IDLE,
         "error": ("chat.retry", *_IDLE),
         "asking": (),  # the question names its own keys
-        "message": ("cursor.leave", "cursor.copy", "cursor.again", "cursor.select"),
-        "question": (
-            *("cursor.leave", "cursor.copy", "cursor.edit", "cursor.again", "cursor.select"),
-        ),
-        "answer": (
-            *("cursor.leave", "cursor.copy", "cursor.next_code", "cursor.again", "cursor.select"),
-        ),
-        "foldable": ("cursor.leave", "cursor.copy", "cursor.fold", "cursor.select"),
+        "message": (*_ON_MESSAGE, "cursor.again", "cursor.select"),
+        "question": (*_ON_MESSAGE, "cursor.edit", "cursor.again", "cursor.select"),
+        "answer": (*_ON_MESSAGE, "cursor.next_code", "cursor.again", "cursor.select"),
+        "foldable": (*_ON_MESSAGE, "cursor.fold", "cursor.select"),
         "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
         **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
     }

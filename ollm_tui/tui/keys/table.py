@@ -20,43 +20,24 @@ class ModelCommand:
     entry: MenuEntry
 
     @property
-    def title(self) -> str:
-        """Its line in the menu."""
-        return self.entry.title
-
-    @property
-    def key_id(self) -> str:
-        """The id of its key on the models screen."""
-        return f"models.{self.entry.name}"
-
-    @property
-    def details_name(self) -> str:
-        """The name of its key in the details of a model; empty where there is none."""
-        return self.entry.details_name
-
-    @property
     def key(self) -> Key:
         """Its key on the models screen."""
-        return self._key(self.key_id, f"model_action('{self.action}')", in_palette=True)
+        key_id = f"models.{self.entry.name}"
+        return self._key(key_id, f"model_action('{self.action}')", in_palette=True)
 
     @property
     def details_key(self) -> Key:
-        """Its key in the details of a model."""
-        return self._key(f"details.{self.details_name}", f"leave('{self.action}')")
+        """Its key in the details of a model, if it has a name there."""
+        return self._key(f"details.{self.entry.details_name}", f"leave('{self.action}')")
 
     def _key(self, key_id: str, action: str, *, in_palette: bool = False) -> Key:
         entry = self.entry
-        return Key(key_id, entry.keys, action, self.title, entry.label, entry.when, in_palette)
+        return Key(key_id, entry.keys, action, entry.title, entry.label, entry.when, in_palette)
 
 
+_COMMANDS = [ModelCommand(action, known.menu) for action, known in ACTIONS.items() if known.menu]
 MODEL_COMMANDS: Final[Mapping[ModelAction, ModelCommand]] = MappingProxyType(
-    {
-        action: ModelCommand(action, menu)
-        for menu, action in sorted(
-            ((known.menu, action) for action, known in ACTIONS.items() if known.menu),
-            key=lambda item: item[0].order,
-        )
-    }
+    {one.action: one for one in sorted(_COMMANDS, key=lambda one: one.entry.order)}
 )
 """What can be done with a model, by its action, in the order of the menu."""
 
@@ -73,8 +54,7 @@ def _caret(name: str, key: str, description: str) -> Key:
 
 _CHAT: Final = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while answering"),
-    Key("chat.back", "escape", "escape", "Twice: edit your last message", "",
-        "idle, input empty"),
+    Key("chat.back", "escape", "escape", "Twice: edit your last message", "", "idle, input empty"),
     Key("chat.interrupt", "ctrl+c", "interrupt",
         "Stop, copy, cancel an edit or clear the input; twice quits"),
     Key("chat.suspend", "ctrl+z", "", "Suspend; `fg` resumes", when="everywhere"),
@@ -238,7 +218,9 @@ _DETAILS: Final = (
     Key("details.find_next", "n", "again(1)", "Next match", "next", "after a search"),
     Key("details.find_before", "N", "again(-1)", "Previous match", when="after a search"),
     Key("details.chat", "enter", "leave('chat')", "Chat with this model", "chat"),
-    *_in_key_order(*(one.details_key for one in MODEL_COMMANDS.values() if one.details_name)),
+    *_in_key_order(
+        *(one.details_key for one in MODEL_COMMANDS.values() if one.entry.details_name)
+    ),
     Key("details.up", "up,k", "line(-1)", "Scroll up a line"),
     Key("details.down", "down,j", "line(1)", "Scroll down a line"),
     Key("details.page_up", "pageup", "page(-1)", "Scroll up a page"),
@@ -289,16 +271,9 @@ DOWNLOADS: Final = (
 )  # fmt: skip
 
 KEYS: Final = (
-    *_COMPOSER,
-    *_CHAT,
-    *_FIND,
-    *READING,
-    *_MODELS,
-    *_DETAILS,
-    *_FIND_MODELS,
-    *_VARIANT,
-    *DOWNLOADS,
-)
+    *_COMPOSER, *_CHAT, *_FIND, *READING,
+    *_MODELS, *_DETAILS, *_FIND_MODELS, *_VARIANT, *DOWNLOADS,
+)  # fmt: skip
 """Every key but those of `EDITING`, as help and the reference page list them."""
 
 SCREENS: Final[Mapping[str, str]] = MappingProxyType(

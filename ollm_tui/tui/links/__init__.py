@@ -5,11 +5,9 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.links.opener import LinkOpener, SystemOpener
+    from ollm_tui.tui.links.opener import SystemOpener
     from ollm_tui.tui.links.opening import Links
 else:
-    __getattr__ = lazy_names(
-        __name__, {"opener": ("LinkOpener", "SystemOpener"), "opening": ("Links",)}
-    )
+    __getattr__ = lazy_names(__name__, {"opener": ("SystemOpener",), "opening": ("Links",)})
 
-__all__ = ["LinkOpener", "Links", "SystemOpener"]
+__all__ = ["Links", "SystemOpener"]

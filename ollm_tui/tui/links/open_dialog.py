@@ -14,19 +14,17 @@ from textual.widgets import Static
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Passage, Reading, named_keys
-from ollm_tui.tui.links.target import Host, LinkRefusal, LinkTarget
+from ollm_tui.tui.links.target import LinkRefusal, LinkTarget
 from ollm_tui.tui.widgets import cut
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None
 
-_MOST_HOSTS: Final = 2
-"""Recipients of a mail that are listed; the whole address has all."""
+_MOST_HOSTS: Final = 2  # recipients of a mail that are listed; the whole address has all
 _COLUMN: Final = 11
 _ROWS_AROUND: Final = 12
 _WIDEST: Final = 84
 _NARROWEST: Final = 12
-_EDGES: Final = 8
-"""Cells of the border and the padding."""
+_EDGES: Final = 8  # cells of the border and the padding
 
 
 class OpenLink(ArmedDialog[LinkAnswer]):
@@ -60,11 +58,8 @@ class OpenLink(ArmedDialog[LinkAnswer]):
         inner = min(_WIDEST, self.app.size.width * 94 // 100) - _EDGES
         room = max(_NARROWEST, inner - _COLUMN)
         if isinstance(target, LinkTarget):
-            title, warnings, facts = (
-                "Open this link?",
-                list(_warnings(target)),
-                list(_facts(target, room)),
-            )
+            title, warnings = "Open this link?", list(_warnings(target))
+            facts = list(_facts(target, room))
         else:
             title, warnings, facts = "This link is not opened", [target.reason], []
         rows = bool(warnings) + len(facts) + sum(1 + len(text) // room for text in warnings)
@@ -104,7 +99,6 @@ class OpenLink(ArmedDialog[LinkAnswer]):
 
 
 def _warnings(target: LinkTarget) -> Iterator[str]:
-    """Yield sentences about what may mislead."""
     if target.user:
         yield "The part before the @ is not the host."
     if any(host.is_international for host in target.hosts):
@@ -117,7 +111,9 @@ def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
     """Yield the parts of an address by name, each cut to one row."""
     yield "Scheme", target.scheme
     for host in target.hosts[:_MOST_HOSTS]:
-        yield from _of_host(host, room)
+        yield "Host", _ending(host.ascii, room)
+        if host.is_international:
+            yield "Written as", _ending(clean_name(host.written), room)
     if (more := len(target.hosts) - _MOST_HOSTS) > 0:
         yield "", f"and {counted(more, 'more recipient')}"
     if target.user:
@@ -126,12 +122,6 @@ def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
         yield "Port", str(target.port)
     if target.rest:
         yield "Fields" if target.scheme == "mailto" else "Path", cut(target.rest, room)
-
-
-def _of_host(host: Host, room: int) -> Iterator[tuple[str, str]]:
-    yield "Host", _ending(host.ascii, room)
-    if host.is_international:
-        yield "Written as", _ending(clean_name(host.written), room)
 
 
 def _ending(host: str, room: int) -> str:

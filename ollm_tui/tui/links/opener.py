@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio.to_thread
 
@@ -15,18 +15,6 @@ _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _DISPLAYS: Final = ("WAYLAND_DISPLAY", "DISPLAY")
 FAILS_WITHIN_S: Final = 1.5
 """An opener that fails does so by then; one that runs longer shows the page itself."""
-
-
-class LinkOpener(Protocol):
-    """Opens links; a protocol so that tests can pass their own."""
-
-    async def open(self, address: str) -> str | None:
-        """Open an address; return a sentence if it cannot be opened here, else None.
-
-        Raises:
-            ValueError: the address is none of http, https or mailto.
-        """
-        ...
 
 
 class SystemOpener:

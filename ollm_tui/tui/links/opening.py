@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
-from ollm_tui.tui.links.opener import LinkOpener
+from ollm_tui.tui.links.opener import SystemOpener
 from ollm_tui.tui.links.target import LinkTarget, read_link
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
@@ -20,7 +20,7 @@ class Links:
     hints: HintLine
     dialogs: Dialogs
     copying: Copying
-    opener: LinkOpener
+    opener: SystemOpener
     say: Callable[[str, NoteKind], None]
 
     def ask(self, address: str) -> None:

@@ -49,7 +49,8 @@ def read_host(text: str) -> Host | None:
     if _NUMBER.fullmatch(last):
         number = _ipv4(name.rstrip(".").split("."))
         return None if number is None else Host(str(number), str(number), _place_of(number))
-    return Host(name, _to_unicode(name), _place_of_name(name.rstrip(".")))
+    written = ".".join(map(_label_to_unicode, name.split(".")))
+    return Host(name, written, _place_of_name(name.rstrip(".")))
 
 
 def _bracketed(text: str) -> Host | None:
@@ -73,10 +74,6 @@ def _to_ascii(text: str) -> str | None:
         return idna.encode(text, uts46=True).decode("ascii").lower()
     except UnicodeError:
         return None
-
-
-def _to_unicode(name: str) -> str:
-    return ".".join(map(_label_to_unicode, name.split(".")))
 
 
 def _label_to_unicode(label: str) -> str:

@@ -140,8 +140,8 @@ class ModelActions:
         rows = [
             ChoiceRow(
                 command.key.action,
-                command.title,
-                self._keymap.key_for(command.key_id),
+                command.entry.title,
+                self._keymap.key_for(command.key.id),
                 clean_line(refusal) if (refusal := refusals.get(command.action)) else None,
             )
             for command in MODEL_COMMANDS.values()

@@ -142,7 +142,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     def _name_keys(self) -> None:
         """Show the keys of what can be done."""
         able = [
-            f"details.{MODEL_COMMANDS[action].details_name}"
+            MODEL_COMMANDS[action].details_key.id
             for action in _OFFERED
             if self._refusals is not None and self._refusals.get(action) is None
         ]

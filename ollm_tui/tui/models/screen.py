@@ -271,7 +271,7 @@ class ModelsScreen(ShowsDownloads):
             refusals = self._actions.known_refusals(entry.ref) or {}
             memory: ModelAction = "unload" if entry.is_loaded else "load"
             actions: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
-            can = [MODEL_COMMANDS[one].key_id for one in actions if refusals.get(one, "") is None]
+            can = [MODEL_COMMANDS[one].key.id for one in actions if refusals.get(one, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
             ids = [*shown, "models.ask_again", "models.help"]

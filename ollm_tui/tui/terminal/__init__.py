@@ -19,11 +19,8 @@ else:
         {
             "copying": ("Copying",),
             "guard": (
-                "check_terminal",
-                "driver_class",
-                "exit_signals",
-                "prompt_threads",
-                "set_title",
+                *("check_terminal", "driver_class", "exit_signals"),
+                *("prompt_threads", "set_title"),
             ),
         },
     )

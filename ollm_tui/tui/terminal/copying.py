@@ -1,22 +1,18 @@
 """Copying from a screen: to the terminal's clipboard, or to a file if that is too small."""
 
 import logging
+import os
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import anyio.lowlevel
 import anyio.to_thread
 
-from ollm_tui.decode.clean import clean
+from ollm_tui.config.paths import private_folder
+from ollm_tui.decode.clean import Cleaner, clean
 from ollm_tui.decode.counted import counted
-from ollm_tui.tui.terminal.clipboard import (
-    cleaned,
-    fits_a_terminal,
-    joined_lines,
-    pieces,
-    write_copy,
-)
 from ollm_tui.tui.transcript import Selected, copied_lines
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -24,9 +20,74 @@ if TYPE_CHECKING:
     from textual.app import App
 
 logger = logging.getLogger(__name__)
-_SOON_S = 0.3
-"""A longer copy shows that it is in progress."""
+
+MOST_ENCODED: Final = 100_000
+"""Bytes of a clipboard sequence, after base64, that every terminal is known to accept.
+
+A terminal that refuses one does not report it, so nothing larger is sent.
+"""
+SLICE_S: Final = 0.008
+"""How long a copy may block the screen at a time."""
+_PIECE: Final = 65_536
+_SOON_S = 0.3  # a copy that takes longer shows that it is in progress
 _LONG_S = 60.0
+
+
+def fits_a_terminal(text: str) -> bool:
+    """Return whether a text is short enough for every terminal's clipboard."""
+    if len(text) > MOST_ENCODED:
+        return False
+    return -(-len(text.encode("utf-8", "replace")) // 3) * 4 <= MOST_ENCODED
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Yield a text in short pieces."""
+    for start in range(0, len(text), _PIECE):
+        yield text[start : start + _PIECE]
+
+
+def joined_lines(lines: Iterable[str | None]) -> Iterator[str | None]:
+    """Yield lines with line ends between them; None, a place to pause, is passed on."""
+    end = ""
+    for line in lines:
+        yield line if line is None else end + line
+        end = end if line is None else "\n"
+
+
+async def cleaned(parts: Iterable[str | None]) -> AsyncIterator[str]:
+    """Yield a text without control sequences, from its parts; pauses for other tasks."""
+    cleaner, due = Cleaner(), time.monotonic() + SLICE_S
+    done: list[str] = []
+    for part in parts:
+        if part:
+            done.append(cleaner.feed(part))
+        if time.monotonic() > due:
+            # joined here, so that the caller need not join millions of parts at once
+            yield "".join(done)
+            done.clear()
+            await anyio.lowlevel.checkpoint()
+            due = time.monotonic() + SLICE_S
+    yield "".join(done) + cleaner.finish()
+
+
+def write_copy(folder: Path, text: str) -> Path:
+    """Write a text to a new file that only its owner can read, and return its path.
+
+    Raises:
+        OSError: the folder or the file cannot be written.
+    """
+    private_folder(folder)
+    stem, number = time.strftime("copy-%Y%m%d-%H%M%S"), 1
+    while True:
+        path = folder / (f"{stem}.txt" if number == 1 else f"{stem}-{number}.txt")
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            number += 1
+            continue
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
+            file.write(text)
+        return path
 
 
 class CopyScreen(Protocol):
@@ -35,20 +96,16 @@ class CopyScreen(Protocol):
     @property
     def app(self) -> "App[Any]":
         """The app, which has the clipboard."""
-        ...
 
     @property
     def hints(self) -> HintLine:
         """The line for short messages."""
-        ...
 
     def run_worker(self, work: Coroutine[Any, Any, None], *, group: str, exclusive: bool) -> object:
         """Run a task in the background."""
-        ...
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
         """Show where a copy was saved."""
-        ...
 
 
 class Copying:

@@ -1,8 +1,4 @@
-"""Textual's Linux and macOS driver, made to survive the terminal.
-
-Any bytes may come in, a lone Esc is an Esc at once, waiting costs nothing, and a lost terminal ends
-the app quietly instead of killing a thread that the app then waits for.
-"""
+"""Textual's Linux and macOS driver, made to survive the terminal."""
 
 import contextlib
 import errno
@@ -41,15 +37,8 @@ _GONE: Final = frozenset({errno.EIO, errno.EPIPE, errno.ENXIO, errno.EBADF, errn
 class TerminalDriver(LinuxDriver):
     """Reads keys without polling, writes without failing, and ends the app with its terminal."""
 
-    def __init__(
-        self,
-        app: "App[Any]",
-        *,
-        debug: bool = False,
-        mouse: bool = True,
-        size: tuple[int, int] | None = None,
-    ) -> None:
-        super().__init__(app, debug=debug, mouse=mouse, size=size)
+    def __init__(self, app: "App[Any]", **options: Any) -> None:
+        super().__init__(app, **options)
         self.exit_event = self._wake = _WakingEvent()
         self._is_lost = False
         self._has_title = False
@@ -174,31 +163,21 @@ class _WakingEvent(threading.Event):
         os.close(self._write)
 
 
-class _TerminalFile(io.RawIOBase):
+class _TerminalFile(io.FileIO):
     """Writes everything or, once the terminal is lost, nothing; never fails."""
 
     def __init__(self, descriptor: int, on_loss: Callable[[OSError], None]) -> None:
-        super().__init__()
-        self._descriptor = descriptor
+        super().__init__(descriptor, "w", closefd=False)
         self._on_loss = on_loss
-
-    def fileno(self) -> int:
-        return self._descriptor
-
-    def writable(self) -> bool:
-        return True
-
-    def isatty(self) -> bool:
-        return os.isatty(self._descriptor)
 
     def write(self, data: "ReadableBuffer", /) -> int:
         rest = memoryview(data)
         size = len(rest)
         while rest:
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[os.write(self.fileno(), rest) :]
             except BlockingIOError:
-                select.select([], [self._descriptor], [])
+                select.select([], [self.fileno()], [])
             except OSError as error:
                 if error.errno not in _GONE:
                     logger.warning("writing to the terminal failed: %s", error.strerror)

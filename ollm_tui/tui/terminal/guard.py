@@ -10,10 +10,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TextIO, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -60,17 +60,12 @@ RESET: Final = (
 
 
 def check_terminal(
-    environment: Mapping[str, str] | None = None,
-    streams: Mapping[str, TextIO | None] | None = None,
+    environment: Mapping[str, str] | None = None, streams: Mapping[str, TextIO | None] | None = None
 ) -> str | None:
     """Return a sentence on why the full-screen app cannot run here, or None if it can."""
     environment = os.environ if environment is None else environment
     if streams is None:
-        streams = {
-            "input": sys.__stdin__,
-            "output": sys.__stdout__,
-            "error output": sys.__stderr__,
-        }
+        streams = {"input": sys.__stdin__, "output": sys.__stdout__, "error output": sys.__stderr__}
     for name, stream in streams.items():
         if not _is_terminal(stream):
             return f'The chat needs a terminal, but standard {name} is not one; try ollm -p "...".'
@@ -98,15 +93,10 @@ def driver_class() -> "type[Driver] | None":
     return TerminalDriver
 
 
-@runtime_checkable
-class _NamesWindow(Protocol):
-    def set_title(self, title: str) -> None: ...
-
-
 def set_title(app: "App[Any]", title: str) -> None:
     """Set the title of the terminal's window, if the driver can; it is restored at exit."""
-    if isinstance(app._driver, _NamesWindow):
-        app._driver.set_title(title)
+    if (setter := getattr(app._driver, "set_title", None)) is not None:
+        setter(title)
 
 
 @contextmanager
@@ -135,10 +125,9 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
 
 
 class _SignalWatch(threading.Thread):
-    """Acts on signals in a thread, because the main thread may be what hangs.
+    """Acts on signals in a thread, because the main thread, where handlers run, may hang.
 
-    Python's own handlers run in the main thread, and only once it returns to the interpreter loop.
-    But the interpreter writes each signal to its wake-up descriptor at once.
+    The interpreter writes each signal to its wake-up descriptor at once.
     """
 
     def __init__(
@@ -160,10 +149,7 @@ class _SignalWatch(threading.Thread):
             os.write(self.descriptor, bytes([number]))
 
     def stop(self) -> bool:
-        """Stop watching; return False after a signal.
-
-        In that case the grace period goes on, and further signals change nothing.
-        """
+        """Stop watching; return False after a signal, whose grace period goes on."""
         if self._return_code is not None:
             return False
         os.write(self.descriptor, bytes(1))
@@ -179,8 +165,9 @@ class _SignalWatch(threading.Thread):
             # closing a window sends several signals; the first one counts
             if is_exit:
                 self._return_code = 128 + number
-            # wakes the event loop, so that its handler runs now
-            self._tell(self._leave if is_exit else _do_nothing)
+            # wakes the event loop, so that its handler runs now; it may have ended with the app
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._leave if is_exit else lambda: None)
             if is_exit:
                 break
         else:
@@ -191,17 +178,8 @@ class _SignalWatch(threading.Thread):
         self._line.restore()
         os._exit(self._return_code or 1)
 
-    def _tell(self, act: Callable[[], None]) -> None:
-        with contextlib.suppress(RuntimeError):
-            # raised when the loop, and with it the app, has ended
-            self._loop.call_soon_threadsafe(act)
-
     def _leave(self) -> None:
         self._app.exit(return_code=self._return_code or 0)
-
-
-def _do_nothing() -> None:
-    """Wake the event loop."""
 
 
 class _Line:

@@ -71,16 +71,11 @@ _LONGEST_SEQUENCE: Final = 32
 """Textual's parser would turn a longer one into letters; no known sequence is as long."""
 _MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
 """Old forms with characters after the end of a sequence: a mouse, F keys of a console."""
-# What Textual's parser raises at numbers out of range and states it does not expect.
 _PARSER_ERRORS: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    RuntimeError,
-    TypeError,
-    ValueError,
+    *(ArithmeticError, AssertionError, AttributeError, LookupError),
+    *(RuntimeError, TypeError, ValueError),
 )
+"""What Textual's parser raises at numbers out of range and states it does not expect."""
 
 
 class Keyboard:
@@ -270,10 +265,7 @@ def is_inside(message: Message, size: Size) -> bool:
 
 
 def _with_enter_named(message: Message) -> Message:
-    """Name Enter in xterm's modifyOtherKeys form, where the stock parser leaves the code.
-
-    It loses an Alt there too; without any modifier the form is not sent.
-    """
+    """Name Enter in xterm's modifyOtherKeys form; the stock parser leaves its code, and no Alt."""
     if not isinstance(message, events.Key) or not message.key.endswith("\r"):
         return message
     modifiers = message.key.removesuffix("\r") or "alt+"

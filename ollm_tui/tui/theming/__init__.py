@@ -19,11 +19,8 @@ else:
         {
             "pick_dialog": ("PickTheme",),
             "themes": (
-                "DEFAULT_THEME",
-                "ThemeCatalog",
-                "ThemeProblem",
-                "bundled_folder",
-                "read_theme",
+                *("DEFAULT_THEME", "ThemeCatalog", "ThemeProblem"),
+                *("bundled_folder", "read_theme"),
             ),
         },
     )

@@ -7,7 +7,9 @@ variables below `[variables]`. Only the chosen theme is read before the first fr
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
@@ -65,25 +67,11 @@ def _theme(path: Path, data: Mapping[str, object]) -> Theme:
     for name in _REQUIRED:
         if name not in data:
             raise ThemeProblem(path, f"{name} is missing")
-    colours = {name: _colour(path, name, data[name]) for name in _COLOURS if name in data}
-    flags = {name: _flag(path, name, data[name]) for name in _FLAGS if name in data}
-    return Theme(
-        name=path.stem,
-        primary=colours["primary"],
-        secondary=colours.get("secondary"),
-        accent=colours.get("accent"),
-        success=colours.get("success"),
-        warning=colours.get("warning"),
-        error=colours.get("error"),
-        foreground=colours["foreground"],
-        background=colours["background"],
-        surface=colours.get("surface"),
-        panel=colours.get("panel"),
-        boost=colours.get("boost"),
-        dark=flags.get("dark", True),
-        ansi=flags.get("ansi", False),
-        variables=_variables(path, data.get("variables", {})),
-    )
+    settings: dict[str, Any] = {
+        **{name: _colour(path, name, data[name]) for name in _COLOURS if name in data},
+        **{name: _flag(path, name, data[name]) for name in _FLAGS if name in data},
+    }
+    return Theme(path.stem, **settings, variables=_variables(path, data.get("variables", {})))
 
 
 def _colour(path: Path, name: str, value: object) -> str:
@@ -105,9 +93,8 @@ def _flag(path: Path, name: str, value: object) -> bool:
 def _variables(path: Path, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
         raise ThemeProblem(path, "variables is not a table")
-    for name, text in value.items():
-        if not isinstance(text, str):
-            raise ThemeProblem(path, f"the variable {name} is not a text")
+    if wrong := [name for name, text in value.items() if not isinstance(text, str)]:
+        raise ThemeProblem(path, f"the variable {wrong[0]} is not a text")
     return dict(value)
 
 
@@ -118,7 +105,7 @@ def _themes_in(folder: Path) -> Sequence[Path]:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ThemeCatalog:
     """The themes by name; a file of a later folder replaces one of an earlier folder.
 
@@ -127,29 +114,21 @@ class ThemeCatalog:
     """
 
     folders: tuple[Path, ...] = field(default_factory=lambda: (bundled_folder(),))
-    _of_plugins: list[Mapping[str, Path]] = field(default_factory=list, compare=False, repr=False)
 
-    def _paths(self) -> dict[str, Path]:
-        own = {path.stem: path for folder in self.folders for path in _themes_in(folder)}
-        return {**self._plugin_themes(), **own}
+    def _own_themes(self) -> dict[str, Path]:
+        return {path.stem: path for folder in self.folders for path in _themes_in(folder)}
 
-    def _own(self, name: str) -> Path | None:
-        found = [path for folder in self.folders for path in _themes_in(folder)]
-        return next((path for path in reversed(found) if path.stem == name), None)
+    @cached_property
+    def _plugin_themes(self) -> dict[str, Path]:
+        # reads the metadata of all installed packages, which few starts need
+        from ollm_tui.config.plugins import find_plugins, plugin_folder
 
-    def _plugin_themes(self) -> Mapping[str, Path]:
-        if not self._of_plugins:
-            # reads the metadata of all installed packages, which few starts need
-            from ollm_tui.config.plugins import find_plugins, plugin_folder
-
-            places = [(one.name, plugin_folder(one)) for one in find_plugins("themes")]
-            paths = {name: folder / f"{name}.toml" for name, folder in places if folder}
-            self._of_plugins.append(paths)
-        return self._of_plugins[0]
+        places = [(one.name, plugin_folder(one)) for one in find_plugins("themes")]
+        return {name: folder / f"{name}.toml" for name, folder in places if folder}
 
     def names(self) -> tuple[str, ...]:
         """Return the names of all themes, usable or not."""
-        return tuple(sorted(self._paths()))
+        return tuple(sorted({*self._plugin_themes, *self._own_themes()}))
 
     def load(self, name: str) -> Theme:
         """Read one theme.
@@ -157,7 +136,7 @@ class ThemeCatalog:
         Raises:
             ThemeProblem: there is no theme of that name, or its file is not valid.
         """
-        path = self._own(name) or self._plugin_themes().get(name)
+        path = self._own_themes().get(name) or self._plugin_themes.get(name)
         if path is None:
             near = nearest(name, self.names())
             known = ", ".join(self.names()[:_MOST_NAMED])

@@ -3,28 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from rich.segment import Segment
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
-from ollm_tui.tui.transcript.painters.tool_call import (
-    OPEN_ROWS,
-    PEEK_ROWS,
-    Fold,
-    ToolPainter,
-)
-
-if TYPE_CHECKING:
-    from ollm_tui.protocol.tools import ToolOutcome
+from ollm_tui.tui.transcript.painters.tool_call import OPEN_ROWS, PEEK_ROWS, ToolCall, ToolPainter
 
 MARGIN = 3
 """Code points (and cells) left of every row: untrusted text never reaches column 0."""
-_AROUND = -1
-_ESTIMATED = -2
-"""First numbers of anchors that are not a position in the text."""
+_AROUND, _ESTIMATED = -1, -2  # first numbers of anchors that are not a position in the text
 
 
 class Source(Protocol):
@@ -33,20 +23,16 @@ class Source(Protocol):
     @property
     def text(self) -> str:
         """The text as it was given."""
-        ...
 
     @property
     def size(self) -> int:
         """Characters so far, at no cost; a different number means that there is something new."""
-        ...
 
     def painter(self, canvas: Canvas) -> Painter:
         """A painter that was given everything so far."""
-        ...
 
     def estimate(self, canvas: Canvas) -> int:
         """About how many rows it takes, without painting it."""
-        ...
 
 
 @dataclass(slots=True)
@@ -56,7 +42,7 @@ class TextSource:
     make: Callable[[Canvas], Painter]
     pieces: list[str] = field(default_factory=list)
     finished: bool = False
-    _chars: int = 0
+    size: int = 0
     _line_ends: int = 0
 
     @property
@@ -66,15 +52,10 @@ class TextSource:
             self.pieces = ["".join(self.pieces)]
         return self.pieces[0] if self.pieces else ""
 
-    @property
-    def size(self) -> int:
-        """Characters so far."""
-        return self._chars
-
     def append(self, piece: str) -> None:
         """Add a piece."""
         self.pieces.append(piece)
-        self._chars += len(piece)
+        self.size += len(piece)
         self._line_ends += piece.count("\n")
 
     def painter(self, canvas: Canvas) -> Painter:
@@ -87,43 +68,26 @@ class TextSource:
 
     def estimate(self, canvas: Canvas) -> int:
         """One row for each line, and more where a line does not fit."""
-        return self._line_ends + 1 + self._chars // max(canvas.width, 1) if self._chars else 0
+        return self._line_ends + 1 + self.size // max(canvas.width, 1) if self.size else 0
 
 
-@dataclass(slots=True)
-class ToolSource:
-    """A call of a tool, with its result once it has ended."""
-
-    name: str
-    argument: str = ""
-    outcome: "ToolOutcome | None" = None
-    seconds: float | None = None
-    output: str = ""
-    fold: Fold = "folded"
+class ToolSource(ToolCall):
+    """A call of a tool as the source of a block."""
 
     @property
     def text(self) -> str:
-        """One line about the call."""
-        return " ".join(part for part in (self.name, self.argument, self.outcome) if part)
+        """The output; one line about the call if there is none."""
+        call = (self.name, self.argument, self.outcome)
+        return self.output or " ".join(part for part in call if part)
 
     @property
     def size(self) -> int:
         """Characters of the output."""
         return len(self.output)
 
-    def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
-        """Record how it ended; a failed call opens by itself."""
-        self.outcome, self.seconds, self.output = outcome, seconds, output
-        if outcome == "failed":
-            self.fold = "peek"
-
     def painter(self, canvas: Canvas) -> Painter:
         """A painter of this call."""
-        painter = ToolPainter(canvas, self.name, self.argument)
-        if self.outcome is not None:
-            painter.end(self.outcome, self.seconds, self.output)
-            painter.set_fold(self.fold)
-        return painter
+        return ToolPainter(canvas, self)
 
     def estimate(self, canvas: Canvas) -> int:
         """The line of the call and the rows of output that are shown."""
@@ -235,12 +199,12 @@ class Block:
         self._header = None
         self._rows = self.source.estimate(canvas)
 
-    def paint_for(self, canvas: Canvas, first: int, end: int) -> Painter:
-        """Return a painter for a canvas; `first` and `end` are the rows of this block in view."""
+    def paint_for(self, canvas: Canvas, first: int) -> Painter:
+        """Return a painter for a canvas; `first` is the first row of this block in view."""
         if self.painter is None:
             self.painter = self.source.painter(canvas)
         elif self.canvas is not canvas:
-            self.painter.restyle(canvas, max(first - self.lead, 0), max(end - self.lead, 0))
+            self.painter.restyle(canvas, max(first - self.lead, 0))
         if self.canvas is not canvas:
             self._header = None
             self.is_painted = False
@@ -265,14 +229,10 @@ class Block:
 
     def margin(self, row: Row, palette: Palette) -> Segment:
         """The margin of a row: the bar of its role, or blank."""
-        style = {
-            BlockKind.USER: palette.accent,
-            BlockKind.ERROR: palette.error,
-            BlockKind.WARNING: palette.warning,
-        }.get(self.kind)
-        if style is None or row is BLANK:
+        styles = {"user": palette.accent, "error": palette.error, "warning": palette.warning}
+        if self.kind not in styles or row is BLANK:
             return Segment(" " * MARGIN, palette.text)
-        return Segment(" ▌ ", style)
+        return Segment(" ▌ ", styles[self.kind])
 
     def anchor(self, row: int) -> tuple[int, int, int]:
         """The position of a row in the text, which survives painting at another width."""

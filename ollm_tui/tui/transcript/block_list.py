@@ -1,8 +1,7 @@
 """The blocks of a transcript in order, and where each one's rows are.
 
-Rows have two names. A *number* counts all rows from the top and changes whenever something above
-grows. An *address* (block index, row in the block) stays while the block itself does; packed into
-one integer that sorts like the rows, it is what selections are made of.
+A row's *number* counts all rows from the top and changes whenever something above grows. Its
+*address* (block index, row in the block) stays; selections have it packed into one integer.
 """
 
 from collections.abc import Iterator

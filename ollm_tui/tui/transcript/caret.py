@@ -10,7 +10,7 @@ from textual.selection import Selection
 
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import address, unpacked
-from ollm_tui.tui.transcript.painters.rows import BLANK, Row
+from ollm_tui.tui.transcript.painters.rows import BLANK, Row, at_cell
 from ollm_tui.tui.transcript.rendering import Span
 
 CaretMove: TypeAlias = Literal[
@@ -20,7 +20,6 @@ CaretMove: TypeAlias = Literal[
 CARET: Final = "transcript--caret"
 _WORD: Final = re.compile(r"\w+")
 _FAR: Final = 1 << 31
-_STEPS: Final = {"up": -1, "down": 1}
 
 
 class Caret:
@@ -30,33 +29,29 @@ class Caret:
         """Walk over blocks; `paint` makes the rows of a block, as far as time allows."""
         self._blocks = blocks
         self._paint = paint
-        self._position = Offset(MARGIN, 0)
+        self.position = Offset(MARGIN, 0)
+        """The position in the form that selections have."""
         self._began: Offset | None = None
         self._is_marking = False
         self._cell: int | None = None
         """The column that up and down keep to."""
 
     @property
-    def position(self) -> Offset:
-        """The position in the form that selections have."""
-        return self._position
-
-    @property
     def address(self) -> tuple[int, int]:
         """The block's index and the row in it."""
-        return unpacked(self._position.y)
+        return unpacked(self.position.y)
 
     @property
     def selection(self) -> Selection | None:
         """What is selected; None without a start, or if it is empty."""
-        if self._began is None or self._began == self._position:
+        if self._began is None or self._began == self.position:
             return None
-        return Selection.from_offsets(self._began, self._position)
+        return Selection.from_offsets(self._began, self.position)
 
     def toggle_mark(self) -> None:
         """Start a selection here that every move extends, or end it."""
         self._is_marking = not self._is_marking
-        self._began = self._position if self._is_marking else None
+        self._began = self.position if self._is_marking else None
 
     async def start(self, index: int) -> bool:
         """Go to the first row of a block's text, or the nearest; False where there is no text."""
@@ -71,18 +66,16 @@ class Caret:
         """Move; `extends` selects on the way, and `page` is the number of rows of a page."""
         await self._find_again()
         if not self._is_marking:
-            self._began = (self._began or self._position) if extends else None
-        match move:
-            case "up" | "down":
-                await self._rows(_STEPS[move])
-            case "page_up" | "page_down":
-                await self._rows(-page if move == "page_up" else page)
-            case "top":
-                await self._edge(0, -1, 1)
-            case "bottom":
-                await self._edge(len(self._blocks) - 1, _FAR, -1)
-            case _:
-                await self._along(move)
+            self._began = (self._began or self.position) if extends else None
+        rows = {"up": -1, "down": 1, "page_up": -page, "page_down": page}
+        if move in rows:
+            await self._rows(rows[move])
+        elif move == "top":
+            await self._edge(0, -1, 1)
+        elif move == "bottom":
+            await self._edge(len(self._blocks) - 1, _FAR, -1)
+        else:
+            await self._along(move)
 
     async def _find_again(self) -> None:
         """Find the row again, which may have lost its painter or have changed."""
@@ -93,14 +86,14 @@ class Caret:
             near = await self._next(index, offset, -1) or await self._next(index, offset, 1)
             index, offset = near or (index, offset)
         row = self._row_at((index, offset))
-        if (x := self._position.x) not in _positions(row) or (index, offset) != self.address:
+        if (x := self.position.x) not in _positions(row) or (index, offset) != self.address:
             self._go((index, offset), x - MARGIN)
 
     # Along a row
 
     async def _along(self, move: CaretMove) -> None:
         self._cell = None
-        x, is_left = self._position.x, move in {"left", "word_left"}
+        x, is_left = self.position.x, move in {"left", "word_left"}
         positions = _positions(self._row)
         match move:
             case "line_start":
@@ -118,20 +111,20 @@ class Caret:
                 if target is not None:
                     self._go(target, len(self._row_at(target).text) if is_left else 0)
                 return
-        self._position = Offset(x, self._position.y)
+        self.position = Offset(x, self.position.y)
 
     # From row to row
 
     async def _rows(self, count: int) -> None:
         if self._cell is None:
-            self._cell = cell_len(self._row.text[: self._position.x - MARGIN])
+            self._cell = cell_len(self._row.text[: self.position.x - MARGIN])
         cell, at = self._cell, self.address
         for _ in range(abs(count)):
             target = await self._next(*at, 1 if count > 0 else -1)
             if target is None:
                 break
             at = target
-        self._go(at, _at_cell(self._row_at(at).text, cell))
+        self._go(at, at_cell(self._row_at(at).text, cell))
         self._cell = cell
 
     async def _edge(self, index: int, offset: int, direction: int) -> None:
@@ -156,10 +149,8 @@ class Caret:
 
     def _go(self, row_address: tuple[int, int], point: int) -> None:
         positions = _positions(self._row_at(row_address))
-        x = max(
-            (position for position in positions if position <= MARGIN + point), default=positions[0]
-        )
-        self._position = Offset(x, address(*row_address))
+        before = [position for position in positions if position <= MARGIN + point]
+        self.position = Offset(max(before, default=positions[0]), address(*row_address))
         self._cell = None
 
     @property
@@ -183,8 +174,8 @@ class Caret:
         """Mark the character after the caret."""
         del block
         if (index, offset) == self.address:
-            after = (position for position in _positions(row) if position > self._position.x)
-            yield self._position.x, next(after, self._position.x + 1), CARET
+            after = (position for position in _positions(row) if position > self.position.x)
+            yield self.position.x, next(after, self.position.x + 1), CARET
 
 
 def _holds_text(row: Row) -> bool:
@@ -201,13 +192,3 @@ def _positions(row: Row) -> list[int]:
 def _word_starts(row: Row, positions: Sequence[int]) -> list[int]:
     starts = {MARGIN + word.start() for word in _WORD.finditer(row.text)}
     return [position for position in positions if position in starts]
-
-
-def _at_cell(text: str, cell: int) -> int:
-    """The last code point that begins at a cell or before it."""
-    position = 0
-    for start, _end, size in split_graphemes(text)[0]:
-        if position + size > cell:
-            return start
-        position += size
-    return len(text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final, TypeAlias
 
 from ollm_tui.tui.transcript.block import Block
@@ -37,21 +38,14 @@ def code_blocks(sections: Iterable[Painted]) -> Iterator[CodeBlock]:
             case Kind.ITEM | Kind.QUOTE:
                 for number, (start, end) in enumerate(_filled(rows)):
                     yield CodeBlock(first + start, first + end, section, number)
-            case _:
-                pass
 
 
 def _filled(rows: Sequence[Row]) -> Iterator[tuple[int, int]]:
     """Runs of rows with a background: only code has one, and a gap follows each block."""
-    start: int | None = None
-    for number, row in enumerate(rows):
-        if row.fill is not None and start is None:
-            start = number
-        elif row.fill is None and start is not None:
-            yield start, number
-            start = None
-    if start is not None:
-        yield start, len(rows)
+    for is_code, run in groupby(range(len(rows)), key=lambda number: rows[number].fill is not None):
+        if is_code:
+            first, *others = run
+            yield first, first + 1 + len(others)
 
 
 def code_text(answer: str, block: CodeBlock) -> str:
@@ -80,12 +74,8 @@ def _outdented(line: str, columns: int) -> str:
 
 
 def _nested(source: str) -> list[str]:
-    tokens = parser().parse(source)
-    return [
-        token.content.removesuffix("\n")
-        for token in tokens
-        if token.type in {"fence", "code_block"}
-    ]
+    code = (token for token in parser().parse(source) if token.type in {"fence", "code_block"})
+    return [token.content.removesuffix("\n") for token in code]
 
 
 class CodeSteps:

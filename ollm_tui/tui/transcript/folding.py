@@ -1,5 +1,7 @@
 """What is folded in a transcript: thinking, long prompts, and the output of tools."""
 
+from dataclasses import dataclass
+
 from ollm_tui.tui.transcript.block import Block, BlockKind, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
@@ -9,26 +11,17 @@ from ollm_tui.tui.transcript.selection import RowSelection
 from ollm_tui.tui.widgets import long_summary, needs_folding
 
 
+@dataclass(eq=False)
 class Folding:
     """Folds and unfolds blocks; the view stays where it is."""
 
-    def __init__(
-        self,
-        block_list: BlockList,
-        painting: Painting,
-        scroller: Scroller,
-        selection: RowSelection,
-        *,
-        show_thinking: bool,
-        streams_thinking: bool,
-    ) -> None:
-        self._block_list = block_list
-        self._painting = painting
-        self._scroller = scroller
-        self._selection = selection
-        self._streams_thinking = streams_thinking
-        self.show_thinking = show_thinking
-        """Whether finished thinking stays open."""
+    _block_list: BlockList
+    _painting: Painting
+    _scroller: Scroller
+    _selection: RowSelection
+    _streams_thinking: bool
+    show_thinking: bool
+    """Whether finished thinking stays open."""
 
     def begin_thinking(self, block: Block) -> None:
         """Fold thinking that begins, unless it is shown while it streams."""
@@ -74,7 +67,7 @@ class Folding:
         if isinstance(block.source, ToolSource):
             block.source.fold = fold
         if isinstance(block.painter, ToolPainter):
-            block.painter.set_fold(fold)
+            block.painter.repaint()
             self._painting.changed(block)
         else:
             self._painting.estimate(block)

@@ -1,4 +1,4 @@
-"""The cursor that goes over the messages of a transcript, and the actions of its keys."""
+"""The cursor that goes over messages, the caret that selects text, and the actions of both."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -6,23 +6,26 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from textual import events
 from textual.message import Message
+from textual.selection import SELECT_ALL
 
-from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, ToolSource
+from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.caret_mode import CaretMode
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import (
     CopyRequested,
     CursorMoved,
     KeyRefused,
     RetryRequested,
+    SelectionCopyRequested,
 )
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.rendering import Span, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
+from ollm_tui.tui.transcript.selection import RowSelection
 
 if TYPE_CHECKING:
+    from ollm_tui.tui.transcript.caret import Caret, CaretMove
     from ollm_tui.tui.transcript.code_blocks import CodeSteps
 
 Mode: TypeAlias = Literal["cursor", "caret"]
@@ -85,6 +88,87 @@ class MessageCursor:
 
 
 @dataclass(slots=True, kw_only=True)
+class CaretMode:
+    """The caret while there is one, and the actions of its keys."""
+
+    block_list: BlockList
+    painting: Painting
+    scroller: Scroller
+    selection: RowSelection
+    renderer: StripRenderer
+    post: Callable[[Message], object]
+    left: Callable[[], None]
+    """Called when the caret has gone back to the message."""
+    caret: "Caret | None" = None
+    is_shifted: bool = False
+    """Whether the key of the current action was pressed with Shift."""
+
+    async def put(self, index: int) -> bool:
+        """Put the caret on the first row of a block; False if there is no text."""
+        # Not needed before text is selected by keys.
+        from ollm_tui.tui.transcript.caret import Caret
+
+        caret = Caret(self.block_list.blocks, self.painting.paint_block)
+        if not await caret.start(index):
+            return False
+        self.caret = caret
+        self.renderer.add_marks(caret)
+        self._show(caret)
+        return True
+
+    def remove(self) -> None:
+        """Take the caret away, and what it has selected; a no-op without a caret."""
+        if self.caret is not None:
+            self.renderer.remove_marks(self.caret)
+            self.caret = None
+            self.selection.select(None)
+
+    def blocks_cut(self, count: int) -> None:
+        """Leave if the block of the caret is not one of the first `count`."""
+        if self.caret is not None and self.caret.address[0] >= count:
+            self.action_leave()
+
+    def _show(self, caret: "Caret") -> None:
+        index, offset = caret.address
+        self.selection.select(caret.selection)
+        self.scroller.show_rows(index, offset, offset + 1)
+        self.renderer.redraw()
+
+    async def action_move(self, move: "CaretMove") -> None:
+        """Move the caret; with Shift, or after a mark, this selects."""
+        if (caret := self.caret) is not None:
+            top, bottom = self.scroller.in_view
+            page = max(bottom - top - 2, 1)
+            await caret.move(move, extends=self.is_shifted, page=page)
+            if self.caret is not None:
+                self._show(self.caret)
+
+    def action_mark(self) -> None:
+        """Begin a selection at the caret, or end it."""
+        if self.caret is not None:
+            self.caret.toggle_mark()
+            self._show(self.caret)
+
+    def action_all(self) -> None:
+        """Select the whole chat."""
+        self.selection.select(SELECT_ALL)
+
+    def action_copy(self) -> None:
+        """Copy what is selected, and go back to the message."""
+        selection = self.selection.current
+        if selection is None:
+            self.post(KeyRefused("Nothing is selected"))
+        else:
+            self.post(SelectionCopyRequested(selection))
+            self.action_leave()
+
+    def action_leave(self) -> None:
+        """Go back to the message."""
+        self.remove()
+        self.left()
+
+
+@dataclass(slots=True, kw_only=True)
 class CursorMode:
     """Going through the messages by keys: off <-> cursor <-> caret; caret -> off."""
 
@@ -124,11 +208,6 @@ class CursorMode:
         self.renderer.remove_marks(self.cursor)
         self.post(CursorMoved(None))
 
-    def type_on(self, event: Typed) -> None:
-        """Turn off, and type where prompts are written."""
-        self.turn_off()
-        self.leave(event)
-
     def blocks_cut(self) -> None:
         """Leave if the message under the cursor was removed."""
         if self.cursor.block is not None and self.cursor.index is None:
@@ -159,9 +238,7 @@ class CursorMode:
             return "question"
         return "foldable" if block.has_header or block.kind is BlockKind.TOOL else "answer"
 
-    def action_step(self, direction: int) -> None:
-        """Go to the next message."""
-        self.go_through(direction)
+    action_step = go_through
 
     def action_edge(self, direction: int) -> None:
         """Go to the first or the last message."""
@@ -197,16 +274,13 @@ class CursorMode:
         code = self.cursor.code
         if code is None or not code.is_on:
             if (block := self.cursor.block) is not None:
-                self.post(CopyRequested(_text_to_copy(block)))
+                self.post(CopyRequested(block.source.text))
             return
         await self._painted_message()
         # Never the whole message in place of a part that was chosen.
         text = code.text
-        self.post(
-            KeyRefused("This code block is still being drawn")
-            if text is None
-            else CopyRequested(text)
-        )
+        refusal = KeyRefused("This code block is still being drawn")
+        self.post(refusal if text is None else CopyRequested(text))
 
     def action_fold(self) -> None:
         """Fold or unfold the message."""
@@ -243,12 +317,7 @@ class CursorMode:
         else:
             self.post(KeyRefused("No text to select"))
 
-    def action_leave(self) -> None:
-        """Go back to the input."""
+    def action_leave(self, typed: Typed | None = None) -> None:
+        """Go back to the input, and type there what was typed here."""
         self.turn_off()
-        self.leave(None)
-
-
-def _text_to_copy(block: Block) -> str:
-    source = block.source
-    return source.output if isinstance(source, ToolSource) and source.output else source.text
+        self.leave(typed)

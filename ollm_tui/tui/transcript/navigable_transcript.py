@@ -7,8 +7,7 @@ from textual import events
 from textual.actions import parse
 
 from ollm_tui.tui.transcript.block import MARGIN
-from ollm_tui.tui.transcript.caret_mode import CaretMode
-from ollm_tui.tui.transcript.message_cursor import CursorMode, MessageCursor, Mode, Typed
+from ollm_tui.tui.transcript.message_cursor import CaretMode, CursorMode, MessageCursor, Mode, Typed
 from ollm_tui.tui.transcript.messages import CopyRequested
 from ollm_tui.tui.transcript.painters.rows import has_copy_word
 from ollm_tui.tui.transcript.transcript import Transcript
@@ -88,7 +87,7 @@ class NavigableTranscript(Transcript):
             self.caret_mode.is_shifted = "shift" in event.key.split("+")
             await self._run(action)
         elif mode is None or event.is_printable or event.key == "backspace":
-            self.cursor_mode.type_on(events.Key(event.key, event.character))
+            self.cursor_mode.action_leave(events.Key(event.key, event.character))
 
     async def _run(self, action: str) -> None:
         """Run an action of a mode, such as `cursor_step(1)` or `caret_copy`."""
@@ -102,7 +101,7 @@ class NavigableTranscript(Transcript):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
-        self.cursor_mode.type_on(events.Paste(event.text))
+        self.cursor_mode.action_leave(events.Paste(event.text))
 
     def on_blur(self) -> None:
         """Another widget was clicked; a terminal that loses the focus changes nothing."""

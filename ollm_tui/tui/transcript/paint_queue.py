@@ -4,7 +4,7 @@ from time import monotonic
 
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.painters.painter import Change, Refining
+from ollm_tui.tui.transcript.painters.painter import Change
 from ollm_tui.tui.transcript.painters.rows import Canvas
 
 LONG_ROWS = 1000
@@ -86,8 +86,7 @@ class PaintQueue:
 
     def _is_refining(self, index: int) -> bool:
         painter = self._block_list.blocks[index].painter
-        # most have no painter yet, and asking for the protocol costs more than that
-        return painter is not None and isinstance(painter, Refining) and painter.refining
+        return painter is not None and painter.refining
 
     def lacks(self, canvas: Canvas, index: int) -> bool:
         """Whether a block has rows that are not painted yet."""
@@ -109,7 +108,7 @@ class PaintQueue:
         if block.painter is None and at_end and block.row_count > LONG_ROWS:
             # Who looks at the end sees rows as they come, not the void where they are expected.
             block.settle()
-        painter = block.paint_for(canvas, top, bottom)
+        painter = block.paint_for(canvas, top)
         self._awake[index] = None
         block.is_painted = not painter.work(deadline)
         if not block.is_painted:

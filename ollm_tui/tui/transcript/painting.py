@@ -3,6 +3,7 @@
 import asyncio
 from asyncio import TimerHandle
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
@@ -29,31 +30,23 @@ MOST_WAIT_S = 0.3
 """Most time a key waits for rows that it needs."""
 NEAR_ROWS = 1500
 """Rows on each side of the view that are painted while nothing else is to do."""
-_LOOK_AGAIN: Final = 8
-"""Rows the view has to move before its surroundings are looked at again."""
+_LOOK_AGAIN: Final = 8  # rows the view has to move before its surroundings are looked at again
 
 
+@dataclass(eq=False)
 class Painting:
     """Paints the blocks that change in view, and those that come into view."""
 
-    def __init__(
-        self,
-        view: Widget,
-        block_list: BlockList,
-        queue: PaintQueue,
-        scroller: Scroller,
-        clear_selection: Callable[[], None],
-    ) -> None:
-        """Begin with nothing to paint; a selection is cleared when its rows move."""
-        self._view = view
-        self._block_list = block_list
-        self._queue = queue
-        self._scroller = scroller
-        self._clear_selection = clear_selection
-        self._frame_timer: TimerHandle | None = None
-        self._painted_at = 0.0
-        self._way_until = 0.0
-        self._surroundings: tuple[Canvas, int, int, int] | None = None
+    _view: Widget
+    _block_list: BlockList
+    _queue: PaintQueue
+    _scroller: Scroller
+    _clear_selection: Callable[[], None]
+    """Called when rows move, which may be selected."""
+    _frame_timer: TimerHandle | None = None
+    _painted_at: float = 0.0
+    _way_until: float = 0.0
+    _surroundings: tuple[Canvas, int, int, int] | None = None
 
     @property
     def busy(self) -> bool:
@@ -167,12 +160,10 @@ class Painting:
     async def paint_block(self, index: int) -> None:
         """Paint a block that a key needs, for as long as a key may wait."""
         canvas, until = self._block_list.canvas, monotonic() + MOST_WAIT_S
-        while (
-            canvas is not None
-            and canvas is self._block_list.canvas
-            and index < len(self._block_list)
-        ):
-            if not self._queue.lacks(canvas, index) or monotonic() > until:
+        while canvas is not None and index < len(self._block_list):
+            if canvas is not self._block_list.canvas or not self._queue.lacks(canvas, index):
+                break
+            if monotonic() > until:
                 break
             self._scroller.keep_top()
             in_view = self._scroller.in_view

@@ -1,15 +1,25 @@
-"""A picture of the transcript: its bytes, what is known of them, and what was decoded last."""
+"""A picture of the transcript: its bytes, what was decoded last, and the rows that show it.
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+Its space and the caption below are there from the start; the picture fills it once it is decoded.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import groupby
+from typing import Final, Literal, TypeAlias
+
+from rich.color import Color
+from rich.color_triplet import ColorTriplet
+from rich.segment import Segment
+from rich.style import Style
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import MediaData
 from ollm_tui.tui.figures import size as written_size
-from ollm_tui.tui.transcript.painters.picture import Look, PicturePainter, picture_rows
-from ollm_tui.tui.transcript.painters.rows import Canvas
+from ollm_tui.tui.transcript.painters.painter import Change, PaintedRows, WholePainter
+from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
+from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
 from ollm_tui.tui.transcript.thumbnail import (
     MOST_PIXELS,
     Rgb,
@@ -21,20 +31,23 @@ from ollm_tui.tui.transcript.thumbnail import (
 )
 from ollm_tui.tui.widgets import cut
 
-_LONGEST_LABEL: Final = 40
-"""Cells."""
-_LONGEST_LINK: Final = 400
-"""Characters of a link that are shown."""
+Look: TypeAlias = Thumbnail | Literal["coming", "broken"]
+"""A picture to show, one that is being decoded, or one that cannot be."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    size: ThumbnailSize
-    background: Rgb
+_LEAST_FRAME: Final = (4, 3)  # columns and rows of the smallest space that gets a frame
+_UPPER: Final = "▀"
+_SEEN_ROWS: Final = 512  # rows that are kept ready: a few screens full, each up to 50 kB
+_SEEN_COLOURS: Final = 8192
+_LONGEST_LABEL: Final = 40  # cells
+_LONGEST_LINK: Final = 400  # characters of a link that are shown
+_Wanted: TypeAlias = tuple[ThumbnailSize, Rgb]
 
 
 class PictureSource:
     """The bytes of a picture, and its newest thumbnail only: at most 12 kB more."""
+
+    size = 0
+    """Its text never changes."""
 
     def __init__(
         self,
@@ -44,7 +57,7 @@ class PictureSource:
         label: str,
         ask: Callable[["PictureSource"], None],
     ) -> None:
-        """Take a picture; `request` is called when `decode` has something to do."""
+        """Take a picture; `ask` is called when `decode` has something to do."""
         self._data: ImageData | None = image_data(data, url)
         self._header: ImageHeader | None = None
         if self._data is not None:
@@ -61,12 +74,7 @@ class PictureSource:
         """One line about it."""
         return self.caption()
 
-    @property
-    def size(self) -> int:
-        """Always 0: its text never changes."""
-        return 0
-
-    def painter(self, canvas: Canvas) -> PicturePainter:
+    def painter(self, canvas: Canvas) -> "PicturePainter":
         """A painter of this picture, decoded or not."""
         return PicturePainter(canvas, self)
 
@@ -103,7 +111,7 @@ class PictureSource:
 
     def look(self, size: ThumbnailSize, background: Rgb) -> Look:
         """Return what was decoded for this size, and request it if there is nothing."""
-        wanted = _Wanted(size, background)
+        wanted = size, background
         made = self._made
         if made is not None and made[0] == wanted:
             return made[1] or "broken"
@@ -117,5 +125,130 @@ class PictureSource:
         if self._made is not None and self._made[0] == wanted:
             return  # it was asked for again while it was made
         if wanted is not None and data is not None and header is not None:
-            made = make_thumbnail(data.whole(), header, wanted.size, wanted.background)
-            self._made = wanted, made
+            self._made = wanted, make_thumbnail(data.whole(), header, *wanted)
+
+
+def picture_rows(picture: PictureSource, canvas: Canvas) -> int:
+    """How many rows a picture takes, decoded or not."""
+    space = picture.space(canvas)
+    return sum(1 for _ in _words(picture, canvas)) if space is None else space.rows + 1
+
+
+class PicturePainter(PaintedRows, WholePainter):
+    """Always has as many rows as `picture_rows` says, so that rows below never move."""
+
+    def __init__(self, canvas: Canvas, picture: PictureSource) -> None:
+        self._picture = picture
+        self._fit(canvas)
+
+    def _fit(self, canvas: Canvas) -> None:
+        self._canvas = canvas
+        self._size = self._picture.space(canvas)
+        self._count = picture_rows(self._picture, canvas)
+        self._look: Look | None = None
+        self._rows: list[Row] = []
+        self._change = None
+
+    @property
+    def rows(self) -> "PicturePainter":
+        """The painter itself, which draws its rows when they come into view."""
+        return self
+
+    def work(self, deadline: float) -> bool:
+        """Show what there is by now; the picture's own rows are painted as they come into view."""
+        del deadline
+        look = self._look
+        if self._size is not None:
+            look = self._picture.look(self._size, background(self._canvas.palette))
+        if look is not self._look or not self._rows:
+            self._look = look
+            self._rows = list(self._painted())
+            self.touch(Change(0, self._count))
+        return False
+
+    def _painted(self) -> Iterator[Row]:
+        if self._size is None:
+            yield from _words(self._picture, self._canvas)
+            return
+        if not isinstance(self._look, Thumbnail):
+            yield from frame_rows(self._size, self._canvas.palette)
+        caption = cut(self._picture.caption(is_broken=self._look == "broken"), self._canvas.width)
+        yield Row((Segment(caption, self._canvas.palette.dim),), join="")
+
+    def restyle(self, canvas: Canvas, first: int) -> None:
+        """Take the space it has on another canvas, with the next slice."""
+        del first
+        self._fit(canvas)
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are, which is known before anything is painted."""
+        return self._count
+
+    def row(self, index: int) -> Row:
+        """One row."""
+        look = self._look
+        if not self._rows:
+            return BLANK
+        if not isinstance(look, Thumbnail):
+            return self._rows[index]
+        if index == look.size.rows:
+            return self._rows[0]
+        line = 3 * look.size.columns
+        upper = look.pixels[2 * index * line : (2 * index + 1) * line]
+        lower = look.pixels[(2 * index + 1) * line : (2 * index + 2) * line]
+        return half_block_row(upper, lower, "" if index else None)
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """The row and the number of rows."""
+        return 0, row, self._count
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """About the same part of the picture."""
+        return min(anchor[1] * self._count // max(anchor[2], 1), self._count - 1)
+
+
+def background(palette: Palette) -> Rgb:
+    """The colour that a picture is laid on."""
+    colour = palette.text.bgcolor
+    if colour is None:
+        return 0, 0, 0
+    red, green, blue = colour.get_truecolor(foreground=False)
+    return red, green, blue
+
+
+def frame_rows(size: ThumbnailSize, palette: Palette) -> Iterator[Row]:
+    """The empty space of a picture: nothing of it can be copied."""
+    wide = size.columns - 2
+    least_columns, least_rows = _LEAST_FRAME
+    is_framed = size.columns >= least_columns and size.rows >= least_rows
+    for number in range(size.rows):
+        left, middle, right = "│ │"
+        if number in {0, size.rows - 1}:
+            left, middle, right = "╭─╮" if number == 0 else "╰─╯"
+        text = left + middle * wide + right if is_framed else " " * size.columns
+        yield Row((Segment(text, palette.dim),), gutter=len(text), join="" if number else None)
+
+
+def _words(picture: PictureSource, canvas: Canvas) -> Iterator[Row]:
+    return wrapped_rows([(picture.caption(), canvas.palette.dim)], canvas.width)
+
+
+@lru_cache(maxsize=_SEEN_ROWS)
+def half_block_row(upper: bytes, lower: bytes, join: str | None) -> Row:
+    """Paint two lines of pixels (three bytes each) as one row; nothing of it can be copied."""
+    cells = zip(_pixels(upper), _pixels(lower), strict=True)
+    segments = tuple(
+        Segment(_UPPER * len(list(same)), Style.from_color(_colour(above), _colour(below)))
+        for (above, below), same in groupby(cells)
+    )
+    return Row(segments, gutter=len(upper) // 3, join=join)
+
+
+def _pixels(line: bytes) -> list[bytes]:
+    return [line[start : start + 3] for start in range(0, len(line), 3)]
+
+
+@lru_cache(maxsize=_SEEN_COLOURS)
+def _colour(pixel: bytes) -> Color:
+    return Color.from_triplet(ColorTriplet(*pixel))

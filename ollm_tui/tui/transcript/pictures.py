@@ -1,6 +1,7 @@
 """The pictures of a transcript: decoded one after another, in a thread, once they are in view."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -11,38 +12,26 @@ if TYPE_CHECKING:
     from ollm_tui.tui.transcript.picture_source import PictureSource
 
 
+@dataclass(eq=False)
 class PictureDecoder:
     """Fills in the colours of pictures, which have all their rows from the first frame on."""
 
-    def __init__(
-        self,
-        block_list: BlockList,
-        start: Callable[[Coroutine[None, None, None]], object],
-        decoded: Callable[[int], None],
-    ) -> None:
-        """Begin with nothing to decode.
-
-        `start` runs a coroutine in the background, and `decoded` is called with the index of
-        each block whose picture is ready.
-        """
-        self._block_list = block_list
-        self._start = start
-        self._on_decoded = decoded
-        self._waiting: dict[PictureSource, str] = {}
-        """Sources with the ids of their blocks; the one requested last is decoded first."""
-        self._is_decoding = False
-
-    @property
-    def busy(self) -> bool:
-        """Whether a picture is being decoded."""
-        return self._is_decoding
+    _block_list: BlockList
+    _start: Callable[[Coroutine[None, None, None]], object]
+    """Runs a coroutine in the background."""
+    _on_decoded: Callable[[int], None]
+    """Called with the index of each block whose picture is ready."""
+    _waiting: "dict[PictureSource, str]" = field(default_factory=dict)
+    """Sources with the ids of their blocks; the one requested last is decoded first."""
+    busy: bool = False
+    """Whether a picture is being decoded."""
 
     def request(self, source: "PictureSource", block_id: str) -> None:
         """Decode a picture soon."""
         self._waiting.pop(source, None)
         self._waiting[source] = block_id
-        if not self._is_decoding:
-            self._is_decoding = True
+        if not self.busy:
+            self.busy = True
             self._start(self._decode())
 
     async def _decode(self) -> None:
@@ -54,10 +43,9 @@ class PictureDecoder:
                 if self._is_shown(source, block_id):
                     self._on_decoded(self._block_list.index(block_id))
         finally:
-            self._is_decoding = False
+            self.busy = False
 
     def _is_shown(self, source: "PictureSource", block_id: str) -> bool:
-        """Whether the picture still has rows."""
         if block_id not in self._block_list:
             return False
         block = self._block_list.block(block_id)

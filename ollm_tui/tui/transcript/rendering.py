@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 _CACHED_STRIPS = 1024
 _NO_GUTTER = Spacing()
-_MARKER = " ↓ new output "
-"""Shown in the last row while the view is pinned above new text."""
+_MARKER = " ↓ new output "  # shown in the last row while the view is pinned above new text
 
 Span = tuple[int, int, str]
 """First and last code point of the strip (the margin counts) and a component class."""
@@ -37,7 +36,6 @@ class Marks(Protocol):
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterable[Span]:
         """The marked parts of one row, in order; `offset` is the row's index in the block."""
-        ...
 
 
 class FinishedStrips(StylesCache):
@@ -117,20 +115,14 @@ class StripRenderer:
             ]
             if spans:
                 strip = Strip(restyled(strip, spans), strip.cell_length)
-        if selection is not None:
-            span = selection.get_span(address(index, offset))
-            return strip if span is None else self._selected(strip, row, span)
+        if selection is not None and (span := selection.get_span(address(index, offset))):
+            length = MARGIN + len(row.text)
+            start = max(span[0], MARGIN + row.gutter)
+            end = length if span[1] < 0 else min(span[1], length)
+            if start < end:
+                selected = [(start, end, self._selection_style)]
+                strip = Strip(restyled(strip, selected), strip.cell_length)
         return strip
-
-    def _selected(self, strip: Strip, row: Row, span: tuple[int, int]) -> Strip:
-        start, end = span
-        length = MARGIN + len(row.text)
-        start = max(start, MARGIN + row.gutter)
-        end = length if end < 0 else min(end, length)
-        if start >= end:
-            return strip
-        spans = [(start, end, self._selection_style)]
-        return Strip(restyled(strip, spans), strip.cell_length)
 
     @property
     def _selection_style(self) -> Style:
@@ -173,7 +165,8 @@ def restyled(segments: Iterable[Segment], spans: Iterable[tuple[int, int, Style]
         while span is not None and span[0] < position + size:
             low = max(span[0] - position, done)
             high = max(min(span[1] - position, size), low)
-            pieces = ((text[done:low], base), (text[low:high], _over(base, span[2])))
+            over = span[2] if base is None else base + span[2]
+            pieces = ((text[done:low], base), (text[low:high], over))
             out += [Segment(piece, look, control) for piece, look in pieces if piece]
             done = high
             if span[1] > position + size:
@@ -183,7 +176,3 @@ def restyled(segments: Iterable[Segment], spans: Iterable[tuple[int, int, Style]
             out.append(Segment(text[done:], base, control))
         position += size
     return out
-
-
-def _over(base: Style | None, style: Style) -> Style:
-    return style if base is None else base + style

@@ -36,19 +36,19 @@ class Anchor:
         return block_list.start(self.index) + row - self.rows_above
 
 
+@dataclass(eq=False)
 class Scroller:
     """Follows the end of the blocks until the user scrolls away, then keeps the view in place."""
 
-    def __init__(self, view: ScrollView, block_list: BlockList, queue: PaintQueue) -> None:
-        self._view = view
-        self._block_list = block_list
-        self._queue = queue
-        self._anchor: Anchor | None = None
-        self._is_placing = False
-        self.pinned = False
-        """Whether the user has scrolled away from the end."""
-        self.unseen = False
-        """Whether something was added below while the view stays where it is."""
+    _view: ScrollView
+    _block_list: BlockList
+    _queue: PaintQueue
+    _anchor: Anchor | None = None
+    _is_placing: bool = False
+    pinned: bool = False
+    """Whether the user has scrolled away from the end."""
+    unseen: bool = False
+    """Whether something was added below while the view stays where it is."""
 
     def _pin(self, pinned: bool) -> None:
         self.pinned = pinned
@@ -103,10 +103,9 @@ class Scroller:
 
     def keep_place(self) -> None:
         """Remember what is at the top if the blocks about to be painted may move it."""
-        if self.pinned and self._anchor is None and self._block_list.blocks:
-            index, _row = self._block_list.find(self._view.scroll_offset.y)
-            if self._queue.lowest <= index:
-                self.keep_top()
+        top = self._view.scroll_offset.y
+        if self.pinned and self._queue.lowest <= self._block_list.find(top)[0]:
+            self.keep_top()
 
     def keep_top(self) -> None:
         """Remember what is at the top of a pinned view."""

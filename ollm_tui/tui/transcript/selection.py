@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator
 from copy import copy
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from rich.cells import split_graphemes
 from textual.geometry import Offset
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
@@ -14,27 +14,25 @@ from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.links import address_at
-from ollm_tui.tui.transcript.painters.rows import Canvas, Row
+from ollm_tui.tui.transcript.painters.rows import Canvas, Row, at_cell
 
 Selected: TypeAlias = tuple[Row, tuple[int, int]]
 """A row, and the first and last selected code point of its strip; -1 is the whole rest."""
 _WORD: Final = re.compile(r"[\w./:@~-]+")
-_ALL: Final = 1 << 32
-"""More rows than any block has."""
-_AT_ONCE: Final = 2000
-"""Rows that are read in no time."""
+_ALL: Final = 1 << 32  # more rows than any block has
+_AT_ONCE: Final = 2000  # rows that are read in no time
 
 
+@dataclass(eq=False)
 class RowSelection:
     """What is selected in a view of rows.
 
     Positions are (code point of the strip, packed address of the row).
     """
 
-    def __init__(self, view: ScrollView, block_list: BlockList, queue: PaintQueue) -> None:
-        self._view = view
-        self._block_list = block_list
-        self._queue = queue
+    _view: ScrollView
+    _block_list: BlockList
+    _queue: PaintQueue
 
     @property
     def current(self) -> Selection | None:
@@ -56,13 +54,8 @@ class RowSelection:
         shown = self._block_list.row_at(number)
         if shown is None:
             return Offset(0, 0)
-        text, cells = shown[0].text, 0
         packed = address(*self._block_list.find(number))
-        for start, _end, size in split_graphemes(text)[0]:
-            if cells + size > x - MARGIN:
-                return Offset(start + min(x, MARGIN), packed)
-            cells += size
-        return Offset(len(text) + min(x, MARGIN), packed)
+        return Offset(at_cell(shown[0].text, x - MARGIN) + min(x, MARGIN), packed)
 
     def link_at(self, x: int, y: int) -> str | None:
         """The address of the link at a cell of the view."""
@@ -81,8 +74,9 @@ class RowSelection:
             return
         index, offset = unpacked(position.y)
         if words:
-            text = self._block_list.blocks[index].row(offset).text
-            start, end = _word_around(text, position.x - MARGIN)
+            text, at = self._block_list.blocks[index].row(offset).text, position.x - MARGIN
+            spans = (word.span() for word in _WORD.finditer(text))
+            start, end = next((span for span in spans if span[0] <= at < span[1]), (at, at + 1))
             first, last = Offset(MARGIN + start, position.y), Offset(MARGIN + end, position.y)
             self.select(Selection(first, last))
         else:
@@ -130,11 +124,9 @@ class RowSelection:
     def _rows_of(
         self, index: int, block: Block, canvas: Canvas, wanted: range
     ) -> Iterator[tuple[int, Row | None]]:
-        """Rows of a block with their offsets; None while there is more to paint.
-
-        The block's own rows are used while they are complete and unchanged. From where that ends
-        they come from another painter: at the same width they are the same.
-        """
+        """Rows of a block with their offsets; None while there is more to paint."""
+        # The block's own rows are used while they are complete and unchanged. From where that ends
+        # they come from another painter: at the same width they are the same.
         shown, offset = copy(block), wanted.start
         end = min(wanted.stop, shown.height)
         if self._has_all_rows(index, block, canvas) and end - offset <= _AT_ONCE:
@@ -147,7 +139,7 @@ class RowSelection:
             yield offset, shown.row(offset)
             offset += 1
         shown.painter = None
-        painter = shown.paint_for(canvas, 0, 0)
+        painter = shown.paint_for(canvas, 0)
         while painter.work(0.0):
             yield 0, None
         shown.settle()
@@ -207,11 +199,3 @@ def copied_lines(rows: Iterable[Selected | None]) -> Iterator[str | None]:
         yield None
     if line is not None:
         yield "".join(line).rstrip()
-
-
-def _word_around(text: str, position: int) -> tuple[int, int]:
-    """The run of letters, digits and what joins them around a position."""
-    for match in _WORD.finditer(text):
-        if match.start() <= position < match.end():
-            return match.span()
-    return position, position + 1

@@ -9,10 +9,10 @@ from rich.style import Style
 from ollm_tui.tui.transcript.painters.rows import Palette
 
 PREFIX: Final = "transcript--"
-_ON_BLOCK: Final = frozenset(
+_ON_TEXT: Final = frozenset(
     {"label", "keyword", "name", "string", "number", "comment", "inserted", "deleted"}
-)
-"""Styles used on a code block: only what they set themselves, so the block's background stays."""
+) | {"quote", "link", "code"}
+"""Styles laid over others: only what they set themselves, so that the background below stays."""
 
 COMPONENTS: Final = frozenset(PREFIX + field.name for field in fields(Palette)) | {
     PREFIX + name for name in ("marker-new", "found", "found-current", "cursor", "caret")
@@ -52,9 +52,7 @@ Transcript {
     & > .transcript--deleted { color: $text-error; }
     & > .transcript--marker-new { background: $primary; color: $background; text-style: bold; }
     & > .transcript--found { background: $warning-muted; color: $text-warning; }
-    & > .transcript--found-current {
-        background: $warning; color: $background; text-style: bold;
-    }
+    & > .transcript--found-current { background: $warning; color: $background; text-style: bold; }
     & > .transcript--cursor { background: $primary; }
     & > .transcript--caret { text-style: reverse; }
 
@@ -104,11 +102,7 @@ Transcript {
 
 def palette_from(full: Callable[[str], Style], partial: Callable[[str], Style]) -> Palette:
     """Look every style up by its component class: `full` with, `partial` without background."""
+    names = [field.name for field in fields(Palette)]
     return Palette(
-        **{
-            field.name: (partial if field.name in _ON_BLOCK | {"quote", "link", "code"} else full)(
-                PREFIX + field.name
-            )
-            for field in fields(Palette)
-        }
+        **{name: (partial if name in _ON_TEXT else full)(PREFIX + name) for name in names}
     )

@@ -1,18 +1,16 @@
 """Pictures decoded and scaled down to half cells of the screen, by Pillow if installed."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.decode.images import TURNED, ImageHeader
 
 if TYPE_CHECKING:
-    from PIL.Image import Image, Transpose
+    from PIL.Image import Image
 
 Rgb: TypeAlias = tuple[int, int, int]
 
@@ -21,19 +19,12 @@ MOST_PIXELS: Final = 50_000_000
 MOST_ROWS: Final = 20
 _DIRECT: Final = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})
 """Pillow's modes that can be scaled as they are."""
-_DEEP: Final = "I;16"
-"""Prefix of the names of Pillow's modes for 16 bits of grey."""
-_TURNS: Final[Mapping[int, str]] = MappingProxyType(
-    {
-        2: "FLIP_LEFT_RIGHT",
-        3: "ROTATE_180",
-        4: "FLIP_TOP_BOTTOM",
-        5: "TRANSPOSE",
-        6: "ROTATE_270",
-        7: "TRANSVERSE",
-        8: "ROTATE_90",
-    }
+_DEEP: Final = "I;16"  # prefix of the names of Pillow's modes for 16 bits of grey
+_TURNS: Final = (
+    *(None, "FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM"),
+    *("TRANSPOSE", "ROTATE_270", "TRANSVERSE", "ROTATE_90"),
 )
+"""What turns a picture upright, by its Exif orientation, from 1 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +91,8 @@ def _pixels(data: bytes, header: ImageHeader, size: ThumbnailSize, background: R
         box = (size.lines, size.columns) if turned else (size.columns, size.lines)
         image.draft("RGB", box)
         small = _scaled(image, box).convert("RGBA")
-    if turn := _TURNS.get(header.orientation):
-        small = small.transpose(_transpose(turn))
+    if turn := _TURNS[header.orientation - 1]:
+        small = small.transpose(Image.Transpose[turn])
     ground = Image.new("RGBA", (size.columns, size.rows * 2), background)
     ground.alpha_composite(small)
     return ground.convert("RGB").tobytes()
@@ -118,10 +109,3 @@ def _scaled(image: "Image", box: tuple[int, int]) -> "Image":
     elif image.mode not in _DIRECT or "transparency" in image.info:
         plain = image.convert("RGBA")
     return plain.resize(box, Resampling.BOX, reducing_gap=3.0)
-
-
-def _transpose(name: str) -> "Transpose":
-    # Loaded by now, as above.
-    from PIL.Image import Transpose
-
-    return Transpose[name]

@@ -7,8 +7,7 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import STOPPED, ToolOutcome
 
-_NOT_ALLOWED: Final = "Not run: it was not allowed."
-"""Beginning of the result of a refused call."""
+_NOT_ALLOWED: Final = "Not run: it was not allowed."  # beginning of the result of a refused call
 _MAIN: Final = (
     *("path", "file_path", "file", "filename", "directory", "folder", "url", "uri"),
     *("command", "cmd", "expression", "query", "pattern", "name", "city"),

@@ -13,14 +13,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.tui.transcript.block import (
-    MARGIN,
-    Block,
-    BlockKind,
-    NoteKind,
-    TextSource,
-    ToolSource,
-)
+from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, NoteKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import LinkClicked
@@ -43,28 +36,18 @@ if TYPE_CHECKING:
 WIDEST = 100
 """The text measure on a wide screen."""
 _NARROWEST = 12
-_MARKER_CELLS = 16
-"""Cells at the right of the last row that a click on its marker may hit."""
+_MARKER_CELLS = 16  # cells at the right of the last row that a click on its marker may hit
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
 _APART = {None, BlockKind.USER, BlockKind.ANSWER}
 """What figures and remarks keep a blank line from: code and lists would run into them."""
 
 
-def _style(kind: BlockKind, palette: Palette) -> Style:
-    """The style of a block that is shown as it is."""
-    match kind:
-        case BlockKind.ERROR:
-            return palette.error
-        case BlockKind.WARNING:
-            return palette.warning
-        case BlockKind.USER:
-            return palette.text
-        case _:
-            return palette.dim
-
-
 def _plain(kind: BlockKind, hint: str = "") -> Callable[[Canvas], Painter]:
-    return lambda canvas: PlainPainter(canvas, partial(_style, kind), hint)
+    def style(palette: Palette) -> Style:
+        own = {"user": palette.text, "error": palette.error, "warning": palette.warning}
+        return own.get(kind, palette.dim)
+
+    return lambda canvas: PlainPainter(canvas, style, hint)
 
 
 def _markdown(canvas: Canvas) -> Painter:
@@ -102,14 +85,8 @@ class Transcript(ScrollView, can_focus=False):
         self.selection = RowSelection(self, blocks, queue)
         self.painting = Painting(self, blocks, queue, self.scroller, self.selection.clear)
         self.renderer = StripRenderer(self, blocks)
-        self.folding = Folding(
-            blocks,
-            self.painting,
-            self.scroller,
-            self.selection,
-            show_thinking=show_thinking,
-            streams_thinking=streams_thinking,
-        )
+        parts = blocks, self.painting, self.scroller, self.selection
+        self.folding = Folding(*parts, streams_thinking, show_thinking)
         self.pictures = PictureDecoder(
             blocks, partial(self.run_worker, group="pictures"), self.painting.refresh_look
         )
@@ -149,7 +126,7 @@ class Transcript(ScrollView, can_focus=False):
             block.finished = True
             block.source.end(outcome, seconds, output)
             if isinstance(block.painter, ToolPainter):
-                block.painter.end(outcome, seconds, output)
+                block.painter.repaint()
             self.painting.changed(block)
 
     def add_note(
@@ -334,14 +311,8 @@ class TranscriptSelection(Screen[ScreenResultType]):
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
         """The widget at a cell, and the place in its text."""
-        view, region = self._view_at(x, y)
-        if view is None:
-            return super().get_widget_and_offset_at(x, y)
-        return view, view.selection.position_at(x - region.x, y - region.y)
-
-    def _view_at(self, x: int, y: int) -> tuple[Transcript | None, Offset]:
         for view in self.query(Transcript):
             region = view.scrollable_content_region
             if view.is_on_screen and region.contains(x, y):
-                return view, region.offset
-        return None, Offset()
+                return view, view.selection.position_at(x - region.x, y - region.y)
+        return super().get_widget_and_offset_at(x, y)

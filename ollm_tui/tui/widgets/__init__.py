@@ -1,38 +1,27 @@
 """Widgets that several features share."""
 
-from typing import TYPE_CHECKING
-
-from ollm_tui.lazy import lazy_names
-
-if TYPE_CHECKING:
-    from ollm_tui.tui.widgets.chrome import Piece, cut, fit, paint, plain, spread, width_of
-    from ollm_tui.tui.widgets.header import ChatHeader
-    from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
-    from ollm_tui.tui.widgets.key_line import KeyLine
-    from ollm_tui.tui.widgets.messages import InputReady, ShownAgain
-    from ollm_tui.tui.widgets.paste import PasteStore, long_summary, needs_folding
-    from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
-    from ollm_tui.tui.widgets.text_field import (
-        TextField,
-        letters,
-        obey_own_binding,
-        take_waiting,
-        typed_run,
-    )
-else:
-    __getattr__ = lazy_names(
-        __name__,
-        {
-            "chrome": ("Piece", "cut", "fit", "paint", "plain", "spread", "width_of"),
-            "header": ("ChatHeader",),
-            "hint_line": ("FLASH_S", "HintLine"),
-            "key_line": ("KeyLine",),
-            "messages": ("InputReady", "ShownAgain"),
-            "paste": ("PasteStore", "long_summary", "needs_folding"),
-            "stand_ins": ("cannot_be_held", "from_editor", "to_editor", "to_signs"),
-            "text_field": ("TextField", "letters", "obey_own_binding", "take_waiting", "typed_run"),
-        },
-    )
+from ollm_tui.tui.widgets.chrome import (
+    ChatHeader,
+    KeyLine,
+    Piece,
+    cut,
+    fit,
+    paint,
+    plain,
+    spread,
+    width_of,
+)
+from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
+from ollm_tui.tui.widgets.messages import InputReady, ShownAgain
+from ollm_tui.tui.widgets.paste import PasteStore, long_summary, needs_folding
+from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets.text_field import (
+    TextField,
+    letters,
+    obey_own_binding,
+    take_waiting,
+    typed_run,
+)
 
 __all__ = [
     "FLASH_S",

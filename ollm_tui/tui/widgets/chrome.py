@@ -1,19 +1,25 @@
-"""One-line chrome: text cut to cells, pieces of a line, and their painting.
+"""One-line chrome: text cut to cells, pieces of a line, and the lines made of them."""
 
-A widget says what stands on its line as `Piece`s; which look a piece has is a component class of
-the widget, so colours come from the theme alone.
-"""
-
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
+from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.tui.keys import KeyHint
+
 # What draws nothing may follow a letter without end; a cut is asked of this much per cell.
 _LETTERS_PER_CELL = 8
+APP_NAME: Final = "ollm"
+_LONGEST_NAME: Final = 500
+"""Characters of a title or a name that are looked at; no line shows as many."""
+_LEAST_TITLE: Final = 8
+_GAP: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +71,120 @@ def spread(left: list[Piece], right: list[Piece], width: int) -> list[Piece]:
 def paint(widget: Widget, prefix: str, pieces: Iterable[Piece], width: int) -> Strip:
     """Draw pieces in the component styles of a widget, exactly `width` cells."""
     base = widget.rich_style
-    segments = [
-        Segment(
-            piece.text,
-            base + widget.get_component_rich_style(f"{prefix}--{piece.look}")
-            if piece.look
-            else base,
-        )
-        for piece in pieces
-    ]
+
+    def style(look: str) -> Style:
+        return base + widget.get_component_rich_style(f"{prefix}--{look}") if look else base
+
+    segments = [Segment(piece.text, style(piece.look)) for piece in pieces]
     return Strip(segments).adjust_cell_length(width, base)
+
+
+def header_line(title: str, model: str, provider: str, width: int) -> list[Piece]:
+    """Fill the line; the title gives way first, then the provider, then the model's end."""
+    inner = max(0, width - 2)
+    name = Piece(APP_NAME, "name")
+    room = inner - name.width - _GAP
+    right = _model(model, provider, room)
+    taken = sum(piece.width for piece in right)
+    left = [name]
+    space = room - taken - _GAP
+    if title and space >= _LEAST_TITLE:
+        left += [Piece(" " * _GAP), Piece(cut(clean_line(title[:_LONGEST_NAME]), space), "title")]
+    return [Piece(" "), *spread(left, right, inner), Piece(" ")]
+
+
+def _model(model: str, provider: str, room: int) -> list[Piece]:
+    name = Piece(clean_name(model[:_LONGEST_NAME]), "model")
+    at = Piece(f"· {clean_name(provider[:_LONGEST_NAME])}", "quiet")
+    if provider and name.width + 1 + at.width <= room:
+        return [name, Piece(" "), at]
+    return [Piece(cut(name.text, room), "model")]
+
+
+class ChatHeader(Widget):
+    """Shows which chat this is and which model answers."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chat-header--name",
+        "chat-header--title",
+        "chat-header--model",
+        "chat-header--quiet",
+    }
+    DEFAULT_CSS = """
+    ChatHeader {
+        height: 2;
+        color: $foreground;
+        border-bottom: solid $foreground 25%;
+        & .chat-header--name { color: $text-accent; text-style: bold; }
+        & .chat-header--quiet { color: $text-muted; }
+        &:ansi { border-bottom: solid $border-blurred; }
+        &:ansi .chat-header--quiet { text-style: dim; }
+    }
+    """
+
+    def __init__(
+        self, title: str = "", model: str = "", provider: str = "", *, id: str | None = None
+    ) -> None:
+        super().__init__(id=id)
+        self._title = title
+        self._model = (model, provider)
+
+    def show_title(self, title: str) -> None:
+        """Name the chat."""
+        if title != self._title:
+            self._title = title
+            self.refresh()
+
+    def show_model(self, model: str, provider: str = "") -> None:
+        """Name the model, or say that there is none."""
+        if (model, provider) != self._model:
+            self._model = (model, provider)
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the line."""
+        width = self.size.width
+        model, provider = self._model
+        pieces = header_line(self._title, model or "no model", provider, width)
+        return paint(self, "chat-header", pieces, width)
+
+
+def key_pieces(keys: Sequence[KeyHint], width: int) -> list[Piece]:
+    """Return as many keys as fit, the first ones first."""
+    line = [Piece(" ")]
+    for key in keys:
+        more = [Piece(key.label, "key"), Piece(f" {key.description}  ", "quiet")]
+        if width_of([*line, *more]) > width + 1:
+            break
+        line += more
+    return line
+
+
+class KeyLine(Widget):
+    """One line of keys with what they do."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-line--key", "key-line--quiet"}
+    DEFAULT_CSS = """
+    KeyLine {
+        height: 1;
+        color: $foreground;
+        & .key-line--key { color: $text-accent; text-style: bold; }
+        & .key-line--quiet { color: $text-muted; }
+        &:ansi .key-line--quiet { text-style: dim; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._keys: Sequence[KeyHint] = ()
+
+    def show(self, keys: Sequence[KeyHint]) -> None:
+        """Show these keys, the one that matters most first."""
+        if keys != self._keys:
+            self._keys = keys
+            self.refresh()
+
+    def render_line(self, y: int) -> Strip:
+        """Paint the line."""
+        width = self.size.width
+        return paint(self, "key-line", key_pieces(self._keys, width), width)

@@ -11,12 +11,7 @@ _FIRST: Final = 0x10FE00
 _LINE_ENDS: Final = frozenset("\t\n")
 _HELD: Final = tuple(
     code
-    for block in (
-        range(0x20),
-        range(0x7F, 0xA0),
-        range(0x2028, 0x202F),
-        range(0xE0000, 0xE0080),
-    )
+    for block in (range(0x20), range(0x7F, 0xA0), range(0x2028, 0x202F), range(0xE0000, 0xE0080))
     for code in block
     if chr(code) not in _LINE_ENDS
 )

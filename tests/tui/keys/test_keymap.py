@@ -11,8 +11,7 @@ from ollm_tui.tui.keys.keymap import Keymap, is_key, with_overrides
 from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS, reference_page
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.screen import ModelsScreen
-from ollm_tui.tui.transcript.caret_mode import CaretMode
-from ollm_tui.tui.transcript.message_cursor import CursorMode
+from ollm_tui.tui.transcript.message_cursor import CaretMode, CursorMode
 
 MODES = {"cursor": CursorMode, "caret": CaretMode}
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "keys.md"

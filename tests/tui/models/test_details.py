@@ -12,7 +12,7 @@ from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.sections import left_words, sections_of
-from ollm_tui.tui.widgets.key_line import KeyLine
+from ollm_tui.tui.widgets.chrome import KeyLine
 from tests.hostile.payloads import PAYLOADS
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.clean import clean
-from ollm_tui.tui.terminal.clipboard import (
+from ollm_tui.tui.terminal.copying import (
     cleaned,
     fits_a_terminal,
     joined_lines,

@@ -46,7 +46,7 @@ def block(number: int, kind: BlockKind, text: str, folded: bool = False) -> Bloc
 
 def paint(one: Block, canvas: Canvas) -> None:
     if not one.hides_its_rows:
-        painter = one.paint_for(canvas, 0, 0)
+        painter = one.paint_for(canvas, 0)
         while painter.work(0.0):
             pass
         one.settle()

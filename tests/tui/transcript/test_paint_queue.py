@@ -10,7 +10,6 @@ from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
 from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.painter import Refining
 from tests.tui.transcript.painters.painting import canvas
 from tests.tui.transcript.test_transcript import content, lines, room, settled
 
@@ -18,7 +17,7 @@ CODE = "```python\n" + "return 1\n" * 6000
 
 
 def refining(block: Block) -> bool:
-    return isinstance(block.painter, Refining) and block.painter.refining
+    return block.painter is not None and block.painter.refining
 
 
 async def test_the_end_of_long_code_is_seen_before_its_colours() -> None:

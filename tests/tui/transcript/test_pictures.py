@@ -8,8 +8,8 @@ import pytest
 from textual.pilot import Pilot
 
 from ollm_tui.tui.transcript import picture_source
-from ollm_tui.tui.transcript.painters.picture import half_block_row
 from ollm_tui.tui.transcript.painting import NEAR_ROWS
+from ollm_tui.tui.transcript.picture_source import half_block_row
 from ollm_tui.tui.transcript.thumbnail import can_decode, make_thumbnail
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.drawn import bomb, flat, halves, moving

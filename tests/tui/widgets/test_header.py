@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 
-from ollm_tui.tui.widgets.chrome import plain, width_of
-from ollm_tui.tui.widgets.header import ChatHeader, header_line
+from ollm_tui.tui.widgets.chrome import ChatHeader, header_line, plain, width_of
 
 
 def line(title: str, model: str, provider: str, width: int) -> str:

@@ -1,18 +1,22 @@
 """The sections of one answer with their rows, and the painting of closed ones in slices.
 
-A part waits in one of three queues: it has no rows yet (`unseen`), it has rows that are not final
-(`shown`), or it is shown in full and only its formatting is missing (`refine`: when idle). A long
-part goes through two of them: its plain rows come first.
+A long part is painted twice: its plain rows come first, its formatting when there is time.
 """
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from itertools import chain
+from itertools import chain, islice
 from time import monotonic
 
-from ollm_tui.tui.transcript.painters.painter import Change, Offsets, line_anchor, locate_line
+from ollm_tui.tui.transcript.painters.painter import (
+    Change,
+    Offsets,
+    PaintedRows,
+    line_anchor,
+    locate_line,
+)
 from ollm_tui.tui.transcript.painters.rows import (
     BLANK,
     Canvas,
@@ -50,7 +54,7 @@ class Part:
         return len(self.rows) + self.gap if self.rows else 0
 
 
-class Parts:
+class Parts(PaintedRows):
     """All parts, where their rows are, and what has changed."""
 
     def __init__(self) -> None:
@@ -58,7 +62,6 @@ class Parts:
         """Characters painted so far, repeats included: a measure of the work done."""
         self._parts: list[Part] = []
         self._offsets = Offsets()
-        self._change: Change | None = None
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -82,7 +85,7 @@ class Parts:
     def drop_unbound(self) -> None:
         """Remove the last part if it has no section."""
         if self._parts and self._parts[-1].section is None:
-            self._touch(Change(self._offsets.start(len(self._parts) - 1), None))
+            self.touch(Change(self._offsets.start(len(self._parts) - 1), None))
             self._parts.pop()
             self._offsets.pop()
 
@@ -112,7 +115,7 @@ class Parts:
     def changed(self, index: int, first: int, end: int) -> None:
         """Report that rows of a part are new; there are as many as before."""
         base = self._offsets.start(index) + self._parts[index].gap
-        self._touch(Change(base + first, base + end))
+        self.touch(Change(base + first, base + end))
 
     def resized(self, index: int, same: int, before: int = -1) -> None:
         """Report that rows of a part from `same` on are new, perhaps more or fewer than before."""
@@ -121,16 +124,8 @@ class Parts:
         first = start + part.gap + same if same else start
         end = start + part.height if part.height == before else None
         if end is None or first < end:
-            self._touch(Change(first, end))
+            self.touch(Change(first, end))
         self._offsets.set(index, part.height)
-
-    def _touch(self, change: Change) -> None:
-        self._change = change if self._change is None else self._change.merge(change)
-
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        change, self._change = self._change, None
-        return change
 
     @property
     def row_count(self) -> int:
@@ -208,9 +203,9 @@ class Jobs:
     def __init__(self, parts: Parts, canvas: Canvas) -> None:
         self._parts = parts
         self._canvas = canvas
-        self._unseen = _Queue()
-        self._shown = _Queue()
-        self._refine = _Queue()
+        self._unseen = _Queue()  # without rows
+        self._shown = _Queue()  # with rows that are not final
+        self._refine = _Queue()  # shown in full: only formatting is missing
 
     @property
     def hidden(self) -> bool:
@@ -278,15 +273,16 @@ class Jobs:
         job = self._job(index, part, rough)
         if job.mode is _Mode.OVERLAY:
             # The rows of the growing block are right but for the last, which may have gone on.
-            job.source = chain(_skipped(rough, len(part.rows) - 1), rough)
             job.at = len(part.rows) - 1
+            job.source = chain((None for _ in islice(rough, job.at)), rough)
         return job
 
     def _job(self, index: int, part: Part, source: Iterator[Step]) -> _Job:
         if not part.rows:
             part.rows_for = self._canvas
             return _Job(index, source, part.rows, _Mode.APPEND, 0)
-        if part.rows_for is self._canvas and part.section is not None and _is_code(part.section):
+        is_code = part.section is not None and part.section.kind in {Kind.FENCE, Kind.INDENTED}
+        if is_code and part.rows_for is self._canvas:
             return _Job(index, source, part.rows, _Mode.OVERLAY, 0)
         return _Job(index, source, [], _Mode.SWAP, 0)
 
@@ -295,16 +291,13 @@ class Jobs:
         part = self._parts[job.index]
         first, before = job.at, part.height
         done = False
-        while True:
-            try:
-                row = next(job.source)
-            except StopIteration:
-                done = True
-                break
+        for row in job.source:
             if row is not None:
                 self._put(job, row)
             if monotonic() >= deadline:
                 break
+        else:
+            done = True
         self._show(job, first, before, done=done)
         return done
 
@@ -332,15 +325,3 @@ class Jobs:
             self._parts.changed(job.index, first, job.at)
         else:
             self._parts.resized(job.index, first, before)
-
-
-def _is_code(section: Section) -> bool:
-    return section.kind in {Kind.FENCE, Kind.INDENTED}
-
-
-def _skipped(rows: Iterator[Row], count: int) -> Iterator[None]:
-    """Skip rows, with a chance to stop at each."""
-    for _ in range(count):
-        if next(rows, None) is None:
-            return
-        yield None

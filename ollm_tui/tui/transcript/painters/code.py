@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
+from time import monotonic
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,6 +12,7 @@ from rich.style import Style
 from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step, copy_style
+from ollm_tui.tui.transcript.painters.sections import Kind, Section
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 from ollm_tui.tui.widgets import cut
 
@@ -90,20 +92,21 @@ def _shows(spans: Sequence[Span], lines: Sequence[str], number: int) -> bool:
     return number < len(lines) and "".join([text for text, _style in spans]) == lines[number]
 
 
+def _line_row(segments: Iterable[Segment], join: str | None, block: Style) -> Row:
+    return Row((Segment(_PAD, block), *segments), gutter=1, join=join, fill=block)
+
+
 def line_rows(spans: Sequence[Span], canvas: Canvas) -> Iterator[Row]:
     """One line of code, broken where it no longer fits."""
-    block = canvas.palette.block
-    pad = Segment(_PAD, block)
     for segments, join in wrap_spans(spans, canvas.width - 2, words=False):
-        yield Row((pad, *segments), gutter=1, join=join, fill=block)
+        yield _line_row(segments, join, canvas.palette.block)
 
 
 def long_line_rows(line: str, canvas: Canvas) -> Iterator[Row]:
     """A line too long for colours."""
     block = canvas.palette.block
-    pad = Segment(_PAD, block)
     for row in plain_rows(line, canvas.width - 2, block, words=False):
-        yield Row((pad, *row.segments), gutter=1, join=row.join, fill=block)
+        yield _line_row(row.segments, row.join, block)
 
 
 def label_row(language: str, canvas: Canvas) -> Row:
@@ -134,7 +137,7 @@ def code_rows(lines: Iterable[str], language: str, canvas: Canvas) -> Iterator[S
                 yield None
         done = 0
         lexed_as = language if canvas.highlights else ""
-        for spans in highlighted(coloured, lexed_as, canvas.palette) if coloured else ():
+        for spans in highlighted(coloured, lexed_as, canvas.palette):
             done += 1
             yield from line_rows(spans, canvas)
         rest = chain(coloured[done:], [] if stopper is None else [stopper], rest)
@@ -158,29 +161,51 @@ def note_row(text: str, canvas: Canvas) -> Row:
     return Row((Segment(shown, canvas.palette.dim),), gutter=len(shown))
 
 
+def code_lines(section: Section, start: int = 0) -> Iterator[str]:
+    """The code of a code section from a line on, without fences and their indentation."""
+    indent = 4 if section.kind is Kind.INDENTED else section.indent
+    for number in range(start + (section.kind is Kind.FENCE), len(section.lines)):
+        line = section.lines[number]
+        yield line[min(indent, len(line) - len(line.lstrip(" "))) if indent else 0 :]
+
+
 class GrowingCode:
-    """A code block that still grows: finished lines are painted once, a chunk at a time.
+    """An open code block: finished lines are painted once, a chunk at a time.
 
     Colours come from the chunk alone, so a string that spans chunks may look wrong until the
     block is closed and painted as a whole.
     """
 
-    def __init__(self, language: str, canvas: Canvas) -> None:
-        self.rows: list[Row] = [label_row(language, canvas)]
+    def __init__(self, section: Section, canvas: Canvas) -> None:
+        self.rows: list[Row] = [label_row(section.language, canvas)]
         self.settled = 0
-        self._language = language
+        self._language = section.language
         self._canvas = canvas
+        self._lines: list[str] = []
         self._start = 0
         self._start_row = len(self.rows)
         self._tail: GrowingTail | None = None
 
-    def update(self, lines: Sequence[str], partial: str) -> bool:
-        """Paint a chunk of `lines` and the unfinished one; True when there are more chunks."""
+    def update(self, section: Section, partial: str, deadline: float) -> bool:
+        """Paint what is new; True when time ran out."""
+        lines = code_lines(section, len(self._lines))
+        more = True
+        while more:
+            self._lines += islice(lines, _AT_ONCE)
+            waits = len(self._lines) < len(section.lines) - (section.kind is Kind.FENCE)
+            more = self._paint_chunk("" if waits else partial) or waits
+            if monotonic() >= deadline:
+                break
+        return more
+
+    def _paint_chunk(self, partial: str) -> bool:
+        """Paint a chunk of lines and the unfinished one; True when there are more chunks."""
         chunk: list[str] = []
         size = 0
-        for line in lines[self._start : self._start + _OPEN_CHUNK]:
+        for line in self._lines[self._start : self._start + _OPEN_CHUNK]:
             if len(line) > LONGEST_LINE:
-                self._pass_long(chunk, line)
+                if not self._grow_tail(chunk, line):
+                    self._pass(len(chunk) + 1)
                 return True
             chunk.append(line)
             size += len(line)
@@ -200,10 +225,6 @@ class GrowingCode:
         self._start_row = len(self.rows)
         self._tail = None
 
-    def _pass_long(self, before: Sequence[str], line: str) -> None:
-        if not self._grow_tail(before, line):
-            self._pass(len(before) + 1)
-
     def _paint(self, lines: Sequence[str], partial: str) -> None:
         self.settled = min(self.settled, self._start_row)
         del self.rows[self._start_row :]
@@ -213,7 +234,7 @@ class GrowingCode:
                 self.rows += long_line_rows(line, self._canvas)
             return
         done = 0
-        for spans in highlighted(shown, self._language, self._canvas.palette) if shown else ():
+        for spans in highlighted(shown, self._language, self._canvas.palette):
             self.rows += line_rows(spans, self._canvas)
             done += 1
         self.rows += plain_code_rows(shown[done:], self._canvas, at_least=False)
@@ -228,5 +249,4 @@ class GrowingCode:
         return more
 
     def _dressed(self, row: Row) -> Row:
-        block = self._canvas.palette.block
-        return Row((Segment(_PAD, block), *row.segments), gutter=1, join=row.join, fill=block)
+        return _line_row(row.segments, row.join, self._canvas.palette.block)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING
 
 from rich.segment import Segment
@@ -11,9 +12,9 @@ from rich.style import Style
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.transcript.painters.code import code_rows
 from ollm_tui.tui.transcript.painters.inline import MAX_NESTING, formatted, parser
-from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Row, Span, Step
+from ollm_tui.tui.transcript.painters.rows import BLANK, UNDERLINE, Canvas, Palette, Row, Span, Step
 from ollm_tui.tui.transcript.painters.table import table_rows
-from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -27,26 +28,18 @@ _NARROWEST = 12
 
 def too_costly(source: str) -> bool:
     """Whether cutting this into blocks, which cannot be interrupted, would hold up the screen."""
-    cost = 0 if len(source) > LONGEST else sum(1 for _ in _COSTLY.finditer(source))
-    return len(source) > LONGEST or cost > _MOST_COST
+    return len(source) > LONGEST or sum(1 for _ in _COSTLY.finditer(source)) > _MOST_COST
 
 
-def paragraph_rows(text: str, canvas: Canvas) -> Iterator[Step]:
-    """A top-level paragraph."""
-    lines = yield from formatted(text.strip(), canvas.palette.text, canvas.palette)
+def text_rows(text: str, style: Style, canvas: Canvas) -> Iterator[Step]:
+    """A top-level paragraph or heading."""
+    lines = yield from formatted(text, style, canvas.palette)
     yield from _wrapped(lines, canvas)
 
 
-def heading_rows(text: str, level: int, canvas: Canvas) -> Iterator[Step]:
-    """A heading; the first two levels are also told apart without colour."""
-    lines = yield from formatted(text, heading_style(level, canvas), canvas.palette)
-    yield from _wrapped(lines, canvas)
-
-
-def heading_style(level: int, canvas: Canvas) -> Style:
-    """Bold for all, underlined for the top level."""
-    style = canvas.palette.heading
-    return style + Style(underline=True) if level == 1 else style
+def heading_style(level: int, palette: Palette) -> Style:
+    """Bold for all, underlined for the top level, so that it differs without colour too."""
+    return palette.heading + UNDERLINE if level == 1 else palette.heading
 
 
 def rule_row(canvas: Canvas) -> Row:
@@ -55,9 +48,7 @@ def rule_row(canvas: Canvas) -> Row:
 
 
 def _wrapped(lines: list[list[Span]], canvas: Canvas) -> Iterator[Row]:
-    for spans in lines:
-        for segments, join in wrap_spans(spans, canvas.width):
-            yield Row(tuple(segments), join=join)
+    return chain.from_iterable(wrapped_rows(spans, canvas.width) for spans in lines)
 
 
 @dataclass(slots=True)
@@ -101,44 +92,39 @@ class FlowPainter:
 
     def _walk(self, tokens: Sequence["Token"]) -> Iterator[Step]:
         self._styles = [self.canvas.palette.text]
-        position = 0
-        while position < len(tokens):
-            token = tokens[position]
+        rest = iter(tokens)
+        for token in rest:
             if token.type == "table_open":
-                end = next(i for i in range(position, len(tokens)) if _closes_table(tokens[i]))
-                yield from self._framed(table_rows(_table_source(tokens[position:end]), self._room))
+                inner = takewhile(lambda each: each.type != "table_close", rest)
+                yield from self._framed(table_rows(_table_source(inner), self._room))
                 self._gap = len(self._frames)
-                position = end
             else:
                 yield from self._take(token)
-            position += 1
 
     def _take(self, token: "Token") -> Iterator[Step]:
         match token.type:
             case "inline":
-                yield from self._inline(token)
+                lines = yield from formatted(token.content, self._styles[-1], self.canvas.palette)
+                self._tick_box(lines)
+                yield from self._framed(_wrapped(lines, self._room))
             case "fence" | "code_block":
-                lines = token.content.removesuffix("\n").split("\n")
+                code = token.content.removesuffix("\n").split("\n")
                 # what a reference stands for is decoded here too
-                language = clean_name(token.info.split(maxsplit=1)[0]) if token.info.strip() else ""
-                yield from self._framed(code_rows(lines, language, self._room))
+                language = clean_name(next(iter(token.info.split(maxsplit=1)), ""))
+                yield from self._framed(code_rows(code, language, self._room))
                 self._gap = len(self._frames)
             case "hr":
                 yield from self._framed([rule_row(self._room)])
                 self._gap = len(self._frames)
             case "paragraph_close":
                 self._gap = None if token.hidden else len(self._frames)
-            case "heading_open" | "heading_close":
-                self._heading(token)
+            case "heading_open":
+                self._styles.append(heading_style(int(token.tag[1:]), self.canvas.palette))
+            case "heading_close":
+                self._styles.pop()
+                self._gap = len(self._frames)
             case _:
                 yield from self._container(token)
-
-    def _heading(self, token: "Token") -> None:
-        if token.nesting > 0:
-            self._styles.append(heading_style(int(token.tag[1:]), self.canvas))
-        else:
-            self._styles.pop()
-            self._gap = len(self._frames)
 
     def _container(self, token: "Token") -> Iterator[Step]:
         match token.type:
@@ -158,8 +144,6 @@ class FlowPainter:
                 if token.type == "blockquote_close":
                     self._styles.pop()
                     self._gap = len(self._frames)
-            case _:
-                pass
 
     def _open_list(self, token: "Token") -> None:
         ordered = token.type == "ordered_list_open"
@@ -181,11 +165,6 @@ class FlowPainter:
         """The canvas inside the frames."""
         used = sum(len(frame.rest) for frame in self._frames)
         return Canvas(max(self.canvas.width - used, _NARROWEST), self.canvas.palette)
-
-    def _inline(self, token: "Token") -> Iterator[Step]:
-        lines = yield from formatted(token.content, self._styles[-1], self.canvas.palette)
-        self._tick_box(lines)
-        yield from self._framed(_wrapped(lines, self._room))
 
     def _tick_box(self, lines: list[list[Span]]) -> None:
         """Turn the bullet of a task into its box."""
@@ -225,11 +204,7 @@ class FlowPainter:
         return Row(segments, gutter=gutter, join=row.join, fill=row.fill, aside=row.aside)
 
 
-def _closes_table(token: "Token") -> bool:
-    return token.type == "table_close"
-
-
-def _table_source(tokens: Sequence["Token"]) -> list[str]:
+def _table_source(tokens: Iterable["Token"]) -> list[str]:
     """The source lines of a nested table, so that one painter draws all tables."""
     rows: list[list[str]] = []
     aligns: list[str] = []

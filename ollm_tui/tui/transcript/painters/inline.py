@@ -1,12 +1,11 @@
 """Marks inside a line of Markdown: emphasis, code, links, images; a text of any length in steps.
 
 A parser that cannot be interrupted gets pieces. A piece ends after white space, where all code
-spans, brackets and emphasis before it are closed: in its second half, or else, for a mark or an
-address that goes on for long, up to four times as far.
+spans, brackets and emphasis before it are closed, if that is not too far away.
 """
 
 import re
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -33,8 +32,7 @@ PIECE_COST = 40_000
 OPEN_COST = 80_000
 """The same for a text that is formatted again for every frame."""
 _CANDIDATES = 100
-_REACH = 4
-"""The most pieces' length of a piece whose marks or last word do not end earlier."""
+_REACH = 4  # the most pieces' length of a piece whose marks or last word do not end earlier
 _SPACE = re.compile(r"\s+(?=\S)")
 
 
@@ -55,22 +53,15 @@ def too_costly(text: str) -> bool:
 
 def inline_spans(text: str, base: Style, palette: Palette) -> list[list[Span]]:
     """The lines of one inline text: a hard break begins another."""
-    if _MARKS.search(text) is None and "  \n" not in text:
-        return [with_links(_NEWLINE.sub(" ", text), base, palette)]
-    if too_costly(text):
+    if (_MARKS.search(text) is None and "  \n" not in text) or too_costly(text):
         return [with_links(_NEWLINE.sub(" ", text), base, palette)]
     lines: list[list[Span]] = []
     for token in parser().parseInline(text):
-        lines += token_spans(token.children or (), base, palette)
+        walk = _Walk(base, palette)
+        for child in token.children or ():
+            walk.take(child)
+        lines += walk.lines
     return lines
-
-
-def token_spans(tokens: Sequence["Token"], base: Style, palette: Palette) -> list[list[Span]]:
-    """The same for tokens that are parsed already."""
-    walk = _Walk(base, palette)
-    for token in tokens:
-        walk.take(token)
-    return walk.lines
 
 
 def _shown(text: str) -> str:

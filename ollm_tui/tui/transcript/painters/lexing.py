@@ -1,10 +1,8 @@
 """Cuts long code into typed pieces in steps that stay short, whatever the code is.
 
-Pygments tries its rules at one place after another, and that is a generator: work can stop between
-two places. But one rule may look for its end through all that follows (`<!--` without `-->`), and
-at every such place again. Here the rules see a window only, which grows while what they find
-reaches its end. So comments and strings of any length come out right unless only a rule that also
-matches without its end could tell, and a vain look costs a window and not the whole text.
+Pygments can stop between two places, but one rule may look for its end through all that follows
+(`<!--` without `-->`), and at every such place again. Here the rules see a window only, which grows
+while what they find reaches its end, so that a vain look costs a window and not the whole text.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +24,6 @@ class Lexer(Protocol):
 
     def get_tokens(self, text: str) -> Iterable[tuple[Token, str]]:
         """Cut code into typed pieces."""
-        ...
 
 
 WINDOW = 8192
@@ -36,8 +33,7 @@ EAGER_PIECE = 1024
 """Characters at once for lexers that cannot be stopped; each piece begins anew."""
 _SLOW = ("Evoque", "Mason", "Myghty", "Pug")
 """Parts of names of lexers whose rules take seconds at one position of a hostile text."""
-_MOST_LOOKS = 200
-"""Times that rules may match at one position: some loop there."""
+_MOST_LOOKS = 200  # times that rules may match at one position: some loop there
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,4 @@
-"""Links in painted text: how a style carries an address, and which links are where.
-
-The address travels as metadata of the style, never to the terminal.
-"""
+"""Links in painted text: how a style carries an address, and which links are where."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +16,7 @@ FARTHEST: Final = 16_000
 
 
 def linked(style: Style, address: str) -> Style:
-    """The style of text that links to an address.
+    """The style of text that links to an address, which never goes to the terminal.
 
     Not Rich's own `link`: with that the terminal would open addresses without asking.
     """
@@ -70,37 +67,20 @@ def address_at(row_at: Callable[[int], Row | None], number: int, position: int) 
 
 def _bare_at(row_at: Callable[[int], Row | None], number: int, position: int) -> str | None:
     """The address in plain text, whose soft-wrapped rows are one line."""
-    before: list[str] = []
-    first = number
-    length = 0
-    while (row := row_at(first)) is not None and row.join is not None and length < FARTHEST:
+    before = after = ""
+    first, last = number, number + 1
+    while (row := row_at(first)) is not None and row.join is not None and len(before) < FARTHEST:
         above = row_at(first - 1)
-        if above is None:
-            break
-        before.append(above.text[above.gutter :] + row.join)
-        length += len(before[-1])
+        before = ("" if above is None else above.text[above.gutter :]) + row.join + before
         first -= 1
-    line = "".join(reversed(before))
-    position += len(line)
-    line += _rest(row_at, number)
-    for start, end in bare_links(line):
-        if start <= position < end:
-            return line[start:end]
-    return None
-
-
-def _rest(row_at: Callable[[int], Row | None], number: int) -> str:
+    while (row := row_at(last)) is not None and row.join is not None and len(after) < FARTHEST:
+        after += row.join + row.text[row.gutter :]
+        last += 1
     row = row_at(number)
-    parts = [] if row is None else [row.text[row.gutter :]]
-    length = 0
-    while length < FARTHEST:
-        number += 1
-        row = row_at(number)
-        if row is None or row.join is None:
-            break
-        parts += [row.join, row.text[row.gutter :]]
-        length += len(parts[-1])
-    return "".join(parts)
+    line = before + ("" if row is None else row.text[row.gutter :]) + after
+    position += len(before)
+    spans = (line[start:end] for start, end in bare_links(line) if start <= position < end)
+    return next(spans, None)
 
 
 def links_of(rows: Iterable[Row]) -> Iterator[FoundLink]:

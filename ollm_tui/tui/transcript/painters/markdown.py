@@ -1,7 +1,6 @@
 """Paints a streamed Markdown answer: closed sections once, the open one at most once a frame."""
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import replace
 from time import monotonic
 
@@ -30,8 +29,7 @@ _LINES_AT_ONCE = 32
 _TAB = 4
 _LONG_LINE = 2000
 _SLICE_S = 0.008
-_LIST_WIDTH = 400
-"""Cells; wide enough to wrap few lines and cut no reasonable table."""
+_LIST_WIDTH = 400  # cells; wide enough to wrap few lines and cut no reasonable table
 _ROWS_AT_ONCE = 2_000
 
 
@@ -99,7 +97,10 @@ class MarkdownPainter:
     def _take(self, deadline: float) -> None:
         while self._text_waits():
             if not self._lines:
-                self._take_text(self._cleaner.feed(self._ends.feed(self._next_piece())))
+                text = self._cleaner.feed(self._ends.feed(self._next_piece()))
+                first, *others = text.split("\n")
+                *lines, self._partial = (self._partial + first, *others)
+                self._lines += lines
             for _ in range(min(len(self._lines), _LINES_AT_ONCE)):
                 self._feed(self._lines.popleft())
             if monotonic() > deadline:
@@ -124,13 +125,6 @@ class MarkdownPainter:
         self._match_parts()
         self.rows.drop_unbound()
         self._ended = True
-
-    def _take_text(self, text: str) -> None:
-        first, *others = text.split("\n")
-        self._partial += first
-        for line in others:
-            self._lines.append(self._partial)
-            self._partial = line
 
     def _feed(self, line: str) -> None:
         self._sectioner.feed(_expand(line))
@@ -160,8 +154,7 @@ class MarkdownPainter:
             self.rows.drop_unbound()
         if self._sectioner.open is not None:
             joined = partial if move is Move.JOIN else ""
-            more = self._show(index, self._sectioner.sections[index], joined, deadline)
-            if more:
+            if self._show(index, self._sectioner.sections[index], joined, deadline):
                 return True
         return starts and self._show_start(partial, deadline)
 
@@ -178,12 +171,10 @@ class MarkdownPainter:
         size = (section.chars, len(self._partial))
         if part.shown == size and part.rows:
             return False
-        if section.kind in {Kind.FENCE, Kind.INDENTED, Kind.TABLE} and section.lines:
-            more = self._grow(index, section, partial, deadline)
-        elif sum(size) <= OPEN_BUDGET and self._format(index, section, partial):
-            more = False
-        else:
-            more = self._grow(index, section, partial, deadline)
+        grows = section.kind in {Kind.FENCE, Kind.INDENTED, Kind.TABLE} and section.lines
+        is_short = not grows and sum(size) <= OPEN_BUDGET
+        is_whole = is_short and self._format(index, section, partial)
+        more = not is_whole and self._grow(index, section, partial, deadline)
         if not more:
             part.shown = size
         return more
@@ -201,13 +192,11 @@ class MarkdownPainter:
 
     def _grow(self, index: int, section: Section, partial: str, deadline: float) -> bool:
         part = self.rows[index]
-        fresh = part.growing is None
+        before = part.height
         if part.growing is None:
             part.growing = growing(section, self._canvas)
-        before = part.height
-        part.growing.settled = len(part.growing.rows)
-        if fresh:
-            part.growing.settled = 0
+        else:
+            part.growing.settled = len(part.growing.rows)
         more = part.growing.update(section, partial, deadline)
         part.rows, part.rows_for = part.growing.rows, self._canvas
         new = part.rows[part.growing.settled :]
@@ -215,20 +204,12 @@ class MarkdownPainter:
         self.rows.resized(index, part.growing.settled, before)
         return more
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
-        """Paint everything again, the rows between `first` and `end` before the others."""
+    def restyle(self, canvas: Canvas, first: int) -> None:
+        """Paint everything again, the rows from `first` on before the others."""
         self._canvas = canvas
-        low = self.rows.find(first) if self.rows else 0
-        high = self.rows.find(end) + 1 if self.rows else 0
-        self._jobs.restart(canvas, _visible_first(low, high, self._queued))
+        start = min(self.rows.find(first), self._queued) if self.rows else 0
+        self._jobs.restart(canvas, [*range(start, self._queued), *range(start)])
         self.rows.forget_looks()
-
-
-def _visible_first(low: int, high: int, count: int) -> Iterable[int]:
-    high = min(high, count)
-    yield from range(low, high)
-    yield from range(high, count)
-    yield from range(min(low, count))
 
 
 async def links_in(markdown: str) -> list[FoundLink]:

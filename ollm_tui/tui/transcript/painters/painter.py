@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
@@ -15,7 +15,8 @@ class Offsets:
         self._lengths: list[int] = []
         self._starts: list[int] = [0]
         self._valid = 0
-        self._total = 0
+        self.total = 0
+        """All rows together."""
 
     def __len__(self) -> int:
         return len(self._lengths)
@@ -24,18 +25,18 @@ class Offsets:
         """Add a run at the end."""
         self._lengths.append(length)
         self._starts.append(0)
-        self._total += length
+        self.total += length
 
     def pop(self) -> None:
         """Remove the last run."""
-        self._total -= self._lengths.pop()
+        self.total -= self._lengths.pop()
         self._starts.pop()
         self._valid = min(self._valid, len(self._lengths))
 
     def set(self, index: int, length: int) -> None:
         """Change the length of a run."""
         if self._lengths[index] != length:
-            self._total += length - self._lengths[index]
+            self.total += length - self._lengths[index]
             self._lengths[index] = length
             self._valid = min(self._valid, index)
 
@@ -50,11 +51,6 @@ class Offsets:
             starts[each + 1] = starts[each] + lengths[each]
         self._valid = max(self._valid, index)
         return starts[index]
-
-    @property
-    def total(self) -> int:
-        """All rows together."""
-        return self._total
 
     def find(self, row: int) -> tuple[int, int]:
         """The run that a row is in, and the row's offset there."""
@@ -80,74 +76,9 @@ class Change:
 
 
 class PaintedRows(Protocol):
-    """The rows that a painter has painted so far."""
+    """The rows that a painter has painted so far; a base class, which records what has changed."""
 
-    def take_change(self) -> Change | None:
-        """What has changed since the last call."""
-        ...
-
-    @property
-    def row_count(self) -> int:
-        """How many rows there are now."""
-        ...
-
-    def row(self, index: int) -> Row:
-        """One row."""
-        ...
-
-    def anchor(self, row: int) -> tuple[int, int, int]:
-        """A position in the text that survives painting at another width: run, line, characters."""
-        ...
-
-    def locate(self, anchor: tuple[int, int, int]) -> int:
-        """The row that an anchor is in now."""
-        ...
-
-
-class Painter(Protocol):
-    """Turns the text of one block into rows, in slices."""
-
-    @property
-    def rows(self) -> PaintedRows:
-        """The rows so far."""
-        ...
-
-    def append(self, text: str) -> None:
-        """Take text; nothing is painted yet."""
-        ...
-
-    def finish(self) -> None:
-        """No more text will come."""
-        ...
-
-    def work(self, deadline: float) -> bool:
-        """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
-        ...
-
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
-        """Paint everything again, the rows between `first` and `end` before the others."""
-        ...
-
-
-@runtime_checkable
-class Refining(Protocol):
-    """A painter that may have all rows in place while it still works on their look.
-
-    Only the Markdown painter is one; it is loaded with the first answer, this module before.
-    """
-
-    @property
-    def refining(self) -> bool:
-        """Whether everything is shown, and only the formatting of long pieces is missing."""
-        ...
-
-
-class RowList:
-    """Painted rows in a list, for painters whose rows are one run."""
-
-    def __init__(self) -> None:
-        self.items: list[Row] = []
-        self._change: Change | None = None
+    _change: Change | None = None
 
     def touch(self, change: Change) -> None:
         """Add to what has changed since it was last taken."""
@@ -157,6 +88,62 @@ class RowList:
         """What has changed since the last call."""
         change, self._change = self._change, None
         return change
+
+    @property
+    def row_count(self) -> int:
+        """How many rows there are now."""
+
+    def row(self, index: int) -> Row:
+        """One row."""
+
+    def anchor(self, row: int) -> tuple[int, int, int]:
+        """A position in the text that survives painting at another width: run, line, characters."""
+
+    def locate(self, anchor: tuple[int, int, int]) -> int:
+        """The row that an anchor is in now."""
+
+
+class Painter(Protocol):
+    """Turns the text of one block into rows, in slices."""
+
+    @property
+    def rows(self) -> PaintedRows:
+        """The rows so far."""
+
+    @property
+    def refining(self) -> bool:
+        """Whether everything is shown, and only the formatting of long pieces is missing."""
+
+    def append(self, text: str) -> None:
+        """Take text; nothing is painted yet."""
+
+    def finish(self) -> None:
+        """No more text will come."""
+
+    def work(self, deadline: float) -> bool:
+        """Paint until the deadline (of `time.monotonic`); True when there is more to do."""
+
+    def restyle(self, canvas: Canvas, first: int) -> None:
+        """Paint everything again, the rows from `first` on before the others."""
+
+
+class WholePainter:
+    """What painters have in common whose content does not arrive piece by piece."""
+
+    refining = False
+
+    def append(self, text: str) -> None:
+        """Nothing more comes."""
+
+    def finish(self) -> None:
+        """Nothing is held back."""
+
+
+class RowList(PaintedRows):
+    """Painted rows in a list, for painters whose rows are one run."""
+
+    def __init__(self) -> None:
+        self.items: list[Row] = []
 
     @property
     def row_count(self) -> int:

@@ -10,7 +10,7 @@ from rich.style import Style
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.tui.transcript.painters.painter import Change, RowList
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
-from ollm_tui.tui.transcript.painters.wrap import wrap, wrap_spans
+from ollm_tui.tui.transcript.painters.wrap import wrap, wrapped_rows
 
 PIECE = 4096
 Pick = Callable[[Palette], Style]
@@ -45,7 +45,6 @@ class GrowingText:
         return bool(self._waiting)
 
     def _next_piece(self) -> str:
-        """The next piece of the waiting text."""
         parts: list[str] = []
         room = PIECE
         while self._waiting and room:
@@ -140,6 +139,8 @@ class LineEnds:
 class PlainPainter:
     """Wraps text in one style; `hint` is a dim row of its own at the end."""
 
+    refining = False
+
     def __init__(self, canvas: Canvas, pick: Pick, hint: str = "") -> None:
         self._canvas = canvas
         self._pick = pick
@@ -148,7 +149,7 @@ class PlainPainter:
         self._ends = LineEnds()
         self._cleaner = Cleaner()
         self._finished = False
-        self._hinted = 0
+        self._hinted = False
         self.rows = RowList()
         self._growing = self._fresh()
 
@@ -179,24 +180,20 @@ class PlainPainter:
             return False
         more = growing.work(deadline)
         if self._finished and not more and self._hint:
-            self._add_hint()
+            hint = [(self._hint, self._canvas.palette.dim)]
+            growing.rows += wrapped_rows(hint, self._canvas.width)
+            self._hinted = True
         same = len(growing.rows) == before
         if growing.settled < len(growing.rows) or not same:
             self.rows.touch(Change(growing.settled, len(growing.rows) if same else None))
         growing.settled = len(growing.rows)
         return more
 
-    def _add_hint(self) -> None:
-        dim = self._canvas.palette.dim
-        for segments, join in wrap_spans([(self._hint, dim)], self._canvas.width):
-            self._growing.rows.append(Row(tuple(segments), join=join))
-            self._hinted += 1
-
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+    def restyle(self, canvas: Canvas, first: int) -> None:
         """Wrap all of it again."""
-        del first, end
+        del first
         self._canvas = canvas
-        self._hinted = 0
+        self._hinted = False
         self._growing = self._fresh()
         self._growing.grow("".join(self._text))
         self.rows.touch(Change(0, None))

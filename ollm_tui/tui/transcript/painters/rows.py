@@ -1,54 +1,53 @@
 """What painters paint, screen rows, and what they paint on: a width and the styles of the theme."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, split_graphemes
 from rich.segment import Segment
 from rich.style import Style
 
+PLAIN = Style()
 BOLD = Style(bold=True)
+DIM = Style(dim=True)
 ITALIC = Style(italic=True)
 STRIKE = Style(strike=True)
+UNDERLINE = Style(underline=True)
 _COPY_META: Final = "copy"
 Span = tuple[str, Style]
-
-
-def _style(text: str = "") -> Style:
-    return Style.parse(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
     """One style per meaning; the defaults work without colours."""
 
-    text: Style = field(default_factory=_style)
-    dim: Style = field(default_factory=lambda: _style("dim"))
-    accent: Style = field(default_factory=_style)
-    heading: Style = field(default_factory=lambda: _style("bold"))
-    code: Style = field(default_factory=_style)
+    text: Style = PLAIN
+    dim: Style = DIM
+    accent: Style = PLAIN
+    heading: Style = BOLD
+    code: Style = PLAIN
     """Code inside a sentence."""
-    block: Style = field(default_factory=_style)
+    block: Style = PLAIN
     """A code block; its background fills the rows."""
-    label: Style = field(default_factory=lambda: _style("dim"))
+    label: Style = DIM
     """The language above a code block."""
-    quote: Style = field(default_factory=lambda: _style("italic"))
-    bar: Style = field(default_factory=lambda: _style("dim"))
+    quote: Style = ITALIC
+    bar: Style = DIM
     """The bar left of a quotation."""
-    link: Style = field(default_factory=lambda: _style("underline"))
-    rule: Style = field(default_factory=lambda: _style("dim"))
-    marker: Style = field(default_factory=_style)
+    link: Style = UNDERLINE
+    rule: Style = DIM
+    marker: Style = PLAIN
     """List bullets and numbers."""
-    error: Style = field(default_factory=lambda: _style("bold"))
-    warning: Style = field(default_factory=_style)
-    keyword: Style = field(default_factory=lambda: _style("bold"))
-    name: Style = field(default_factory=_style)
-    string: Style = field(default_factory=_style)
-    number: Style = field(default_factory=_style)
-    comment: Style = field(default_factory=lambda: _style("italic"))
-    inserted: Style = field(default_factory=_style)
-    deleted: Style = field(default_factory=_style)
+    error: Style = BOLD
+    warning: Style = PLAIN
+    keyword: Style = BOLD
+    name: Style = PLAIN
+    string: Style = PLAIN
+    number: Style = PLAIN
+    comment: Style = ITALIC
+    inserted: Style = PLAIN
+    deleted: Style = PLAIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +104,22 @@ def row_cells(segments: Iterable[Segment]) -> int:
     )
 
 
+def at_cell(text: str, cell: int) -> int:
+    """The code point that covers a cell, or the end of the text."""
+    end = 0
+    for start, _end, size in split_graphemes(text)[0]:
+        end += size
+        if end > cell:
+            return start
+    return len(text)
+
+
 def common_prefix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:
     """The number of rows at the start that are the same in both, at most `limit`."""
-    for index, (before, after) in enumerate(zip(old, new, strict=False)):
-        if index == limit or not before.same_as(after):
-            return index
-    return min(len(old), len(new))
+    count, most = 0, min(len(old), len(new), limit)
+    while count < most and old[count].same_as(new[count]):
+        count += 1
+    return count
 
 
 def common_suffix(old: Sequence[Row], new: Sequence[Row], limit: int) -> int:

@@ -1,8 +1,4 @@
-"""From a section of Markdown to its rows.
-
-The final look is a function of the section's source and the canvas, nothing else. The open section
-of a streamed answer is painted as cheaply as its size demands.
-"""
+"""From a section of Markdown to its rows; an open one is painted as cheaply as its size demands."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -11,17 +7,13 @@ from typing import Protocol
 
 from ollm_tui.tui.transcript.painters.code import (
     GrowingCode,
+    code_lines,
     code_rows,
     label_row,
     note_row,
     plain_code_rows,
 )
-from ollm_tui.tui.transcript.painters.flow import (
-    FlowPainter,
-    heading_rows,
-    paragraph_rows,
-    rule_row,
-)
+from ollm_tui.tui.transcript.painters.flow import FlowPainter, heading_style, rule_row, text_rows
 from ollm_tui.tui.transcript.painters.flow import too_costly as flow_too_costly
 from ollm_tui.tui.transcript.painters.inline import too_costly
 from ollm_tui.tui.transcript.painters.lexing import find_lexer
@@ -44,16 +36,6 @@ from ollm_tui.tui.transcript.painters.table import (
 PLAIN_FIRST = 8_000
 CODE_PLAIN_FIRST = 20_000
 """A section with more characters is shown without formatting first, and refined when idle."""
-_LINES_AT_ONCE = 1024
-
-
-def code_lines(section: Section, start: int = 0) -> Iterator[str]:
-    """The code of a code section from a line on, without fences and their indentation."""
-    indent = 4 if section.kind is Kind.INDENTED else section.indent
-    for number in range(start + (section.kind is Kind.FENCE), len(section.lines)):
-        line = section.lines[number]
-        cut = 0 if not indent else min(indent, len(line) - len(line.lstrip(" ")))
-        yield line[cut:]
 
 
 def _closed_code(section: Section) -> Iterator[str]:
@@ -69,20 +51,15 @@ def _closed_code(section: Section) -> Iterator[str]:
 
 def rough_rows(section: Section, canvas: Canvas) -> Iterator[Row] | None:
     """The first rows of a section that takes long to format; None for all others."""
-    match section.kind:
-        case Kind.FENCE | Kind.INDENTED:
-            if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
-                return None
-            return chain(
-                [label_row(section.language, canvas)],
-                plain_code_rows(_closed_code(section), canvas, at_least=False),
-            )
-        case Kind.RULE | Kind.TABLE:
+    if section.kind in {Kind.FENCE, Kind.INDENTED}:
+        if section.chars <= CODE_PLAIN_FIRST or find_lexer(section.language) is None:
             return None
-        case _ if section.chars <= PLAIN_FIRST or _stays_rough(section):
-            return None
-        case _:
-            return plain_rows(section.source, canvas.width, canvas.palette.text)
+        code = plain_code_rows(_closed_code(section), canvas, at_least=False)
+        return chain([label_row(section.language, canvas)], code)
+    is_short = section.chars <= PLAIN_FIRST or section.kind in {Kind.RULE, Kind.TABLE}
+    if is_short or _stays_rough(section):
+        return None
+    return plain_rows(section.source, canvas.width, canvas.palette.text)
 
 
 def _stays_rough(section: Section) -> bool:
@@ -106,7 +83,7 @@ def section_rows(section: Section, canvas: Canvas) -> Iterator[Step]:
         case Kind.HEADING:
             yield from _heading(section, canvas)
         case Kind.PARAGRAPH:
-            yield from paragraph_rows(section.source, canvas)
+            yield from text_rows(section.source.strip(), canvas.palette.text, canvas)
         case Kind.ITEM | Kind.QUOTE:
             rows = FlowPainter(canvas, number=section.number).paint(section.source)
             yield from rows or _unformatted(section, "nested too deep to be formatted", canvas)
@@ -115,14 +92,15 @@ def section_rows(section: Section, canvas: Canvas) -> Iterator[Step]:
 def _heading(section: Section, canvas: Canvas) -> Iterator[Step]:
     if len(section.lines) > 1:
         text = " ".join(line.strip() for line in section.lines[:-1])
-        yield from heading_rows(text, 1 if "=" in section.lines[-1] else 2, canvas)
-        return
-    line = section.lines[0].strip()
-    text = line.lstrip("#")
-    level = len(line) - len(text)
-    text = text.strip()
-    bare = text.rstrip("#")
-    yield from heading_rows(bare.strip() if bare.endswith(" ") or not bare else text, level, canvas)
+        level = 1 if "=" in section.lines[-1] else 2
+    else:
+        line = section.lines[0].strip()
+        text = line.lstrip("#")
+        level = len(line) - len(text)
+        text = text.strip()
+        bare = text.rstrip("#")
+        text = bare.strip() if bare.endswith(" ") or not bare else text
+    return text_rows(text, heading_style(level, canvas.palette), canvas)
 
 
 def _unformatted(section: Section, why: str, canvas: Canvas) -> Iterator[Row]:
@@ -138,31 +116,6 @@ class Growing(Protocol):
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
         """Paint what is new; True when time ran out."""
-        ...
-
-
-class GrowingFence:
-    """An open code block."""
-
-    def __init__(self, section: Section, canvas: Canvas) -> None:
-        self._code = GrowingCode(section.language, canvas)
-        self._lines: list[str] = []
-        self.rows = self._code.rows
-        self.settled = 0
-
-    def update(self, section: Section, partial: str, deadline: float) -> bool:
-        """Paint finished lines once."""
-        self._code.settled = len(self.rows) if self.settled else 0
-        lines = code_lines(section, len(self._lines))
-        more = True
-        while more:
-            self._lines += islice(lines, _LINES_AT_ONCE)
-            waits = len(self._lines) < len(section.lines) - (section.kind is Kind.FENCE)
-            more = self._code.update(self._lines, "" if waits else partial) or waits
-            if monotonic() >= deadline:
-                break
-        self.settled = self._code.settled
-        return more
 
 
 class GrowingTable:
@@ -186,10 +139,11 @@ class GrowingTable:
         self._extra = 0
         lines = section.lines
         while self._done < len(lines):
-            if self._done > 1 and len(lines[self._done]) > LONGEST_ROW:
-                self._pass_long(lines[self._done])
-            else:
+            if self._done <= 1 or len(lines[self._done]) <= LONGEST_ROW:
                 self._add(lines)
+            elif not self._grow_tail(lines[self._done]):
+                self._tail = None
+                self._done += 1
             if monotonic() > deadline:
                 return self._done < len(lines)
         if len(partial) > LONGEST_ROW:
@@ -200,11 +154,6 @@ class GrowingTable:
             self.rows += tail
             self._extra = len(tail)
         return False
-
-    def _pass_long(self, line: str) -> None:
-        if not self._grow_tail(line):
-            self._tail = None
-            self._done += 1
 
     def _grow_tail(self, line: str) -> bool:
         """Show a row that is too long for cells as it is."""
@@ -225,8 +174,7 @@ class GrowingTable:
             self.settled = 0
             self._done = len(shown)
             return
-        line = lines[self._done]
-        self.rows += body_rows(line, self._head, self._columns, self._canvas)
+        self.rows += body_rows(lines[self._done], self._head, self._columns, self._canvas)
         self._done += 1
 
     def _fits(self, lines: list[str]) -> bool:
@@ -239,15 +187,12 @@ class GrowingTable:
         return all(new <= old for new, old in zip(natural, self._columns.widths, strict=True))
 
 
-class GrowingBlock:
+class GrowingBlock(GrowingText):
     """Text of any other section that has become too long to be formatted for every frame."""
 
     def __init__(self, canvas: Canvas) -> None:
-        self._text = GrowingText(canvas.width, canvas.palette.text)
-        self.rows = self._text.rows
-        self.settled = 0
-        self._lines = 0
-        self._chars = 0
+        super().__init__(canvas.width, canvas.palette.text)
+        self._lines = self._chars = 0
 
     def update(self, section: Section, partial: str, deadline: float) -> bool:
         """Wrap what is new."""
@@ -258,18 +203,15 @@ class GrowingBlock:
         self._lines = len(section.lines)
         parts.append(partial[self._chars :])
         self._chars = len(partial)
-        self._text.grow("".join(parts))
-        self._text.settled = len(self.rows) if self.settled else 0
-        more = self._text.work(deadline)
-        self.settled = self._text.settled
-        return more
+        self.grow("".join(parts))
+        return self.work(deadline)
 
 
 def growing(section: Section, canvas: Canvas) -> Growing:
     """The cheapest way to go on with a section."""
     match section.kind:
         case Kind.FENCE | Kind.INDENTED:
-            return GrowingFence(section, canvas)
+            return GrowingCode(section, canvas)
         case Kind.TABLE:
             return GrowingTable(canvas)
         case _:

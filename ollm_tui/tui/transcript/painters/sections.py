@@ -1,12 +1,7 @@
-"""Cuts Markdown into top-level sections, one line at a time.
+"""Cuts Markdown into top-level sections, each painted by itself: ONE item of a list is one.
 
 Only whole lines decide, and no decision is ever taken back except for the open section, so the
-cut does not depend on how the text arrived. A section is a heading, a paragraph, a rule, a code
-block, a table, a quotation or ONE item of a list; each is painted by itself.
-
-States are the kinds of the open section (or none). A line does one of:
-JOIN it, JOIN_LAST (join and close), CLOSE it (the line is used up), SKIP (blank, nothing open),
-START another section, or SPLIT (the last line of the paragraph was the head of a table).
+cut does not depend on how the text arrived.
 """
 
 import re
@@ -31,11 +26,11 @@ class Move(Enum):
     """What a line does to the open section."""
 
     JOIN = auto()
-    JOIN_LAST = auto()
-    CLOSE = auto()
-    SKIP = auto()
-    START = auto()
-    SPLIT = auto()
+    JOIN_LAST = auto()  # and close it
+    CLOSE = auto()  # the line is used up
+    SKIP = auto()  # blank, and nothing is open
+    START = auto()  # another section
+    SPLIT = auto()  # the last line of the paragraph was the head of a table
 
 
 @dataclass(slots=True)
@@ -64,6 +59,19 @@ class Section:
         """Add a line."""
         self.lines.append(line)
         self.chars += len(line) + 1
+        if self.kind in {Kind.ITEM, Kind.QUOTE}:
+            self._track_fence(line)
+
+    def _track_fence(self, line: str) -> None:
+        """Remember whether a code block is open inside an item or a quotation."""
+        inner = line.lstrip(" >")
+        if self.kind is Kind.ITEM and len(self.lines) == 1:
+            inner = line[self.indent :].lstrip(" ")
+        if self.fence:
+            if _closes(self.fence, inner):
+                self.fence = ""
+        elif (match := _fence_of(inner)) is not None:
+            self.fence = match[2]
 
     @property
     def source(self) -> str:
@@ -92,8 +100,7 @@ def undecided(line: str) -> bool:
 
 def split_cells(line: str) -> list[str]:
     """The cells of a table row."""
-    inner = line.strip()
-    inner = inner.removeprefix("|")
+    inner = line.strip().removeprefix("|")
     if inner.endswith("|") and not inner.endswith("\\|"):
         inner = inner[:-1]
     return [cell.strip().replace("\\|", "|") for cell in _PIPE.split(inner)]
@@ -110,7 +117,7 @@ def _fence_of(line: str) -> re.Match[str] | None:
 
 def _closes(fence: str, line: str) -> bool:
     text = line.strip()
-    return len(text) >= len(fence) and not text.strip(fence[0]) and bool(text)
+    return len(text) >= len(fence) and not text.strip(fence[0])
 
 
 def _heads_table(line: str, delimiter: str) -> bool:
@@ -126,28 +133,15 @@ def classify(line: str) -> Section:
     if _indent(line) >= 4:
         return Section(Kind.INDENTED)
     if (fence := _fence_of(line)) is not None:
-        return _code(fence)
-    if (item := _ITEM.match(line)) is not None and not _is_rule(line):
-        return _item(item)
-    return _simple(line)
-
-
-def _is_rule(line: str) -> bool:
-    return len(line) < _LONGEST_SYNTAX and _RULE.match(line) is not None
-
-
-def _simple(line: str) -> Section:
-    if _is_rule(line):
+        language = next(iter(fence[3].split(maxsplit=1)), "")
+        return Section(Kind.FENCE, fence=fence[2], indent=len(fence[1]), language=language)
+    if len(line) < _LONGEST_SYNTAX and _RULE.match(line):
         return Section(Kind.RULE, closed=True)
+    if (item := _ITEM.match(line)) is not None:
+        return _item(item)
     if _HEADING.match(line):
         return Section(Kind.HEADING, closed=True)
     return Section(Kind.QUOTE if line.lstrip(" ").startswith(">") else Kind.PARAGRAPH)
-
-
-def _code(match: re.Match[str]) -> Section:
-    words = match[3].split(maxsplit=1)
-    language = words[0] if words else ""
-    return Section(Kind.FENCE, fence=match[2], indent=len(match[1]), language=language)
 
 
 def _item(match: re.Match[str]) -> Section:
@@ -218,7 +212,7 @@ class Sectioner:
         if not line.strip(" ") or _indent(line) >= section.indent:
             return Move.JOIN
         lazy = not section.fence and section.lines[-1].strip(" ")
-        return Move.JOIN if lazy and not _starts_in_list(line) else Move.START
+        return Move.JOIN if lazy and not (_ITEM.match(line) or _interrupts(line)) else Move.START
 
     def _move_in_quote(self, section: Section, line: str) -> Move:
         if line.lstrip(" ").startswith(">"):
@@ -231,48 +225,33 @@ class Sectioner:
         section = self.open
         match self.move_for(line):
             case Move.JOIN if section is not None:
-                self._join(section, line)
+                section.add(line)
             case Move.JOIN_LAST if section is not None:
-                self._end(section, line)
+                section.closed = True
+                # the underline of a heading; a fence is not code
+                if section.kind is Kind.PARAGRAPH:
+                    section.kind = Kind.HEADING
+                    section.add(line)
             case Move.CLOSE if section is not None:
                 section.closed = True
             case Move.SPLIT if section is not None:
                 self._split(section, line)
             case Move.START:
                 self._start(classify(line), line)
-            case _:
-                pass
         self._after_blank = not line.strip(" ")
         self._line += 1
-
-    def _join(self, section: Section, line: str) -> None:
-        section.add(line)
-        if section.kind in {Kind.ITEM, Kind.QUOTE}:
-            _track_fence(section, line)
-
-    def _end(self, section: Section, line: str) -> None:
-        """Close with this line: the underline of a heading, or a fence, which is not code."""
-        section.closed = True
-        if section.kind is Kind.PARAGRAPH:
-            section.kind = Kind.HEADING
-            section.add(line)
 
     def _start(self, section: Section, line: str) -> None:
         before = self.sections[-1] if self.sections else None
         section.first_line = self._line
         if before is not None:
             before.closed = True
-            section.gap = self._gap(before, section)
+            is_close = section.kind is Kind.ITEM and before.kind in {Kind.ITEM, Kind.PARAGRAPH}
+            section.gap = self._after_blank or not is_close
             if section.number is not None and before.mark == section.mark:
                 section.number = (before.number or 0) + 1
         section.add(line)
-        if section.kind in {Kind.ITEM, Kind.QUOTE}:
-            _track_fence(section, line)
         self.sections.append(section)
-
-    def _gap(self, before: Section, section: Section) -> bool:
-        close = section.kind is Kind.ITEM and before.kind in {Kind.ITEM, Kind.PARAGRAPH}
-        return self._after_blank or not close
 
     def _split(self, section: Section, line: str) -> None:
         if len(section.lines) == 1:
@@ -289,21 +268,5 @@ class Sectioner:
 
     def finish(self) -> None:
         """Close what is open."""
-        if self.open is not None:
+        if self.sections:
             self.sections[-1].closed = True
-
-
-def _starts_in_list(line: str) -> bool:
-    return _ITEM.match(line) is not None or _interrupts(line)
-
-
-def _track_fence(section: Section, line: str) -> None:
-    """Remember whether a code block is open inside an item or a quotation."""
-    inner = line.lstrip(" >")
-    if section.kind is Kind.ITEM and len(section.lines) == 1:
-        inner = line[section.indent :].lstrip(" ")
-    if section.fence:
-        if _closes(section.fence, inner):
-            section.fence = ""
-    elif (match := _fence_of(inner)) is not None:
-        section.fence = match[2]

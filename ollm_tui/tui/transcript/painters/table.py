@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, zip_longest
 
 from rich.segment import Segment
 
@@ -10,7 +10,7 @@ from ollm_tui.tui.transcript.painters.inline import formatted_at_once
 from ollm_tui.tui.transcript.painters.plain import plain_rows
 from ollm_tui.tui.transcript.painters.rows import BOLD, Canvas, Row, Span, row_cells
 from ollm_tui.tui.transcript.painters.sections import LONGEST_HEAD, split_cells
-from ollm_tui.tui.transcript.painters.wrap import wrap_spans
+from ollm_tui.tui.transcript.painters.wrap import wrap_spans, wrapped_rows
 
 Cell = list[Span]
 
@@ -44,14 +44,9 @@ def parse_row(line: str, columns: int, canvas: Canvas) -> list[Cell]:
 
 def parse_aligns(line: str) -> tuple[str, ...]:
     """Left, right or center of each column, from the line below the head."""
-    return tuple(
-        "center"
-        if cell.startswith(":") and cell.endswith(":")
-        else "right"
-        if cell.endswith(":")
-        else "left"
-        for cell in split_cells(line)
-    )
+    kinds = {(True, True): "center", (False, True): "right"}
+    cells = split_cells(line)
+    return tuple(kinds.get((cell[:1] == ":", cell[-1:] == ":"), "left") for cell in cells)
 
 
 def natural_widths(rows: Sequence[list[Cell]], count: int) -> list[int]:
@@ -104,22 +99,20 @@ def _drawn(cells: list[Cell], columns: Columns, canvas: Canvas) -> Iterator[Row]
         [segments for segments, _join in wrap_spans(cell, width)]
         for cell, width in zip(cells, columns.widths, strict=False)
     ]
-    for number in range(max((len(lines) for lines in columns_lines), default=1)):
+    columns_lines += [[]] * (len(columns.widths) - len(columns_lines))
+    for row in zip_longest(*columns_lines, fillvalue=list[Segment]()):
         out: list[Segment] = []
-        for index, width in enumerate(columns.widths):
-            lines = columns_lines[index] if index < len(columns_lines) else []
-            segments = lines[number] if number < len(lines) else []
-            out += [between] * (index > 0)
-            out += _aligned(segments, width, columns.aligns[index], canvas)
+        for segments, width, align in zip(row, columns.widths, columns.aligns, strict=True):
+            out += [between] if out else []
+            out += _aligned(segments, width, align, canvas)
         yield Row(tuple(out))
 
 
 def _aligned(segments: list[Segment], width: int, align: str, canvas: Canvas) -> list[Segment]:
     space = max(width - row_cells(segments), 0)
     before = space if align == "right" else space // 2 if align == "center" else 0
-    after = space - before
     left = [Segment(" " * before, canvas.palette.text)] if before else []
-    right = [Segment(" " * after, canvas.palette.text)] if after else []
+    right = [Segment(" " * (space - before), canvas.palette.text)] if space > before else []
     return [*left, *segments, *right]
 
 
@@ -130,8 +123,7 @@ def _stacked(cells: list[Cell], head: list[Cell], canvas: Canvas) -> Iterator[Ro
         if not cell or not any(text for text, _style in cell):
             continue
         title = [(text, style + BOLD) for text, style in name]
-        for segments, join in wrap_spans([*title, (": ", palette.dim), *cell], canvas.width):
-            yield Row(tuple(segments), join=join)
+        yield from wrapped_rows([*title, (": ", palette.dim), *cell], canvas.width)
     yield Row((Segment("─" * min(canvas.width, 20), palette.rule),))
 
 

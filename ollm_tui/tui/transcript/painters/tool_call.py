@@ -1,7 +1,7 @@
 """Paints one call of a tool: a line with its outcome, and its output below when unfolded."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -12,7 +12,7 @@ from rich.style import Style
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.figures import seconds as written_seconds
-from ollm_tui.tui.transcript.painters.painter import Change, RowList
+from ollm_tui.tui.transcript.painters.painter import Change, RowList, WholePainter
 from ollm_tui.tui.transcript.painters.plain import LineEnds, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.widgets import cut
@@ -28,56 +28,49 @@ OPEN_ROWS: Final = 400
 MOST_OUTPUT: Final = 200_000
 """Characters of an output that are read."""
 _SIGN: Final = "⚙ "
-_COLUMN: Final = 52
-"""The column in which outcomes are aligned, if there is room."""
-_LONGEST: Final = 400
-"""Characters of a name or an argument that are read; no line shows as many."""
+_COLUMN: Final = 52  # the column in which outcomes are aligned, if there is room
+_LONGEST: Final = 400  # characters of a name or an argument that are read; no line shows as many
 _MARKS: Final["Mapping[ToolOutcome, str]"] = MappingProxyType(
     {"done": "✓", "failed": "✗ failed", "denied": "⊘ denied", "stopped": "■ stopped"}
 )
 
 
-class ToolPainter:
-    """Running until `end`; a failed call opens by itself, any other stays one line."""
+@dataclass(slots=True)
+class ToolCall:
+    """A call of a tool: running until `end`."""
 
-    def __init__(self, canvas: Canvas, name: str, main_argument: str = "") -> None:
-        self._canvas = canvas
-        self._name = clean_name(name[:_LONGEST])
-        self._argument = clean_name(main_argument[:_LONGEST])
-        self._outcome: ToolOutcome | None = None
-        self._seconds: float | None = None
-        self._output: list[str] = []
-        self.rows = RowList()
-        self._is_stale = True
-        self.fold: Fold = "folded"
+    name: str
+    argument: str = ""
+    outcome: "ToolOutcome | None" = None
+    seconds: float | None = None
+    """None if the time is not known."""
+    output: str = ""
+    fold: Fold = "folded"
 
     def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
-        """Show how the call ended; `seconds` is None if the time is not known."""
-        self._outcome, self._seconds = outcome, seconds
-        self.append(output)
+        """Record how it ended; a failed call opens by itself, any other stays one line."""
+        self.outcome, self.seconds, self.output = outcome, seconds, output
         if outcome == "failed":
             self.fold = "peek"
 
-    def set_fold(self, fold: Fold) -> None:
-        """Show another share of the output."""
-        self.fold = fold
+
+class ToolPainter(WholePainter):
+    """Paints a call as it is at the time; `repaint` asks for that after it has changed."""
+
+    def __init__(self, canvas: Canvas, call: ToolCall) -> None:
+        self._canvas = canvas
+        self._call = call
+        self.rows = RowList()
+        self._is_stale = True
+
+    def repaint(self) -> None:
+        """Paint the call again with the next slice."""
         self._is_stale = True
 
     def next_fold(self) -> Fold:
         """What a further click shows: all of the output, or nothing once all is shown."""
-        is_all_shown = self.fold == "open" or (self.fold == "peek" and self._fits_a_peek())
-        return "folded" if is_all_shown else "open"
-
-    def _fits_a_peek(self) -> bool:
-        return self.rows.row_count <= PEEK_ROWS + 1
-
-    def append(self, text: str) -> None:
-        """Take more of the output."""
-        self._output.append(text)
-        self._is_stale = True
-
-    def finish(self) -> None:
-        """Nothing is held back."""
+        fold, fits_a_peek = self._call.fold, self.rows.row_count <= PEEK_ROWS + 1
+        return "folded" if fold == "open" or (fold == "peek" and fits_a_peek) else "open"
 
     def work(self, deadline: float) -> bool:
         """Paint all of it: its rows are few."""
@@ -88,18 +81,21 @@ class ToolPainter:
             self.rows.touch(Change(0, None))
         return False
 
-    def restyle(self, canvas: Canvas, first: int, end: int) -> None:
+    def restyle(self, canvas: Canvas, first: int) -> None:
         """Paint it again with the next slice."""
-        del first, end
+        del first
         self._canvas = canvas
-        self._is_stale = True
+        self.repaint()
 
     def _header(self) -> Row:
         palette, width = self._canvas.palette, self._canvas.width
         mark = self._mark()
         room = max(0, width - len(_SIGN) - cell_len(mark) - 3)
-        name = cut(self._name, max(room * 2 // 3, room - cell_len(self._argument) - 2))
-        argument = cut(self._argument, room - cell_len(name) - 2)
+        name, argument = (
+            clean_name(text[:_LONGEST]) for text in (self._call.name, self._call.argument)
+        )
+        name = cut(name, max(room * 2 // 3, room - cell_len(argument) - 2))
+        argument = cut(argument, room - cell_len(name) - 2)
         used = cell_len(name) + (2 + cell_len(argument) if argument else 0)
         gap = max(3, min(_COLUMN - len(_SIGN), room + 3) - used)
         parts = [
@@ -107,34 +103,25 @@ class ToolPainter:
             (name, palette.text + palette.code),
             (f"  {argument}" if argument else "", palette.text),
             (" " * gap, palette.text),
-            (mark, self._mark_style(palette)),
+            (mark, _mark_style(self._call.outcome, palette)),
         ]
         return Row(tuple(Segment(text, style) for text, style in parts if text), gutter=len(_SIGN))
 
     def _mark(self) -> str:
-        if self._outcome is None:
+        outcome, seconds = self._call.outcome, self._call.seconds
+        if outcome is None:
             return "…"
-        was_run = self._outcome in {"done", "failed"} and self._seconds is not None
-        time = f" {_short_seconds(self._seconds or 0.0)}" if was_run else ""
-        return _MARKS[self._outcome] + time
-
-    def _mark_style(self, palette: Palette) -> Style:
-        match self._outcome:
-            case "done":
-                return palette.text + palette.inserted
-            case "failed":
-                return palette.error
-            case "denied":
-                return palette.warning
-            case _:
-                return palette.dim
+        if outcome not in {"done", "failed"} or seconds is None:
+            return _MARKS[outcome]
+        time = f"{seconds:.1f} s" if seconds < 1 else written_seconds(seconds)
+        return f"{_MARKS[outcome]} {time}"
 
     def _below(self) -> Iterator[Row]:
-        if self.fold == "folded" or self._outcome is None:
+        if self._call.fold == "folded" or self._call.outcome is None:
             return
-        most = PEEK_ROWS if self.fold == "peek" else OPEN_ROWS
+        most = PEEK_ROWS if self._call.fold == "peek" else OPEN_ROWS
         dim = self._canvas.palette.dim
-        text = clean(LineEnds().feed("".join(self._output)[:MOST_OUTPUT])).strip("\n")
+        text = clean(LineEnds().feed(self._call.output[:MOST_OUTPUT])).strip("\n")
         shown_lines = 0
         for number, row in enumerate(plain_rows(text, self._canvas.width - 2, dim)):
             if number == most:
@@ -146,9 +133,11 @@ class ToolPainter:
             yield _indented(row if text else Row((Segment("no output", dim),)), dim)
 
 
+def _mark_style(outcome: "ToolOutcome | None", palette: Palette) -> Style:
+    if outcome == "done":
+        return palette.text + palette.inserted
+    return {"failed": palette.error, "denied": palette.warning}.get(outcome or "", palette.dim)
+
+
 def _indented(row: Row, style: Style) -> Row:
     return replace(row, segments=(Segment("  ", style), *row.segments), gutter=2)
-
-
-def _short_seconds(value: float) -> str:
-    return f"{value:.1f} s" if value < 1 else written_seconds(value)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from rich.cells import split_graphemes
 from rich.segment import Segment
 
-from ollm_tui.tui.transcript.painters.rows import Span
+from ollm_tui.tui.transcript.painters.rows import Row, Span
 
 _NOT_SINGLE = re.compile(
     "[^\x20-\x7e\xa0-\xac\xae-\u02ff\u0370-\u0482\u2010-\u2027\u2500-\u25fc\u2800-\u28ff]"
@@ -103,6 +103,11 @@ def wrap_spans(
     for start, end, following in wrap(text, max(width, 1), words=words):
         yield cutter.cut(start, end), swallowed
         swallowed = text[end:following]
+
+
+def wrapped_rows(spans: Sequence[Span], width: int) -> Iterator[Row]:
+    """The rows of a line that is broken by words."""
+    return (Row(tuple(segments), join=join) for segments, join in wrap_spans(spans, width))
 
 
 class _Cutter:

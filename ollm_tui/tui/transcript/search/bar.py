@@ -1,7 +1,7 @@
 """One line for a search: the needle, how many matches there are, and the keys."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -14,23 +14,9 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.keys import KeyHint
 from ollm_tui.tui.widgets import TextField
 
-if TYPE_CHECKING:
-    from ollm_tui.tui.transcript.search.search import Tally
-
 LONGEST: Final = 200
 """Characters of a needle."""
-_NARROW: Final = 60
-"""In fewer cells the keys are not shown."""
-
-
-def tally_line(tally: "Tally") -> str:
-    """Name the current match and the number of matches: `3 of 17+` while searching."""
-    more = "" if tally.is_done else "+"
-    if tally.rank is not None:
-        return f"{tally.rank:,} of {tally.total:,}{more}"
-    if tally.total:
-        return f"{tally.total:,}{more} found"
-    return "no matches" if tally.is_done else "searching…"
+_NARROW: Final = 60  # in fewer cells the keys are not shown
 
 
 class SearchBar(Horizontal):

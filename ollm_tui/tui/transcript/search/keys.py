@@ -38,7 +38,7 @@ class SearchControl:
             self.current = TranscriptSearch(self._transcript, self._bar)
             self.current.open(text or self._last_text)
         else:
-            self.current.ask(text)
+            self._bar.ask(text or None)
 
     def seek(self, text: str) -> None:
         """Search for what is written in the bar."""

@@ -14,7 +14,9 @@ from functools import cached_property
 
 from rich.cells import split_graphemes
 
+from ollm_tui.tui.transcript.block_list import address, unpacked
 from ollm_tui.tui.transcript.painters.painter import Painter
+from ollm_tui.tui.transcript.painters.rows import Row
 
 _MARKS = "*_~\\[]!<>"
 """Markdown marks that may stand inside a word of the source and are not painted."""
@@ -23,15 +25,11 @@ _ENTITY = re.compile(r"&#?\w{1,31};")
 _NUMBERED = re.compile(r"^[ >*+-]*\d{1,9}[.)]", re.MULTILINE)
 """A list that is numbered anew when it is painted."""
 _WORD = re.compile(r"[^\W_]+")
-_LABEL = "copy"
-"""Painted above code, in a list on the row of its number, and in no source."""
+_LABEL = "copy"  # painted above code, in a list on the row of its number, and in no source
 _COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 _SPELLED_OUT = "⟦"
 """Begins the name of a character that is not shown; the source has the character itself."""
-_BITS = 32
-_LOW = (1 << _BITS) - 1
-_WINDOW = 16_384
-"""Code points of a line that are searched at once."""
+_WINDOW = 16_384  # code points of a line that are searched at once
 _ROWS_AT_ONCE = 32
 _MATCHES_AT_ONCE = 500
 Position = tuple[int, int]
@@ -41,16 +39,12 @@ Position = tuple[int, int]
 def folded(text: str) -> str:
     """The text with upper and lower case folded, as many code points as before."""
     whole = text.casefold()
-    if len(whole) == len(text):
-        return whole
-    return "".join([_folded_one(character) for character in text])
+    return whole if len(whole) == len(text) else "".join(map(_folded_one, text))
 
 
 def _folded_one(character: str) -> str:
-    for form in (character.casefold(), character.lower()):
-        if len(form) == 1:
-            return form
-    return character
+    forms = (character.casefold(), character.lower(), character)
+    return next(form for form in forms if len(form) == 1)
 
 
 @dataclass(frozen=True)
@@ -63,13 +57,12 @@ class Needle:
         return bool(self.text.strip())
 
     @cached_property
-    def is_exact(self) -> bool:
-        """Whether upper and lower case matter."""
+    def _is_exact(self) -> bool:
         return any(character.isupper() for character in self.text)
 
     def comparable(self, text: str) -> str:
         """A painted text in the form that `pattern` matches, as many code points as before."""
-        return text if self.is_exact else folded(text)
+        return text if self._is_exact else folded(text)
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -120,8 +113,7 @@ def _bare(source: str) -> str:
     """The source without marks that may not be painted, so that words they divide are whole."""
     if "](" in source:
         source = _LINK_TARGET.sub("", source)
-    for mark in _MARKS:
-        source = source.replace(mark, "")
+    source = source.translate(dict.fromkeys(map(ord, _MARKS)))
     if "`" in source:
         for tick in (" `", "` ", "\n`", "`\n"):
             source = source.replace(tick, "`")
@@ -141,64 +133,55 @@ class Matches:
 
     def __getitem__(self, number: int) -> tuple[Position, Position]:
         """Where a match begins, and where it ends."""
-        return _unpacked(self._starts[number]), _unpacked(self._ends[number])
+        return unpacked(self._starts[number]), unpacked(self._ends[number])
 
     def add(self, start: Position, end: Position) -> None:
         """Add the next match."""
-        self._starts.append(start[0] << _BITS | start[1])
-        self._ends.append(end[0] << _BITS | end[1])
+        self._starts.append(address(*start))
+        self._ends.append(address(*end))
 
     def before_row(self, row: int) -> int:
         """The number of matches that begin above a row."""
-        return bisect_left(self._starts, row << _BITS)
+        return bisect_left(self._starts, address(row, 0))
 
     def in_row(self, row: int, gutter: int, length: int) -> Iterator[tuple[int, int, int]]:
         """Yield number, start and end of the matches in one row of that length."""
-        number = bisect_right(self._ends, row << _BITS)
-        while number < len(self._starts) and self._starts[number] < (row + 1) << _BITS:
+        below = bisect_left(self._starts, address(row + 1, 0))
+        for number in range(bisect_right(self._ends, address(row, 0)), below):
             (first, low), (last, high) = self[number]
             start = low if first == row else gutter
             end = min(high if last == row else length, length)
             if start < end:
                 yield number, start, end
-            number += 1
 
 
-def _unpacked(packed: int) -> Position:
-    return packed >> _BITS, packed & _LOW
-
-
+@dataclass(slots=True)
 class _Line:
     """The end of a line that is not searched yet, and where its rows begin."""
 
-    def __init__(self, needle: Needle, matches: Matches) -> None:
-        self._needle = needle
-        self._matches = matches
-        self._text = ""
-        self._starts: list[int] = []
-        self._rows: list[tuple[int, int, int]] = []
+    needle: Needle
+    matches: Matches
+    text: str = ""
+    _starts: list[int] = field(default_factory=list)
+    _rows: list[tuple[int, int, int]] = field(default_factory=list)
 
-    def take(self, row: int, text: str, gutter: int, join: str) -> None:
-        """Add a row; `text` is without its gutter."""
-        self._text += self._needle.comparable(join)
-        self._starts.append(len(self._text))
-        self._rows.append((row, gutter, len(text)))
-        self._text += self._needle.comparable(text)
-
-    @property
-    def waits(self) -> bool:
-        """Whether there is enough to search."""
-        return len(self._text) >= _WINDOW
+    def take(self, number: int, row: Row) -> None:
+        """Add a row, without its gutter."""
+        text = row.text[row.gutter :]
+        self.text += self.needle.comparable(row.join or "")
+        self._starts.append(len(self.text))
+        self._rows.append((number, row.gutter, len(text)))
+        self.text += self.needle.comparable(text)
 
     def search(self, *, to_end: bool) -> Iterator[None]:
         """Find matches that the next row cannot change, with a chance to stop now and then."""
-        limit = len(self._text) if to_end else len(self._text) - self._needle.reach
+        limit = len(self.text) if to_end else len(self.text) - self.needle.reach
         done = max(limit, 0)
-        for count, match in enumerate(self._needle.pattern.finditer(self._text), 1):
+        for count, match in enumerate(self.needle.pattern.finditer(self.text), 1):
             start, end = match.span()
             if start >= limit:
                 break
-            self._matches.add(self._place(start, is_end=False), self._place(end, is_end=True))
+            self.matches.add(self._place(start, is_end=False), self._place(end, is_end=True))
             done = max(done, end)
             if count % _MATCHES_AT_ONCE == 0:
                 yield
@@ -218,7 +201,7 @@ class _Line:
     def _drop(self, count: int) -> None:
         """Drop the text that is searched; the row it ends in stays."""
         index = max(bisect_right(self._starts, count) - 1, 0)
-        self._text = self._text[count:]
+        self.text = self.text[count:]
         self._starts = [start - count for start in self._starts[index:]]
         self._rows = self._rows[index:]
 
@@ -236,9 +219,9 @@ def search_rows(painter: Painter, needle: Needle) -> Iterator[Matches | None]:
         if row.join is None:
             yield from line.search(to_end=True)
             line = _Line(needle, matches)
-        elif line.waits:
+        elif len(line.text) >= _WINDOW:
             yield from line.search(to_end=False)
-        line.take(index, row.text[row.gutter :], row.gutter, row.join or "")
+        line.take(index, row)
         if index % _ROWS_AT_ONCE == 0:
             yield None
     yield from line.search(to_end=True)

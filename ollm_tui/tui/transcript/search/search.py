@@ -14,11 +14,9 @@ from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSour
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.painters.tool_call import MOST_OUTPUT, ToolPainter
-from ollm_tui.tui.transcript.search.index import SearchedBlock, SearchIndex
-from ollm_tui.tui.transcript.search.matches import Needle, search_rows
+from ollm_tui.tui.transcript.search.matches import Matches, Needle, search_rows
 
-_MOST_SIFTED: Final = 262_144
-"""A source longer than this is painted without a look at its text."""
+_MOST_SIFTED: Final = 262_144  # a source longer than this is painted without a look at its text
 _AS_GIVEN: Final = frozenset({BlockKind.USER, BlockKind.THINKING, BlockKind.ANSWER})
 """Blocks that show their source and nothing else."""
 Direction: TypeAlias = Literal[-1, 1]
@@ -26,6 +24,79 @@ OLDER: Final[Direction] = -1
 ANYWHERE: Final = 1 << 31
 """A row below all others."""
 _STEP_S = 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedBlock:
+    """One block as it was when it was searched."""
+
+    block: Block
+    size: int
+    finished: bool
+    matches: Matches | None
+    """None where there are none."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Has the block changed since?"""
+        return self.block.finished is not self.finished or self.block.source.size != self.size
+
+
+class SearchIndex:
+    """Results by block index; blocks are only ever added and removed at the end."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._searched: list[SearchedBlock | None] = []
+        self._counts: list[int] = []
+        self._growing: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._searched)
+
+    def get(self, index: int) -> SearchedBlock | None:
+        """The result for a block; None if it was not searched."""
+        return self._searched[index] if index < len(self._searched) else None
+
+    def put(self, index: int, searched: SearchedBlock) -> bool:
+        """Store the result for a block; False if the block was removed."""
+        if index >= len(self) or self._blocks[index] is not searched.block:
+            return False
+        self._searched[index] = searched
+        self._counts[index] = len(searched.matches or ())
+        if searched.finished:
+            self._growing.discard(index)
+        else:
+            self._growing.add(index)
+        return True
+
+    def kept(self, blocks: Sequence[Block]) -> int:
+        """The number of blocks that are still there; those after them are new."""
+        count = min(len(self), len(blocks))
+        while count and self._blocks[count - 1] is not blocks[count - 1]:
+            count -= 1
+        return count
+
+    def follow(self, blocks: Sequence[Block]) -> list[int]:
+        """Forget removed blocks and return the indexes of new or changed ones."""
+        count = self.kept(blocks)
+        del self._blocks[count:], self._searched[count:], self._counts[count:]
+        self._growing = {index for index in self._growing if index < count}
+        new = range(count, len(blocks))
+        self._blocks += blocks[count:]
+        self._searched += [None] * len(new)
+        self._counts += [0] * len(new)
+        growing = ((index, self._searched[index]) for index in self._growing)
+        return [*(index for index, searched in growing if searched and searched.is_stale), *new]
+
+    @property
+    def total(self) -> int:
+        """The number of all known matches."""
+        return sum(self._counts)
+
+    def rank(self, index: int, number: int) -> int:
+        """The rank of a match, counted from the newest."""
+        return sum(self._counts[index:]) - number
 
 
 class SearchPainters:
@@ -51,9 +122,7 @@ class SearchPainters:
             return False
         source = block.source
         if isinstance(source, ToolSource):
-            painter = source.painter(self._canvas)
-            if isinstance(painter, ToolPainter):
-                painter.set_fold("folded")
+            painter = replace(source, fold="folded").painter(self._canvas)
             painter.work(0.0)
             return needle.may_be_in(f"{painter.rows.row(0).text}\n{source.output[:MOST_OUTPUT]}")
         if block.kind not in _AS_GIVEN or source.size > _MOST_SIFTED:
@@ -63,28 +132,22 @@ class SearchPainters:
     def painter(self, index: int, block: Block) -> Painter:
         """A painter that was given all the text of the block, which it may still have to paint."""
         kept = self._growing.pop(index, None)
-        if isinstance(block.source, TextSource) and not block.finished:
-            return self._grown(index, block, block.source, kept)
+        source = block.source
+        if isinstance(source, TextSource) and not block.finished:
+            if kept is None or kept[0] is not block:
+                kept = block, source.painter(self._canvas), source.size
+            _block, painter, size = kept
+            if size < source.size:
+                painter.append(source.text[size:])
+            self._growing[index] = block, painter, source.size
+            return painter
         own, canvas = block.painter, block.canvas
         is_open = block.is_painted and not isinstance(own, ToolPainter)
         if own is not None and is_open and canvas and canvas.width == self._canvas.width:
             return own
-        painter = block.source.painter(self._canvas)
-        if isinstance(painter, ToolPainter):
-            painter.set_fold("open")
-        return painter
-
-    def _grown(
-        self, index: int, block: Block, source: TextSource, kept: tuple[Block, Painter, int] | None
-    ) -> Painter:
-        if kept is None or kept[0] is not block:
-            painter, size = source.painter(self._canvas), source.size
-        else:
-            _block, painter, size = kept
-        if size < source.size:
-            painter.append(source.text[size:])
-        self._growing[index] = block, painter, source.size
-        return painter
+        if isinstance(source, ToolSource):
+            source = replace(source, fold="open")
+        return source.painter(self._canvas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +159,15 @@ class Tally:
     total: int
     is_done: bool
     """Whether everything has been searched."""
+
+    def __str__(self) -> str:
+        """Name the current match and the number of matches: `3 of 17+` while searching."""
+        more = "" if self.is_done else "+"
+        if self.rank is not None:
+            return f"{self.rank:,} of {self.total:,}{more}"
+        if self.total:
+            return f"{self.total:,}{more} found"
+        return "no matches" if self.is_done else "searching…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +193,8 @@ class Search:
         self.current: tuple[int, int] | None = None
         """Index of a block and number of a match in it."""
         self._blocks = blocks
-        self._canvas = replace(canvas, highlights=False)
-        self._painters = SearchPainters(self._canvas)
+        self.canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self.canvas)
         self._todo: deque[int] = deque()
         self._running: dict[int, tuple[Block, Iterator[SearchedBlock | None]]] = {}
         self._move: _Move | None = None
@@ -168,32 +240,25 @@ class Search:
         count = len(self._blocks)
         if self._move is not None or not count:
             return
-        index, number = self.current or (0, 0)
-        if self.current is not None:
-            self._move = _Move(direction, index, number + direction, left=count)
-        else:
-            self._move = _Move(direction, count - 1 if direction == OLDER else 0, None, left=count)
+        index, number = self.current or (count - 1 if direction == OLDER else 0, None)
+        number = None if number is None else number + direction
+        self._move = _Move(direction, index, number, left=count)
         self._follow_move()
 
     def repaint(self, canvas: Canvas) -> None:
         """Search everything again for another canvas, the current match first."""
         self.follow()
         current = self.current
-        self._canvas = replace(canvas, highlights=False)
-        self._painters = SearchPainters(self._canvas)
-        self.index.clear()
+        self.canvas = replace(canvas, highlights=False)
+        self._painters = SearchPainters(self.canvas)
+        self.index = SearchIndex()
         self.begin(*((current[0], 0) if current else (len(self._blocks), ANYWHERE)))
         if current is not None and self._move is not None:
             self._move = replace(self._move, number=current[1])
 
     def is_for(self, canvas: Canvas) -> bool:
         """Whether the results are for this canvas."""
-        return self._canvas == replace(canvas, highlights=False)
-
-    @property
-    def width(self) -> int:
-        """The width of the canvas of the results."""
-        return self._canvas.width
+        return self.canvas == replace(canvas, highlights=False)
 
     def follow(self) -> None:
         """Adopt blocks that were added, changed or removed."""

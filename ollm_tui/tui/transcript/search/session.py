@@ -1,6 +1,7 @@
 """A search that is open: its line, its worker, its marks, and the view that follows it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -10,8 +11,6 @@ from ollm_tui.tui.transcript.block import MARGIN, Block, ToolSource
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.tool_call import PEEK_ROWS
 from ollm_tui.tui.transcript.rendering import Span
-from ollm_tui.tui.transcript.search.bar import tally_line
-from ollm_tui.tui.transcript.search.index import SearchedBlock
 from ollm_tui.tui.transcript.search.matches import Letters, Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, Direction, Search, Tally
 
@@ -53,8 +52,7 @@ class TranscriptSearch:
         self._origin_block: Block | None = None
         self._shown: tuple[Tally, tuple[int, int] | None] | None = None
         self._goes = True
-        self._shown_at = 0.0
-        self._followed_at = 0.0
+        self._shown_at = self._followed_at = 0.0
 
     @property
     def has_focus(self) -> bool:
@@ -76,10 +74,6 @@ class TranscriptSearch:
         self._bar.ask(text)
         self.seek(self._bar.text)
         self._worker = self._bar.run_worker(self._run, group="search", exclusive=True)
-
-    def ask(self, text: str) -> None:
-        """Let the user type another text."""
-        self._bar.ask(text or None)
 
     def close(self) -> None:
         """Hide the line and remove the marks; the view stays where it is."""
@@ -170,7 +164,7 @@ class TranscriptSearch:
         if is_same_match and not shown[0].is_done and now - self._shown_at < SHOWN_S:
             return
         self._shown, self._shown_at = shown, now
-        self._bar.say(tally_line(shown[0]))
+        self._bar.say(str(shown[0]))
         if shown[1] is not None and not is_same_match and self._goes:
             self._go()
         self._renderer.redraw()
@@ -204,7 +198,9 @@ class TranscriptSearch:
         if not self._blocks.blocks:
             return 0, 0
         index, offset = self._blocks.find(self._scroller.in_view[1] - 1)
-        return index, _row_below(self._blocks.blocks[index], offset)
+        block = self._blocks.blocks[index]
+        is_last = offset >= block.height - 1
+        return index, ANYWHERE if is_last else max(offset - block.lead + 1, 0)
 
     def _here(self) -> tuple[int, int]:
         """The current match as a start for the next search, which finds it again."""
@@ -214,48 +210,33 @@ class TranscriptSearch:
         return self._origin if self._has_origin else self._lowest_in_view()
 
 
-def _row_below(block: Block, offset: int) -> int:
-    is_last = offset >= block.height - 1
-    return ANYWHERE if is_last else max(offset - block.lead + 1, 0)
-
-
+@dataclass(slots=True, eq=False)
 class SearchMarks:
     """Marks all matches in one style, and the current one in another."""
 
-    def __init__(self, search: Search) -> None:
-        self._search = search
+    _search: Search
 
     def spans(self, block: Block, index: int, offset: int, row: Row) -> Iterator[Span]:
         """The known matches in a row."""
         searched = self._search.index.get(index)
         painter_row = offset - block.lead
-        if (
-            searched is None
-            or searched.matches is None
-            or searched.block is not block
-            or painter_row < 0
-        ):
+        if searched is None or searched.matches is None or searched.block is not block:
             return
-        if block.canvas is None or block.canvas.width != self._search.width:
-            return
-        if not shows_row(block, painter_row):
+        is_same_width = block.canvas is not None and block.canvas.width == self._search.canvas.width
+        if painter_row < 0 or not is_same_width or not shows_row(block, painter_row):
             return
         text, letters = row.text, Letters(row.text)
         for number, start, end in searched.matches.in_row(painter_row, row.gutter, len(text)):
-            if searched.is_stale and not self._still_there(searched, number, text[start:end]):
+            (first, _), (last, _) = searched.matches[number]
+            # in a growing block it may be one no more, or part of one
+            if searched.is_stale and first == last and not self._is_match(text[start:end]):
                 continue
             start, end = letters.whole(start, end)
             name = CURRENT if self._search.current == (index, number) else FOUND
             yield MARGIN + start, MARGIN + end, name
 
-    def _still_there(self, searched: SearchedBlock, number: int, text: str) -> bool:
-        """Whether a match in a row of a growing block is still one, or may be part of one."""
-        matches, needle = searched.matches, self._search.needle
-        if matches is None:
-            return False
-        (first, _low), (last, _high) = matches[number]
-        if first != last:
-            return True
+    def _is_match(self, text: str) -> bool:
+        needle = self._search.needle
         return needle.pattern.fullmatch(needle.comparable(text)) is not None
 
 

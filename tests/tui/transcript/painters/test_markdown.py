@@ -100,7 +100,7 @@ def test_painting_again_at_another_width_equals_painting_there(
     text: str, widths: tuple[int, int]
 ) -> None:
     painter = paint(text, widths[0])
-    painter.restyle(canvas(widths[1]), 0, 10)
+    painter.restyle(canvas(widths[1]), 0)
     settle(painter)
     assert looks(painter) == looks(paint(text, widths[1]))
 

@@ -80,7 +80,7 @@ def test_another_width_and_another_background_are_decoded_anew() -> None:
     picture.decode()
     painter.work(0.0)
     place = painter.rows.anchor(5)
-    painter.restyle(canvas(20), 0, 10)
+    painter.restyle(canvas(20), 0)
     assert painter.rows.row_count == picture.estimate(canvas(20)) == 6
     assert painter.rows.row(0).text == ""
     painter.work(0.0)
@@ -90,12 +90,12 @@ def test_another_width_and_another_background_are_decoded_anew() -> None:
     painter.work(0.0)
     assert texts(painter)[0] == "▀" * 20
     green = Canvas(20, Palette(text=Style.parse("on #00a000")))
-    painter.restyle(green, 0, 10)
+    painter.restyle(green, 0)
     painter.work(0.0)
     assert len(asked) == 3
     picture.decode()
     painter.work(0.0)
-    painter.restyle(Canvas(40, Palette(), has_colours=False), 0, 10)
+    painter.restyle(Canvas(40, Palette(), has_colours=False), 0)
     painter.work(0.0)
     assert texts(painter) == [picture.text]
 
@@ -198,7 +198,7 @@ def test_the_number_of_rows_depends_on_the_width_alone(
     picture, _asked = source(data[: max(len(data) // 2, 40)] if is_cut else data, label="文.png")
     painter = picture.painter(canvas(measures[0]))
     for measure in measures:
-        painter.restyle(canvas(measure), 0, 5)
+        painter.restyle(canvas(measure), 0)
         expected = picture.estimate(canvas(measure))
         for _ in range(2):
             assert (

@@ -80,11 +80,11 @@ def test_a_restyle_in_the_middle_ends_like_painting_there(
             painter.append(piece)
             painter.work(0.0)
             if number == steps:
-                painter.restyle(canvas(50), 0, 5)
+                painter.restyle(canvas(50), 0)
         painter.finish()
         for _ in range(steps):
             painter.work(0.0)
-        painter.restyle(canvas(44), 3, 9)
+        painter.restyle(canvas(44), 3)
         settle(painter)
         assert looks(painter) == looks(paint(text, 44))
 

@@ -7,7 +7,13 @@ from rich.cells import cell_len
 
 from ollm_tui.protocol.tools import ToolOutcome
 from ollm_tui.tui.transcript.painters.rows import row_cells
-from ollm_tui.tui.transcript.painters.tool_call import OPEN_ROWS, PEEK_ROWS, ToolPainter
+from ollm_tui.tui.transcript.painters.tool_call import (
+    OPEN_ROWS,
+    PEEK_ROWS,
+    Fold,
+    ToolCall,
+    ToolPainter,
+)
 from tests.tui.transcript.painters.painting import canvas, settle, texts
 
 
@@ -20,11 +26,17 @@ def painted(
     argument: str = "notes/optics.md",
     width: int = 80,
 ) -> ToolPainter:
-    painter = ToolPainter(canvas(width), name, argument)
+    call = ToolCall(name, argument)
     if outcome is not None:
-        painter.end(outcome, seconds, output)
+        call.end(outcome, seconds, output)
+    painter = ToolPainter(canvas(width), call)
     settle(painter)
     return painter
+
+
+def set_fold(painter: ToolPainter, fold: Fold) -> None:
+    painter._call.fold = fold
+    painter.repaint()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +81,7 @@ def test_a_failure_shows_its_first_rows_and_how_many_lines_follow() -> None:
 
 def test_unfolded_it_shows_all_up_to_a_limit() -> None:
     painter = painted("done", "\n".join(str(n) for n in range(OPEN_ROWS + 1)))
-    painter.set_fold("open")
+    set_fold(painter, "open")
     settle(painter)
     assert painter.rows.row_count == 1 + OPEN_ROWS + 1
     assert texts(painter)[-1] == "  … 1 more line"
@@ -99,7 +111,7 @@ def test_foreign_text_is_shown_and_not_obeyed() -> None:
 
 def test_a_running_call_shows_no_output_however_it_is_folded() -> None:
     painter = painted(None)
-    painter.set_fold("open")
+    set_fold(painter, "open")
     settle(painter)
     assert painter.rows.row_count == 1
 
@@ -115,8 +127,9 @@ def test_no_row_is_wider_than_the_measure(
     name: str, argument: str, output: str, width: int, outcome: ToolOutcome
 ) -> None:
     painter = painted(outcome, output, name=name, argument=argument, width=width)
-    for fold in ("open", "folded"):
-        painter.set_fold(fold)
+    folds: tuple[Fold, ...] = ("open", "folded")
+    for fold in folds:
+        set_fold(painter, fold)
         settle(painter)
         for number in range(painter.rows.row_count):
             assert row_cells(painter.rows.row(number).segments) <= max(width, 24)
@@ -126,7 +139,7 @@ def test_painting_for_another_width_keeps_the_fold() -> None:
     painter = painted("failed", "word " * 30, width=100)
     rows = painter.rows.row_count
     painter.rows.take_change()
-    painter.restyle(canvas(40), 0, 10)
+    painter.restyle(canvas(40), 0)
     settle(painter)
     assert painter.rows.row_count > rows
     assert painter.rows.take_change() is not None

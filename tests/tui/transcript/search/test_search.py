@@ -265,7 +265,7 @@ def test_whatever_happens_to_the_chat_the_count_is_right_in_the_end(
             change(transcript, search, what, value)
     search.follow()
     finish(search)
-    fresh = Search(Needle("sky"), blocks, Canvas(search.width, Palette()))
+    fresh = Search(Needle("sky"), blocks, Canvas(search.canvas.width, Palette()))
     fresh.begin(0, ANYWHERE)
     finish(fresh)
     assert search.tally.total == fresh.tally.total
