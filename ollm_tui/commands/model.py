@@ -1,7 +1,6 @@
 """Commands about models: /model /models /pull /system /set, and /show /load /unload for one."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
@@ -134,32 +133,28 @@ def _listing(host: CommandHost) -> str:
     return "\n".join(("/set OPTION VALUE changes one, /set OPTION none clears it.", *lines))
 
 
-SECTIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "info": "summary",
-        "license": "licence",
-        "licence": "licence",
-        "modelfile": "modelfile",
-        "parameters": "parameters",
-        "settings": "settings",
-        "system": "system",
-        "template": "template",
-        "fit": "fit",
-    }
-)
+SECTIONS: Final[Mapping[str, str]] = {
+    "info": "summary",
+    "license": "licence",
+    "licence": "licence",
+    "modelfile": "modelfile",
+    "parameters": "parameters",
+    "settings": "settings",
+    "system": "system",
+    "template": "template",
+    "fit": "fit",
+}
 """What may follow `/show`, as Ollama's own prompt has it and more, and the part that is meant."""
-_HELP: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "info": "general information",
-        "license": "its licence",
-        "parameters": "its parameters",
-        "settings": "effective settings and where they come from",
-        "system": "its system prompt",
-        "template": "its chat template",
-        "modelfile": "its Modelfile",
-        "fit": "the memory it needs on this machine",
-    }
-)
+_HELP: Final[Mapping[str, str]] = {
+    "info": "general information",
+    "license": "its licence",
+    "parameters": "its parameters",
+    "settings": "effective settings and where they come from",
+    "system": "its system prompt",
+    "template": "its chat template",
+    "modelfile": "its Modelfile",
+    "fit": "the memory it needs on this machine",
+}
 
 
 def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:

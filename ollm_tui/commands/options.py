@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
@@ -59,15 +58,17 @@ def _keep_alive(text: str) -> str | float:
 
 
 _OPTIONS: Final = {option.name: option for option in fields(GenerationOptions) if option.metadata}
-OPTION_FORMS: Final[Mapping[str, OptionForm]] = MappingProxyType(
-    {name: option.metadata["form"] for name, option in _OPTIONS.items()}
-)
+OPTION_FORMS: Final[Mapping[str, OptionForm]] = {
+    name: option.metadata["form"] for name, option in _OPTIONS.items()
+}
 """What `/set` changes, in the order of the fields of `GenerationOptions`."""
-_READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = MappingProxyType(
-    {"stop": _stops, "response_format": _json_only, "keep_alive": _keep_alive}
-)
+_READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = {
+    "stop": _stops,
+    "response_format": _json_only,
+    "keep_alive": _keep_alive,
+}
 """How values are read that are no plain numbers; what they do not take is a ValueError."""
-_ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "response_format"})
+_ALSO: Final = {"num_predict": "max_tokens", "format": "response_format"}
 
 
 def option_name(text: str) -> str:
@@ -138,15 +139,13 @@ def show_value(value: object) -> str:
     return "a JSON Schema" if isinstance(value, Mapping) else str(value)
 
 
-_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
-    {
-        "off": (False, "no thinking"),
-        "on": (True, "thinking"),
-        "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
-        "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
-        "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
-    }
-)
+_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = {
+    "off": (False, "no thinking"),
+    "on": (True, "thinking"),
+    "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
+    "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
+    "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
+}
 _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 
 

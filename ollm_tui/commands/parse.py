@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
@@ -15,21 +14,19 @@ from ollm_tui.protocol.errors import AIError
 # A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
 _CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
-NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
-        "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
-        "export": "A chat cannot be exported yet. /copy copies the last answer.",
-        "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-        "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
-        "listen": "Speech cannot be understood yet.",
-        "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
-        "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
-        "in the settings saves none.",
-        "settings": "Settings are in a file: `ollm config path` names it.",
-        "speak": "Answers cannot be read aloud yet.",
-    }
-)
+NOT_THERE: Final[Mapping[str, str]] = {
+    "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
+    "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
+    "export": "A chat cannot be exported yet. /copy copies the last answer.",
+    "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
+    "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
+    "listen": "Speech cannot be understood yet.",
+    "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
+    "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
+    "in the settings saves none.",
+    "settings": "Settings are in a file: `ollm config path` names it.",
+    "speak": "Answers cannot be read aloud yet.",
+}
 """Commands that people expect and that do not exist, with what to do in their place."""
 _BARE: Final = frozenset({"exit", "quit"})
 """What leaves the program in a shell, without a slash."""

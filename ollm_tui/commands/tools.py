@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OfferedTool
@@ -13,17 +12,13 @@ _GIST: Final = 42
 """Characters that are left of 80 columns."""
 
 
-_SWITCHES: Final[Mapping[str, bool]] = MappingProxyType(
-    {"on": True, "all": True, "off": False, "none": False}
-)
+_SWITCHES: Final[Mapping[str, bool]] = {"on": True, "all": True, "off": False, "none": False}
 _MOST_MISSING: Final = 5
 
-_WAYS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "native": "This model calls tools natively.",
-        "react": "This model has no native tool calls; tools are described to it in text.",
-    }
-)
+_WAYS: Final[Mapping[str, str]] = {
+    "native": "This model calls tools natively.",
+    "react": "This model has no native tool calls; tools are described to it in text.",
+}
 
 
 def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:

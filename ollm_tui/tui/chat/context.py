@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar, Final, Literal, TypeAlias, assert_never
 
 from textual import events
@@ -31,14 +30,12 @@ from ollm_tui.tui.services import Say
 
 NEW_CHAT: Final = "new"
 _ROWS_AROUND: Final = 14
-_SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
-    {
-        "settings": "set in the settings",
-        "request": "set by num_ctx",
-        "engine": "reported by the engine",
-        "assumed": "assumed, not reported",
-    }
-)
+_SOURCES: Final[Mapping[WindowSource, str]] = {
+    "settings": "set in the settings",
+    "request": "set by num_ctx",
+    "engine": "reported by the engine",
+    "assumed": "assumed, not reported",
+}
 RemedyChoice: TypeAlias = ContextRemedy | Literal["new"] | None
 
 

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.protocol.blocks import (
@@ -61,13 +60,11 @@ def _is_between_words(blocks: tuple[Block, Block, Block]) -> bool:
     return block_words(before)[-1:].isspace() or block_words(after)[:1].isspace()
 
 
-_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
-    {
-        "stopped": ("Stopped", "stopped"),
-        "failed": ("The answer failed here.", "warning"),
-        "interrupted": ("ollm quit before the answer was complete.", "warning"),
-    }
-)
+_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = {
+    "stopped": ("Stopped", "stopped"),
+    "failed": ("The answer failed here.", "warning"),
+    "interrupted": ("ollm quit before the answer was complete.", "warning"),
+}
 
 
 class HistoryPainter:

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.strip import Strip
@@ -24,20 +23,18 @@ if TYPE_CHECKING:
 
 
 BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
-_WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "ready": ("●", "ready", "ready"),
-        "loading": ("◐", "busy", "loading model"),
-        "waiting": ("◐", "busy", "waiting"),
-        "thinking": ("●", "busy", "thinking"),
-        "answering": ("●", "busy", "streaming"),
-        "tools": ("◐", "busy", "running tools"),
-        "asking": ("◐", "warning", "waiting for you"),
-        "stopped": ("■", "quiet", "stopped"),
-        "error": ("✗", "error", "error"),
-        "refused": ("✗", "error", "error"),  # the same would come again
-    }
-)
+_WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = {
+    "ready": ("●", "ready", "ready"),
+    "loading": ("◐", "busy", "loading model"),
+    "waiting": ("◐", "busy", "waiting"),
+    "thinking": ("●", "busy", "thinking"),
+    "answering": ("●", "busy", "streaming"),
+    "tools": ("◐", "busy", "running tools"),
+    "asking": ("◐", "warning", "waiting for you"),
+    "stopped": ("■", "quiet", "stopped"),
+    "error": ("✗", "error", "error"),
+    "refused": ("✗", "error", "error"),  # the same would come again
+}
 SILENT_S: Final = 5
 """Seconds without anything new after which an answer counts as stalled."""
 _METER_CELLS: Final = 8

@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -27,14 +26,12 @@ from ollm_tui.tui.widgets import TextField
 
 DecisionKind: TypeAlias = Literal["once", "session", "no"]
 
-_EFFECTS: Final[Mapping[ToolEffect, str]] = MappingProxyType(
-    {
-        "read": "It only reads.",
-        "write": "It can change files.",
-        "run": "It can run programs.",
-        "network": "It can use the network.",
-    }
-)
+_EFFECTS: Final[Mapping[ToolEffect, str]] = {
+    "read": "It only reads.",
+    "write": "It can change files.",
+    "run": "It can run programs.",
+    "network": "It can use the network.",
+}
 _REASON: Final = "Enter denies with this reason · Esc denies without one"
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
@@ -14,19 +13,21 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect
 
 PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
-_NEXT: Final[Mapping[PermissionMode, PermissionMode]] = MappingProxyType(
-    {"ask": "reads", "reads": "all", "all": "ask"}
-)
-_SHORT: Final[Mapping[PermissionMode, str]] = MappingProxyType(
-    {"ask": "", "reads": ", auto-approve reads", "all": ", auto-approve all"}
-)
-_WORDS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
-    {
-        "ask": "Every tool call needs approval.",
-        "reads": "Read-only tools run without asking in this chat.",
-        "all": "All tools run without asking in this chat.",
-    }
-)
+_NEXT: Final[Mapping[PermissionMode, PermissionMode]] = {
+    "ask": "reads",
+    "reads": "all",
+    "all": "ask",
+}
+_SHORT: Final[Mapping[PermissionMode, str]] = {
+    "ask": "",
+    "reads": ", auto-approve reads",
+    "all": ", auto-approve all",
+}
+_WORDS: Final[Mapping[PermissionMode, str]] = {
+    "ask": "Every tool call needs approval.",
+    "reads": "Read-only tools run without asking in this chat.",
+    "all": "All tools run without asking in this chat.",
+}
 
 
 class Permissions:

@@ -1,7 +1,6 @@
 """The downloads at the bottom of a screen: a few rows, painted line by line."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from textual import events
@@ -18,18 +17,14 @@ from ollm_tui.tui.keys import DOWNLOADS, KeyHint
 from ollm_tui.tui.widgets import Piece, fit, paint, plain, spread, width_of
 
 DownloadAction: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
-_STOPPED: Final[Mapping[JobState, DownloadAction]] = MappingProxyType(
-    {"paused": "resume", "failed": "resume"}
-)
-_MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = MappingProxyType(
-    {
-        "pause": {"queued": "pause", "running": "pause", **_STOPPED},
-        "resume": _STOPPED,
-        "retry": {"cancelled": "retry", **_STOPPED},
-        "cancel": dict.fromkeys(("queued", "running", "paused", "failed"), "cancel"),
-        "chat": {"done": "chat"},
-    }
-)
+_STOPPED: Final[Mapping[JobState, DownloadAction]] = {"paused": "resume", "failed": "resume"}
+_MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = {
+    "pause": {"queued": "pause", "running": "pause", **_STOPPED},
+    "resume": _STOPPED,
+    "retry": {"cancelled": "retry", **_STOPPED},
+    "cancel": dict.fromkeys(("queued", "running", "paused", "failed"), "cancel"),
+    "chat": {"done": "chat"},
+}
 """The actions that keys stand for, by the state of the job."""
 HEADING: Final = "Downloads"
 SHARE: Final = 3

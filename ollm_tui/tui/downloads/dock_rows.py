@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -11,26 +10,22 @@ from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
 from ollm_tui.tui.figures import amount, size, time_left
 from ollm_tui.tui.widgets import Piece, cut, fit
 
-_SIGNS: Final[Mapping[JobState, tuple[str, str]]] = MappingProxyType(
-    {
-        "queued": ("·", "quiet"),
-        "running": ("↓", "busy"),
-        "paused": ("‖", "warning"),
-        "done": ("✓", "done"),
-        "failed": ("✗", "error"),
-        "cancelled": ("■", "quiet"),
-    }
-)
-_WORDS: Final[Mapping[JobState, str]] = MappingProxyType(
-    {
-        "queued": "queued",
-        "running": "",
-        "paused": "paused",
-        "done": "done",
-        "failed": "failed",
-        "cancelled": "cancelled",
-    }
-)
+_SIGNS: Final[Mapping[JobState, tuple[str, str]]] = {
+    "queued": ("·", "quiet"),
+    "running": ("↓", "busy"),
+    "paused": ("‖", "warning"),
+    "done": ("✓", "done"),
+    "failed": ("✗", "error"),
+    "cancelled": ("■", "quiet"),
+}
+_WORDS: Final[Mapping[JobState, str]] = {
+    "queued": "queued",
+    "running": "",
+    "paused": "paused",
+    "done": "done",
+    "failed": "failed",
+    "cancelled": "cancelled",
+}
 _LONGEST: Final = 500
 """Characters of a name or a message that are used; no line shows as many."""
 _LEAST_TITLE, _MOST_TITLE = 12, 32

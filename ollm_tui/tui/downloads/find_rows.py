@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from textual.content import Content
@@ -17,15 +16,13 @@ from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.figures import count, parameters, popularity, size, window
 from ollm_tui.tui.widgets import cut, fit
 
-LOOKS: Final[Mapping[Verdict, str]] = MappingProxyType(
-    {
-        "gpu": "$text-success",
-        "partly": "$text-warning",
-        "cpu": "$text-accent",
-        "no": "$text-error",
-        "unknown": "$text-muted",
-    }
-)
+LOOKS: Final[Mapping[Verdict, str]] = {
+    "gpu": "$text-success",
+    "partly": "$text-warning",
+    "cpu": "$text-accent",
+    "no": "$text-error",
+    "unknown": "$text-muted",
+}
 """The colour of a verdict."""
 LEAST_NAME: Final = 26
 """Cells of a name before a column is left out."""
@@ -112,18 +109,16 @@ def head_content(width: int) -> Content:
     return Content.styled(f"  {fit('Model', room)}{names}", "$text-muted")
 
 
-_HEADS: Final[Mapping[str, tuple[str, int]]] = MappingProxyType(
-    {
-        "parameters": ("params", 6),
-        "size": ("size", 8),
-        "fit": ("fits", 8),
-        "downloads": ("downloads", 9),
-        "licence": ("licence", 12),
-        "purposes": ("good for", 20),
-        "likes": ("likes", 5),
-        "rating": ("yours", 5),
-    }
-)
+_HEADS: Final[Mapping[str, tuple[str, int]]] = {
+    "parameters": ("params", 6),
+    "size": ("size", 8),
+    "fit": ("fits", 8),
+    "downloads": ("downloads", 9),
+    "licence": ("licence", 12),
+    "purposes": ("good for", 20),
+    "likes": ("likes", 5),
+    "rating": ("yours", 5),
+}
 """The columns by importance, with head and width."""
 _TEXTS: Final = frozenset({"licence", "purposes"})
 """Columns that begin at the left edge of their cells; figures end at the right one."""
@@ -182,17 +177,15 @@ def purposes_text(entry: RegistryEntry, most: int = _PURPOSES_SHOWN) -> str:
     return ", ".join(clean_line(name[:_LONGEST]) for name in ranked[:most])
 
 
-_FACTS: Final[Mapping[str, Callable[[EntryRow], str]]] = MappingProxyType(
-    {
-        "parameters": lambda row: parameters(row.entry.parameters) if row.entry.parameters else "",
-        "size": lambda row: _size(row.best) if row.best else "",
-        "downloads": lambda row: _counted(row.entry.downloads),
-        "likes": lambda row: _counted(row.entry.likes),
-        "licence": lambda row: clean_line((row.entry.licence or "")[:_LONGEST]),
-        "purposes": lambda row: purposes_text(row.entry),
-        "rating": lambda row: stars(row.entry.rating),
-    }
-)
+_FACTS: Final[Mapping[str, Callable[[EntryRow], str]]] = {
+    "parameters": lambda row: parameters(row.entry.parameters) if row.entry.parameters else "",
+    "size": lambda row: _size(row.best) if row.best else "",
+    "downloads": lambda row: _counted(row.entry.downloads),
+    "likes": lambda row: _counted(row.entry.likes),
+    "licence": lambda row: clean_line((row.entry.licence or "")[:_LONGEST]),
+    "purposes": lambda row: purposes_text(row.entry),
+    "rating": lambda row: stars(row.entry.rating),
+}
 """The text of each column."""
 
 

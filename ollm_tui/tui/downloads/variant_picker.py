@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
@@ -42,14 +41,12 @@ from ollm_tui.tui.keys import Keymap
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo
 
-_NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "variant.context": "Its context window is not known",
-        "variant.cache": "Its context window is not known",
-        "variant.place": "There is no other place for it",
-        "variant.projector": "It has no image encoder",
-    }
-)
+_NOT_NOW: Final[Mapping[str, str]] = {
+    "variant.context": "Its context window is not known",
+    "variant.cache": "Its context window is not known",
+    "variant.place": "There is no other place for it",
+    "variant.projector": "It has no image encoder",
+}
 ROOMY: Final = 32
 """From so many rows on there is room for a long list."""
 

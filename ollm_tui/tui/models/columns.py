@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from rich.cells import cell_len
@@ -31,9 +30,12 @@ _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
     ),
 )
 """How far columns grow, one after the other, if there is room."""
-_FITS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
-    {"gpu": (0, "good"), "partly": (1, "fair"), "cpu": (2, "quiet"), "no": (3, "bad")}
-)
+_FITS: Final[Mapping[str, tuple[int, str]]] = {
+    "gpu": (0, "good"),
+    "partly": (1, "fair"),
+    "cpu": (2, "quiet"),
+    "no": (3, "bad"),
+}
 """Verdicts by rank, the best first, and their component classes."""
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -20,13 +19,13 @@ LIST_TIMEOUT_S: Final = 5.0
 """How long a provider may take to list its models."""
 FOREVER_S: Final = 10 * 365 * 86_400
 """A model that stays loaded for longer stays until it is unloaded."""
-_SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "?", "set": "!"})
+_SIGNS: Final[Mapping[Source, str]] = {"known": "", "assumed": "?", "set": "!"}
 """What follows an ability: `?` is assumed from the name, `!` is set by the person."""
 _EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
 _UNUSABLE: Final = "unusable"
 """Replaces the abilities of a model whose file is damaged or lacks a part."""
 _LONGEST_PROBLEM: Final = 300
-_SYNONYMS: Final[Mapping[str, str]] = MappingProxyType({"thinking": "thinking thinks"})
+_SYNONYMS: Final[Mapping[str, str]] = {"thinking": "thinking thinks"}
 
 
 def extra_abilities(info: ModelInfo) -> list[str]:
