@@ -23,26 +23,18 @@ CLEARED: Final = frozenset({"none", "default", "reset"})
 _SHOWN_TEXT: Final = 40
 
 
-def _number(text: str, low: float, high: float) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and low <= value <= high):
-        raise ValueError(text)
-    return value
-
-
-def _whole(text: str, low: float, high: float) -> int:
-    value = int(text)
-    if not low <= value <= high:
+def _number(text: str, low: float, high: float, read: Callable[[str], float] = float) -> float:
+    value = read(text)
+    if not (low <= value <= high and abs(value) < math.inf):
         raise ValueError(text)
     return value
 
 
 def _stops(text: str) -> tuple[str, ...]:
-    return tuple(part for part in shlex.split(text) if part) or _refuse(text)
-
-
-def _refuse(text: str) -> tuple[str, ...]:
-    raise ValueError(text)
+    stops = tuple(part for part in shlex.split(text) if part)
+    if not stops:
+        raise ValueError(text)
+    return stops
 
 
 def _json_only(text: str) -> str:
@@ -103,9 +95,8 @@ def change_option(
     known = option_name(name)
     value = _read(known, value_text.strip())
     changed: dict[str, Any] = {known: value}  # the type of each field is what its form reads
-    if value is None:
-        return replace(options, **changed), f"{known} is reset to the model's default."
-    return replace(options, **changed), f"{known} is now {show_value(value)}."
+    now = "reset to the model's default" if value is None else f"now {show_value(value)}"
+    return replace(options, **changed), f"{known} is {now}."
 
 
 def _read(name: str, text: str) -> OptionValue:
@@ -116,7 +107,7 @@ def _read(name: str, text: str) -> OptionValue:
         if read is not None:
             return read(text)
         is_whole = _OPTIONS[name].type == int | None
-        return (_whole if is_whole else _number)(text, form.low, form.high)
+        return _number(text, form.low, form.high, int if is_whole else float)
     except ValueError:
         raise OptionRefused(
             f"{name} does not take {_shown(text)}. It takes {form.form}, or none: "

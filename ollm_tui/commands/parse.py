@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
@@ -127,25 +128,15 @@ def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Sugges
         return None
     name, space, argument = text[1:].partition(" ")
     if not space:
-        return _found(0, text, _names(name, commands))
+        # An alias is searched but the name is offered, except where the alias is what was begun.
+        ranked = [(best_rank(name, one.names), _name(name, one)) for one in commands]
+        return _best(0, text, ranked)
     known = next((one for one in commands if name.casefold() in one.names), None)
     if known is None:
         return None
     query = argument.lstrip()
-    start = len(text) - len(query)
-    return _found(start, query, _arguments(query, known.complete(host, query)), is_argument=True)
-
-
-def _found(
-    start: int, query: str, items: tuple[Completion, ...], *, is_argument: bool = False
-) -> Suggestions | None:
-    return Suggestions(start, query, items, is_argument) if items else None
-
-
-def _names(query: str, commands: Sequence[Command]) -> tuple[Completion, ...]:
-    # An alias is searched but the name is offered, except where the alias is what was begun.
-    ranked = [(best_rank(query, one.names), one) for one in commands]
-    return _best([(rank, _name(query, one)) for rank, one in ranked if rank is not None])
+    ranked = [(best_rank(query, (one.value,)), one) for one in known.complete(host, query)]
+    return _best(len(text) - len(query), query, ranked, is_argument=True)
 
 
 def _name(query: str, command: Command) -> Completion:
@@ -153,11 +144,13 @@ def _name(query: str, command: Command) -> Completion:
     return Completion(f"/{(begun or command.names)[0]}", command.help, bool(command.usage))
 
 
-def _arguments(query: str, candidates: Sequence[Completion]) -> tuple[Completion, ...]:
-    ranked = [(best_rank(query, (one.value,)), one) for one in candidates]
-    return _best([(rank, one) for rank, one in ranked if rank is not None])
-
-
-def _best(ranked: list[tuple[Rank, Completion]]) -> tuple[Completion, ...]:
-    ranked.sort(key=lambda pair: pair[0])
-    return tuple(item for _, item in ranked[:MOST_SUGGESTIONS])
+def _best(
+    start: int,
+    query: str,
+    ranked: Sequence[tuple[Rank | None, Completion]],
+    *,
+    is_argument: bool = False,
+) -> Suggestions | None:
+    kept = sorted(((rank, one) for rank, one in ranked if rank is not None), key=itemgetter(0))
+    items = tuple(one for _, one in kept[:MOST_SUGGESTIONS])
+    return Suggestions(start, query, items, is_argument) if items else None
