@@ -142,7 +142,6 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     @on(Reading.Looked)
     def _show_rows(self) -> None:
-        """Show the rows in view and the keys that count now."""
         if self._arming.is_armed(self._clock()):
             self._show_keys()
 
