@@ -234,7 +234,7 @@ class Runtime:
         named = self.named
         if named.problem is not None:
             choice = without_model(settings_error(named.problem))
-            return replace(choice, is_told=named.problem in self._shown_problems)
+            return replace(choice, is_reported=named.problem in self._shown_problems)
         if named.model is not None:
             return FirstModel(ref=await self._named_model(named.model), reason="as configured")
         if named.providers:

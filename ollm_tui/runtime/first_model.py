@@ -45,7 +45,7 @@ class FirstModel:
     engine_installed: bool = True
     problem: AIError | None = None
     """Why the named model or provider cannot be used; then there is no model."""
-    is_told: bool = False
+    is_reported: bool = False
     """Whether the problem is shown with those of the settings at the start."""
     passed_over: ModelRef | None = None
     """The model used last, where another provider was named, which counts more."""

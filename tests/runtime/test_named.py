@@ -320,7 +320,7 @@ async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_els
 
 
 @pytest.mark.parametrize(
-    ("flags", "text", "is_told"),
+    ("flags", "text", "is_reported"),
     [
         (Flags(), "[broken\n", True),
         (Flags(), 'provider = "gone"\n', True),
@@ -328,9 +328,9 @@ async def test_a_model_of_the_command_line_is_asked_whatever_provider_is_set_els
     ],
 )
 async def test_what_the_settings_have_wrong_is_known_to_be_reported_at_the_start(
-    flags: Flags, text: str, is_told: bool, paths: AppPaths
+    flags: Flags, text: str, is_reported: bool, paths: AppPaths
 ) -> None:
     async with beside_another(Way("", flags, text=text), paths) as (runtime, _):
         first = await runtime.first_model()
-        assert (first.ref, first.is_told) == (None, is_told)
-        assert bool(runtime.problems) is is_told
+        assert (first.ref, first.is_reported) == (None, is_reported)
+        assert bool(runtime.problems) is is_reported

@@ -54,7 +54,7 @@ def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
 
 
 def test_what_is_wrong_with_the_settings_is_not_reported_twice() -> None:
-    first = ScriptedFirstModel(ref=None, reason="The file cannot be read.", is_told=True)
+    first = ScriptedFirstModel(ref=None, reason="The file cannot be read.", is_reported=True)
     assert welcome(first, OTHER_KEYS.__getitem__, str) == (
         "No model is selected until that is fixed.",
         "Or press F4 to choose one.",
