@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.registry import Completion, command
+from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean_line
 
 # A fence closes with at least as many of the same marks (CommonMark, "Fenced code blocks").
@@ -27,10 +27,7 @@ async def retry(host: CommandHost, _argument: str) -> None:
     await host.retry()
 
 
-@command("edit", aliases=("undo",))
-async def edit_last(host: CommandHost, _argument: str) -> None:
-    """Edit your last message and ask again."""
-    host.show("edit")
+edit = opens("edit", "edit", "Edit your last message and ask again.", ("undo",))
 
 
 @command("find", aliases=("search",), usage="[TEXT]")
@@ -39,10 +36,7 @@ async def find_text(host: CommandHost, argument: str) -> None:
     host.find(argument)
 
 
-@command("links")
-async def show_links(host: CommandHost, _argument: str) -> None:
-    """List the links of the newest answer."""
-    host.show("links")
+links = opens("links", "links", "List the links of the newest answer.")
 
 
 @command("copy", usage="[N]")
@@ -74,10 +68,9 @@ _REMOVE = re.compile(r"remove(?:\s+#?(?P<number>[0-9]{1,6}|all))?", re.IGNORECAS
 
 
 def _attached(host: CommandHost, _argument: str) -> Sequence[Completion]:
-    lines = host.attachments().listed()
-    numbers = [line.partition("#")[2].partition(" ")[0] for line in lines]
     return [
-        Completion(f"remove {number}", line) for number, line in zip(numbers, lines, strict=True)
+        Completion(f"remove {line.partition('#')[2].partition(' ')[0]}", line)
+        for line in host.attachments().listed()
     ]
 
 
@@ -108,19 +101,11 @@ def _remove(host: CommandHost, number: str | None) -> None:
         host.say("There is no such attachment.", "error")
 
 
+chats = opens("chats", "chats", "Open or delete a saved chat.", ("resume", "history", "sessions"))
+branch = opens(
+    "branch", "branch", "Show the next branch of this chat, or number N.", ("branches",), "[N]"
+)
 LONGEST_TITLE: Final = 200
-
-
-@command("chats", aliases=("resume", "history", "sessions"))
-async def show_chats(host: CommandHost, _argument: str) -> None:
-    """Open or delete a saved chat."""
-    host.show("chats")
-
-
-@command("branch", aliases=("branches",), usage="[N]")
-async def show_branch(host: CommandHost, argument: str) -> None:
-    """Show the next branch of this chat, or number N."""
-    host.show("branch", argument)
 
 
 @command("rename", aliases=("title",), usage="TITLE")
@@ -137,7 +122,6 @@ async def rename_chat(host: CommandHost, argument: str) -> None:
         host.show("rename", title)
 
 
-@command("context", aliases=("tokens",))
-async def show_context(host: CommandHost, _argument: str) -> None:
-    """Show how full the context is, and how to make room."""
-    host.show("context")
+context = opens(
+    "context", "context", "Show how full the context is, and how to make room.", ("tokens",)
+)

@@ -36,17 +36,14 @@ class OfferedTool(Protocol):
     @property
     def name(self) -> str:
         """Its name."""
-        ...
 
     @property
     def effect(self) -> ToolEffect:
         """What it may change."""
-        ...
 
     @property
     def description(self) -> str:
         """Its description for the model."""
-        ...
 
 
 class Attachments(Protocol):
@@ -61,11 +58,9 @@ class Attachments(Protocol):
 
     def listed(self) -> Sequence[str]:
         """Return a line for each attached picture: `Image #1 · cat.png · …`."""
-        ...
 
     def remove(self, number: int | None) -> int:
         """Remove the picture of that number, or all; returns how many were removed."""
-        ...
 
 
 class ModelActions(Protocol):
@@ -86,7 +81,6 @@ class CommandContext(Protocol):
 
     def conversation(self) -> Conversation:
         """Return the open conversation: its model, system prompt, options and answers."""
-        ...
 
     async def new_chat(self) -> None:
         """Start an empty conversation with the same model and settings."""
@@ -137,8 +131,6 @@ class CommandHost(CommandContext, Protocol):
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Return all tools, switched on or not."""
-        ...
 
     def attachments(self) -> Attachments:
         """Return what is sent with the next message."""
-        ...

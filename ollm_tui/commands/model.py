@@ -1,12 +1,11 @@
 """Commands about models: /model /models /pull /system /set, and /show /load /unload for one."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.options import CLEARED, OPTION_FORMS, change_option, option_name, show_value
-from ollm_tui.commands.registry import Completion, command
+from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean
 
 _SHOWN_PROMPT: Final = 200
@@ -28,35 +27,29 @@ async def choose_model(host: CommandHost, argument: str) -> None:
         host.show("models")
 
 
-@command("models")
-async def manage_models(host: CommandHost, _argument: str) -> None:
-    """List all models; load, copy, delete or inspect them."""
-    host.show("manager")
-
-
-@command("pull", aliases=("find-models", "downloads"), usage="[NAME]")
-async def find_models(host: CommandHost, argument: str) -> None:
-    """Find and download models, or look at the downloads."""
-    host.show("find_models", argument)
+models = opens("manager", "models", "List all models; load, copy, delete or inspect them.")
+pull = opens(
+    "find_models",
+    "pull",
+    "Find and download models, or look at the downloads.",
+    ("find-models", "downloads"),
+    "[NAME]",
+)
 
 
 @command("system", usage="[TEXT | none]")
 async def system_prompt(host: CommandHost, argument: str) -> None:
     """Show or change the system prompt."""
     if not argument:
-        host.say(_system_sentence(host.conversation().system_prompt))
+        prompt = host.conversation().system_prompt
+        none = "There is no system prompt. /system TEXT sets one."
+        host.say(f"System prompt: {clean(prompt)}" if prompt else none)
     elif argument.casefold() in CLEARED:
         host.conversation().system_prompt = None
         host.say("The system prompt was removed.")
     else:
         host.conversation().system_prompt = _unquoted(argument)
         host.say("The system prompt applies from the next answer.")
-
-
-def _system_sentence(prompt: str | None) -> str:
-    if not prompt:
-        return "There is no system prompt. /system TEXT sets one."
-    return f"System prompt: {clean(prompt)}"
 
 
 def _unquoted(text: str) -> str:
@@ -134,36 +127,22 @@ def _listing(host: CommandHost) -> str:
     return "\n".join(("/set OPTION VALUE changes one, /set OPTION none clears it.", *lines))
 
 
-SECTIONS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "info": "summary",
-        "license": "licence",
-        "licence": "licence",
-        "modelfile": "modelfile",
-        "parameters": "parameters",
-        "settings": "settings",
-        "system": "system",
-        "template": "template",
-        "fit": "fit",
-    }
-)
-"""What may follow `/show`, as Ollama's own prompt has it and more, and the part that is meant."""
-_HELP: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "info": "general information",
-        "license": "its licence",
-        "parameters": "its parameters",
-        "settings": "effective settings and where they come from",
-        "system": "its system prompt",
-        "template": "its chat template",
-        "modelfile": "its Modelfile",
-        "fit": "the memory it needs on this machine",
-    }
-)
+_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "info": ("summary", "general information"),
+    "license": ("licence", "its licence"),
+    "licence": ("licence", ""),
+    "parameters": ("parameters", "its parameters"),
+    "settings": ("settings", "effective settings and where they come from"),
+    "system": ("system", "its system prompt"),
+    "template": ("template", "its chat template"),
+    "modelfile": ("modelfile", "its Modelfile"),
+    "fit": ("fit", "the memory it needs on this machine"),
+}
+"""What may follow `/show`: the section that is meant, and help if the word is offered."""
 
 
 def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
-    words = [Completion(word, meaning) for word, meaning in _HELP.items()]
+    words = [Completion(word, meaning) for word, (_, meaning) in _PARTS.items() if meaning]
     return [*words, *_models(host, "")]
 
 
@@ -171,9 +150,9 @@ def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
 async def show_model(host: CommandHost, argument: str) -> None:
     """Show what a model is, its settings, template and licence."""
     first, _, rest = argument.partition(" ")
-    section = SECTIONS.get(first.casefold())
-    if section is not None:
-        host.model_actions.show(rest.strip(), section)
+    part = _PARTS.get(first.casefold())
+    if part is not None:
+        host.model_actions.show(rest.strip(), part[0])
     else:
         host.model_actions.show(argument, None)
 

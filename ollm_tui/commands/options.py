@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
@@ -24,26 +23,18 @@ CLEARED: Final = frozenset({"none", "default", "reset"})
 _SHOWN_TEXT: Final = 40
 
 
-def _number(text: str, low: float, high: float) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and low <= value <= high):
-        raise ValueError(text)
-    return value
-
-
-def _whole(text: str, low: float, high: float) -> int:
-    value = int(text)
-    if not low <= value <= high:
+def _number(text: str, low: float, high: float, read: Callable[[str], float] = float) -> float:
+    value = read(text)
+    if not (low <= value <= high and abs(value) < math.inf):
         raise ValueError(text)
     return value
 
 
 def _stops(text: str) -> tuple[str, ...]:
-    return tuple(part for part in shlex.split(text) if part) or _refuse(text)
-
-
-def _refuse(text: str) -> tuple[str, ...]:
-    raise ValueError(text)
+    stops = tuple(part for part in shlex.split(text) if part)
+    if not stops:
+        raise ValueError(text)
+    return stops
 
 
 def _json_only(text: str) -> str:
@@ -59,15 +50,17 @@ def _keep_alive(text: str) -> str | float:
 
 
 _OPTIONS: Final = {option.name: option for option in fields(GenerationOptions) if option.metadata}
-OPTION_FORMS: Final[Mapping[str, OptionForm]] = MappingProxyType(
-    {name: option.metadata["form"] for name, option in _OPTIONS.items()}
-)
+OPTION_FORMS: Final[Mapping[str, OptionForm]] = {
+    name: option.metadata["form"] for name, option in _OPTIONS.items()
+}
 """What `/set` changes, in the order of the fields of `GenerationOptions`."""
-_READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = MappingProxyType(
-    {"stop": _stops, "response_format": _json_only, "keep_alive": _keep_alive}
-)
+_READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = {
+    "stop": _stops,
+    "response_format": _json_only,
+    "keep_alive": _keep_alive,
+}
 """How values are read that are no plain numbers; what they do not take is a ValueError."""
-_ALSO: Final = MappingProxyType({"num_predict": "max_tokens", "format": "response_format"})
+_ALSO: Final = {"num_predict": "max_tokens", "format": "response_format"}
 
 
 def option_name(text: str) -> str:
@@ -102,9 +95,8 @@ def change_option(
     known = option_name(name)
     value = _read(known, value_text.strip())
     changed: dict[str, Any] = {known: value}  # the type of each field is what its form reads
-    if value is None:
-        return replace(options, **changed), f"{known} is reset to the model's default."
-    return replace(options, **changed), f"{known} is now {show_value(value)}."
+    now = "reset to the model's default" if value is None else f"now {show_value(value)}"
+    return replace(options, **changed), f"{known} is {now}."
 
 
 def _read(name: str, text: str) -> OptionValue:
@@ -115,7 +107,7 @@ def _read(name: str, text: str) -> OptionValue:
         if read is not None:
             return read(text)
         is_whole = _OPTIONS[name].type == int | None
-        return (_whole if is_whole else _number)(text, form.low, form.high)
+        return _number(text, form.low, form.high, int if is_whole else float)
     except ValueError:
         raise OptionRefused(
             f"{name} does not take {_shown(text)}. It takes {form.form}, or none: "
@@ -138,15 +130,13 @@ def show_value(value: object) -> str:
     return "a JSON Schema" if isinstance(value, Mapping) else str(value)
 
 
-_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = MappingProxyType(
-    {
-        "off": (False, "no thinking"),
-        "on": (True, "thinking"),
-        "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
-        "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
-        "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
-    }
-)
+_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = {
+    "off": (False, "no thinking"),
+    "on": (True, "thinking"),
+    "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
+    "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
+    "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
+}
 _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from operator import itemgetter
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
@@ -15,21 +15,19 @@ from ollm_tui.protocol.errors import AIError
 # A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
 _CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
-NOT_THERE: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
-        "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
-        "export": "A chat cannot be exported yet. /copy copies the last answer.",
-        "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-        "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
-        "listen": "Speech cannot be understood yet.",
-        "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
-        "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
-        "in the settings saves none.",
-        "settings": "Settings are in a file: `ollm config path` names it.",
-        "speak": "Answers cannot be read aloud yet.",
-    }
-)
+NOT_THERE: Final[Mapping[str, str]] = {
+    "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
+    "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
+    "export": "A chat cannot be exported yet. /copy copies the last answer.",
+    "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
+    "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
+    "listen": "Speech cannot be understood yet.",
+    "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
+    "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
+    "in the settings saves none.",
+    "settings": "Settings are in a file: `ollm config path` names it.",
+    "speak": "Answers cannot be read aloud yet.",
+}
 """Commands that people expect and that do not exist, with what to do in their place."""
 _BARE: Final = frozenset({"exit", "quit"})
 """What leaves the program in a shell, without a slash."""
@@ -130,25 +128,15 @@ def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Sugges
         return None
     name, space, argument = text[1:].partition(" ")
     if not space:
-        return _found(0, text, _names(name, commands))
+        # An alias is searched but the name is offered, except where the alias is what was begun.
+        ranked = [(best_rank(name, one.names), _name(name, one)) for one in commands]
+        return _best(0, text, ranked)
     known = next((one for one in commands if name.casefold() in one.names), None)
     if known is None:
         return None
     query = argument.lstrip()
-    start = len(text) - len(query)
-    return _found(start, query, _arguments(query, known.complete(host, query)), is_argument=True)
-
-
-def _found(
-    start: int, query: str, items: tuple[Completion, ...], *, is_argument: bool = False
-) -> Suggestions | None:
-    return Suggestions(start, query, items, is_argument) if items else None
-
-
-def _names(query: str, commands: Sequence[Command]) -> tuple[Completion, ...]:
-    # An alias is searched but the name is offered, except where the alias is what was begun.
-    ranked = [(best_rank(query, one.names), one) for one in commands]
-    return _best([(rank, _name(query, one)) for rank, one in ranked if rank is not None])
+    ranked = [(best_rank(query, (one.value,)), one) for one in known.complete(host, query)]
+    return _best(len(text) - len(query), query, ranked, is_argument=True)
 
 
 def _name(query: str, command: Command) -> Completion:
@@ -156,11 +144,13 @@ def _name(query: str, command: Command) -> Completion:
     return Completion(f"/{(begun or command.names)[0]}", command.help, bool(command.usage))
 
 
-def _arguments(query: str, candidates: Sequence[Completion]) -> tuple[Completion, ...]:
-    ranked = [(best_rank(query, (one.value,)), one) for one in candidates]
-    return _best([(rank, one) for rank, one in ranked if rank is not None])
-
-
-def _best(ranked: list[tuple[Rank, Completion]]) -> tuple[Completion, ...]:
-    ranked.sort(key=lambda pair: pair[0])
-    return tuple(item for _, item in ranked[:MOST_SUGGESTIONS])
+def _best(
+    start: int,
+    query: str,
+    ranked: Sequence[tuple[Rank | None, Completion]],
+    *,
+    is_argument: bool = False,
+) -> Suggestions | None:
+    kept = sorted(((rank, one) for rank, one in ranked if rank is not None), key=itemgetter(0))
+    items = tuple(one for _, one in kept[:MOST_SUGGESTIONS])
+    return Suggestions(start, query, items, is_argument) if items else None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import TypeAlias
 
-from ollm_tui.commands.host import CommandHost
+from ollm_tui.commands.host import CommandHost, View
 from ollm_tui.config.foreign import Misuse, foreign_code
 from ollm_tui.config.plugins import Plugin, load_plugins
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -32,11 +32,6 @@ CommandFunction: TypeAlias = Callable[[CommandHost, str], Awaitable[None]]
 Completer: TypeAlias = Callable[[CommandHost, str], Sequence[Completion]]
 
 
-def complete_nothing(_host: CommandHost, _argument: str) -> Sequence[Completion]:
-    """Complete nothing."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """A slash command."""
@@ -47,7 +42,7 @@ class Command:
     """What follows the name, such as `[NAME]`, or an empty text."""
     help: str
     run: CommandFunction
-    complete: Completer = complete_nothing
+    complete: Completer = lambda _host, _argument: ()
     """Returns whole arguments; the caller keeps those that match."""
 
     @property
@@ -65,7 +60,7 @@ def command(
     name: str,
     aliases: tuple[str, ...] = (),
     usage: str = "",
-    complete: Completer = complete_nothing,
+    complete: Completer = lambda _host, _argument: (),
 ) -> Callable[[CommandFunction], Command]:
     """Make a `Command` of the function below.
 
@@ -85,6 +80,17 @@ def command(
         return Command(name, aliases, usage, first_line, run, complete)
 
     return decorate
+
+
+def opens(
+    view: View, name: str, help: str, aliases: tuple[str, ...] = (), usage: str = ""
+) -> Command:
+    """Return a command that opens a view; with a `usage` its argument is the view's text."""
+
+    async def run(host: CommandHost, argument: str) -> None:
+        host.show(view, argument if usage else "")
+
+    return Command(name, aliases, usage, help, run)
 
 
 def _can_be_typed(name: object) -> bool:

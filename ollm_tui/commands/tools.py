@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OfferedTool
@@ -13,31 +12,24 @@ _GIST: Final = 42
 """Characters that are left of 80 columns."""
 
 
-_SWITCHES: Final[Mapping[str, bool]] = MappingProxyType(
-    {"on": True, "all": True, "off": False, "none": False}
-)
+_SWITCHES: Final[Mapping[str, bool]] = {"on": True, "all": True, "off": False, "none": False}
 _MOST_MISSING: Final = 5
 
-_WAYS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "native": "This model calls tools natively.",
-        "react": "This model has no native tool calls; tools are described to it in text.",
-    }
-)
+_WAYS: Final[Mapping[str, str]] = {
+    "native": "This model calls tools natively.",
+    "react": "This model has no native tool calls; tools are described to it in text.",
+}
 
 
 def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
-    written = argument[: argument.rfind(" ") + 1]
-    tools = host.offered_tools()
-    on = host.conversation().tools
-    switches = (
+    written, on = argument[: argument.rfind(" ") + 1], host.conversation().tools
+    switches = [
         Completion(_begun(argument, "on", "all"), "all of them"),
         Completion(_begun(argument, "off", "none"), "none of them"),
-    )
-    words = [] if written else list(switches)
-    return words + [
+    ]
+    return ([] if written else switches) + [
         Completion(f"{written}{tool.name}", "on" if tool.name in on else tool.effect)
-        for tool in tools
+        for tool in host.offered_tools()
     ]
 
 
@@ -61,7 +53,7 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
         host.say("No tools are available.")
     elif not wanted:
         way = _WAYS.get(host.tool_mode() or "", "")
-        host.say("\n".join((*_listing(tools, conversation.tools), *([way] if way else ()))))
+        host.say("\n".join(filter(None, (*_listing(tools, conversation.tools), way))))
     elif switch is not None:
         conversation.tools = tuple(names) if switch else ()
         host.say(_state(conversation.tools))

@@ -3,14 +3,10 @@
 from collections.abc import Sequence
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.registry import Completion, command
+from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean_name
 
-
-@command("help", aliases=("?",))
-async def show_help(host: CommandHost, _argument: str) -> None:
-    """Show the keys and commands."""
-    host.show("help")
+help_page = opens("help", "help", "Show the keys and commands.", ("?",))
 
 
 def _themes(host: CommandHost, _argument: str) -> Sequence[Completion]:

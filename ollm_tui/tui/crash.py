@@ -1,7 +1,6 @@
 """What happens when the app fails: a report in a file, one sentence on the screen, exit code 1.
 
-Textual's own way prints a traceback with the values of local variables, keys and prompts among
-them, and ends with exit code 0 unless the caller asks for more.
+Textual's own way prints local variables, keys and prompts among them, and ends with exit code 0.
 """
 
 import contextlib
@@ -131,10 +130,6 @@ def mend_textual() -> None:
 
 
 def _wrap_with_room(self: Content, width: int, *args: Any, **options: Any) -> Any:
-    """Wrap in one cell at least.
-
-    A widget whose border, padding and scrollbar take all of its width has none left for text, and
-    the stock code divides by that width. It shows nothing of the text either way.
-    """
+    """Wrap in one cell at least: the stock code divides by the width that a border leaves."""
     room = max(width, 1 + 2 * options.get("line_pad", 0))
     return _STOCK_WRAP(self, room, *args, **options)

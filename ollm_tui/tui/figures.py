@@ -29,9 +29,7 @@ def tokens(count: int) -> str:
     """Write a token count: `812`, `3.1k`, `32k`."""
     if count < 1000:
         return str(count)
-    if count < 9950:
-        return f"{count / 1000:.1f}k"
-    return f"{count / 1000:.0f}k"
+    return f"{count / 1000:.1f}k" if count < 9950 else f"{count / 1000:.0f}k"
 
 
 def window(count: int) -> str:
@@ -41,13 +39,9 @@ def window(count: int) -> str:
 
 def size(count: int) -> str:
     """Write an amount of bytes in powers of ten: `94 MB`, `4.7 GB`."""
-    if count < 1000:
-        return f"{count} B"
     if count < 1_000_000:
-        return f"{count / 1000:.0f} kB"
-    if count < 1_000_000_000:
-        return f"{count / 1e6:.0f} MB"
-    return f"{count / 1e9:.1f} GB"
+        return f"{count} B" if count < 1000 else f"{count / 1000:.0f} kB"
+    return f"{count / 1e6:.0f} MB" if count < 1_000_000_000 else f"{count / 1e9:.1f} GB"
 
 
 def amount(completed: int, total: int | None) -> str:
@@ -97,14 +91,18 @@ def parameters(number: int) -> str:
     return f"{billions:.1f}B" if billions < 9.95 else f"{billions:.0f}B"
 
 
+def rate(tokens_per_s: float) -> str:
+    """Write how fast tokens come: `3.4 tok/s`, `42 tok/s`."""
+    return f"{tokens_per_s:.0f} tok/s" if tokens_per_s >= 10 else f"{tokens_per_s:.1f} tok/s"
+
+
 def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
     """Write what the server reported of one answer, or nothing."""
     parts = []
     if usage and usage.completion_tokens is not None:
         parts.append(counted(usage.completion_tokens, "token"))
     if timings and timings.tokens_per_s is not None:
-        rate = timings.tokens_per_s
-        parts.append(f"{rate:.0f} tok/s" if rate >= 10 else f"{rate:.1f} tok/s")
+        parts.append(rate(timings.tokens_per_s))
     if timings and timings.first_token_s is not None:
         parts.append(f"first token {seconds(timings.first_token_s)}")
     return " · ".join(parts)
@@ -112,15 +110,13 @@ def stats_line(usage: "Usage | None", timings: "Timings | None") -> str:
 
 def finish_note(reason: "FinishReason", no_answer: "NoAnswer | None" = None) -> str:
     """Return what is special about the end of an answer, or an empty text."""
-    match reason:
-        case "length":
-            return "The answer reached its length limit (max_tokens, or a full context)."
-        case "content_filter" | "refusal":
-            return "The server's content filter stopped the answer."
-        case "pause":
-            return "The server paused the answer. Ask it to continue."
-        case _:
-            return no_answer.message if no_answer is not None else ""
+    if reason == "length":
+        return "The answer reached its length limit (max_tokens, or a full context)."
+    if reason in {"content_filter", "refusal"}:
+        return "The server's content filter stopped the answer."
+    if reason == "pause":
+        return "The server paused the answer. Ask it to continue."
+    return no_answer.message if no_answer is not None else ""
 
 
 def left_out_note(count: int, model: str) -> str:

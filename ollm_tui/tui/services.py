@@ -26,23 +26,31 @@ class Say(Protocol):
         """Show a sentence, and what to do next."""
 
 
+async def reported(work: Awaitable[object], say: Say) -> None:
+    """Await `work`; an `AIError` becomes a note in the chat."""
+    # part of the vocabulary, which the first frame does not wait for
+    from ollm_tui.protocol.errors import AIError
+
+    try:
+        await work
+    except AIError as error:
+        say(error.message, "error", error.hint)
+
+
 class OpenChat(Protocol):
     """The open chat, for what lies below it: models, downloads and links do not know the chat."""
 
     @property
     def say(self) -> Say:
         """Shows a note."""
-        ...
 
     @property
     def ref(self) -> "ModelRef | None":
         """The model that answers, or None."""
-        ...
 
     @property
     def conversation(self) -> "Conversation":
         """The open conversation."""
-        ...
 
     def use_model(self, ref: "ModelRef") -> None:
         """Use another model from the next prompt on, and say so."""
@@ -55,7 +63,6 @@ class OpenChat(Protocol):
 
     async def may_stop(self, action: str) -> bool:
         """Whether an action may stop the answer; asks the person while there is one."""
-        ...
 
     async def refresh_window(self) -> None:
         """Ask for the model's context window, which its engine may have chosen while loading."""

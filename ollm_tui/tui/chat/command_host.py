@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Severity, View
+from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, View
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
@@ -21,7 +21,7 @@ class ScreenCommandHost:
     """The chat as the commands see it; see `CommandHost` for what its members do."""
 
     session: ChatSession
-    note: Say
+    say: Say
     open_view: Callable[[View, str], None]
     attaching: Attachments
     model_actions: ModelActions
@@ -32,10 +32,6 @@ class ScreenCommandHost:
     prompts: Prompts
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
-
-    def say(self, text: str, kind: Severity = "info") -> None:
-        """Show a note in the transcript."""
-        self.note(text, kind)
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog, or another screen."""
@@ -59,7 +55,7 @@ class ScreenCommandHost:
 
     def theme_names(self) -> Sequence[str]:
         """Return the names of all themes."""
-        return self.themes.names
+        return self.themes.services.themes.names()
 
     def set_theme(self, name: str) -> None:
         """Use a theme and remember it."""
@@ -75,13 +71,15 @@ class ScreenCommandHost:
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Return all tools, switched on or not."""
-        return self.session.offered_tools
+        return self.session.runtime.offered_tools()
 
     def model_addresses(self) -> Mapping[str, bool]:
         """Return the known models as people write them, recent ones first; True: in use."""
         session, runtime = self.session, self.session.runtime
         recent = [ref for one in runtime.recent_models() if (ref := ModelRef.parse(one))]
-        known = dict.fromkeys([*recent, *session.known_models()])
+        listings = runtime.catalog.cached()
+        listed = (ModelRef(one.provider, info.name) for one in listings for info in one.models)
+        known = dict.fromkeys([*recent, *listed])
         return {runtime.catalog.shown_address(ref): ref == session.ref for ref in known}
 
     def tool_mode(self) -> Literal["native", "react"] | None:

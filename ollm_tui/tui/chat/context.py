@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import ClassVar, Final, Literal, TypeAlias, assert_never
 
 from textual import events
@@ -14,7 +13,6 @@ from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
-from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.tokens.limits import (
     ContextRemedy,
@@ -27,26 +25,27 @@ from ollm_tui.tokens.limits import (
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Dialogs, Passage, Reading
-from ollm_tui.tui.services import Say
+from ollm_tui.tui.services import Say, reported
 
 NEW_CHAT: Final = "new"
 _ROWS_AROUND: Final = 14
-_SOURCES: Final[Mapping[WindowSource, str]] = MappingProxyType(
-    {
-        "settings": "set in the settings",
-        "request": "set by num_ctx",
-        "engine": "reported by the engine",
-        "assumed": "assumed, not reported",
-    }
-)
+_SOURCES: Final[Mapping[WindowSource, str]] = {
+    "settings": "set in the settings",
+    "request": "set by num_ctx",
+    "engine": "reported by the engine",
+    "assumed": "assumed, not reported",
+}
+_KEYS: Final[Mapping[type[ContextRemedy], str]] = {
+    LeaveOutTurns: "l",
+    RaiseWindow: "w",
+    DropAttachments: "d",
+    SendEverything: "s",
+}
 RemedyChoice: TypeAlias = ContextRemedy | Literal["new"] | None
 
 
 class ContextFull(ArmedDialog[RemedyChoice]):
-    """Returns the chosen remedy.
-
-    It opens when everything is counted, which may take a while: the person may be typing again.
-    """
+    """Returns the chosen remedy; the person may be typing again when everything is counted."""
 
     CONSENTS: ClassVar[frozenset[str]] = frozenset("lwdsn")
 
@@ -89,11 +88,10 @@ class ContextFull(ArmedDialog[RemedyChoice]):
 
     def answer(self, event: events.Key) -> bool:
         """Choose a remedy, or none."""
-        choice: RemedyChoice = NEW_CHAT if event.character == "n" else None
+        choice: RemedyChoice
+        choice = NEW_CHAT if event.character == "n" else self._remedies.get(event.character or "")
         if choice is None and event.key not in {"enter", "q"}:
-            choice = self._remedies.get(event.character or "")
-            if choice is None:
-                return False
+            return False
         self.dismiss(choice)
         return True
 
@@ -119,21 +117,7 @@ def part_lines(figures: ContextFigures) -> list[str]:
 
 def keyed_remedies(remedies: Sequence[ContextRemedy]) -> Mapping[str, ContextRemedy]:
     """Return each remedy by its key."""
-    return {_key(remedy): remedy for remedy in remedies}
-
-
-def _key(remedy: ContextRemedy) -> str:
-    match remedy:
-        case LeaveOutTurns():
-            return "l"
-        case RaiseWindow():
-            return "w"
-        case DropAttachments():
-            return "d"
-        case SendEverything():
-            return "s"
-        case _:
-            assert_never(remedy)
+    return {_KEYS[type(remedy)]: remedy for remedy in remedies}
 
 
 def remedies_content(remedies: Mapping[str, ContextRemedy]) -> Content:
@@ -147,12 +131,9 @@ def remedies_content(remedies: Mapping[str, ContextRemedy]) -> Content:
 
 def _sentence(remedy: ContextRemedy) -> str:
     match remedy:
-        case LeaveOutTurns(turns=1):
-            freed = counted(remedy.plan.freed, "token")
-            return f"Leave out the oldest question and its answer (frees {freed})"
-        case LeaveOutTurns():
-            freed = counted(remedy.plan.freed, "token")
-            return f"Leave out the {remedy.turns} oldest questions (frees {freed})"
+        case LeaveOutTurns(turns=turns):
+            them = "oldest question and its answer" if turns == 1 else f"{turns} oldest questions"
+            return f"Leave out the {them} (frees {counted(remedy.plan.freed, 'token')})"
         case RaiseWindow():
             return f"Load the model with a window of {remedy.num_ctx:,} tokens (num_ctx)"
         case DropAttachments():
@@ -179,14 +160,10 @@ class ContextRemedies:
 
     def show(self) -> None:
         """Count, then show."""
-        self.dialogs.run(self._measure(), "context")
+        self.dialogs.run(reported(self._measure(), self.say), "context")
 
     async def _measure(self) -> None:
-        try:
-            figures = await self.session.runtime.measure(self.session.client.conversation)
-        except AIError as error:
-            self.say(error.message, "error", error.hint)
-            return
+        figures = await self.session.runtime.measure(self.session.client.conversation)
         self.status.show_context()
         self.dialogs.open(ContextFull(figures), self._apply)
 

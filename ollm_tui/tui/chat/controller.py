@@ -1,8 +1,8 @@
 """What stands behind the chat screen once the runtime is open: loaded after the first frame."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.host import View
@@ -13,7 +13,7 @@ from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.context import ContextRemedies
-from ollm_tui.tui.chat.dialogs import KeyDialogs, ModelDialogs, ThemeSwitch
+from ollm_tui.tui.chat.dialogs import ChatDialogs, ThemeSwitch
 from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
 from ollm_tui.tui.chat.image_consent import ImageConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
@@ -33,8 +33,6 @@ from ollm_tui.tui.widgets import FLASH_S
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
     from ollm_tui.runtime.compose import Runtime
-
-OpenController: TypeAlias = "Callable[[ChatParts], Coroutine[Any, Any, ChatController | None]]"
 
 
 async def open_controller(parts: ChatParts) -> "ChatController | None":
@@ -76,18 +74,19 @@ class ChatController:
         parts.services.approver.attach(parts.transcript.app, self._show_asking)
 
     def _build_answers(self) -> None:
-        """Make what leads from a prompt to its answer on the screen."""
         parts, key_for = self._parts, self._parts.keymap.key_for
         approver = parts.services.approver
         self.session = ChatSession(self.runtime)
         self.status = StatusPresenter(
             parts.header, parts.bar, parts.key_hints, self.session, approver
         )
+        hints = Hints(
+            retry=f"Press {key_for('chat.retry')} to try again.",
+            go_on=f"Press {key_for('chat.go_on')} to continue.",
+            context=f"Press {key_for('chat.context')} to make room.",
+        )
         self.presenter = TurnPresenter(
-            parts.transcript,
-            self.status,
-            hints=_hints(key_for),
-            began=approver.answered_at,
+            parts.transcript, self.status, hints=hints, began=approver.answered_at
         )
         self.say = self.presenter.note
         self.queue = PromptQueue(
@@ -110,7 +109,6 @@ class ChatController:
         )
 
     def _build_prompts(self) -> None:
-        """Make what takes prompts, and the model that answers them."""
         parts = self._parts
         self.models = ModelChoice(
             self.session,
@@ -138,7 +136,6 @@ class ChatController:
         )
 
     def _build_features(self) -> None:
-        """Make what a chat offers beside its answers."""
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
         self.save_monitor = SaveMonitor(self.runtime.chats, self.say)
         self.history = ChatHistory(
@@ -159,12 +156,7 @@ class ChatController:
             lambda: self.prompts.retry() if self.queue.failed else None,
         )
         self.links = Links(
-            parts.transcript,
-            parts.hints,
-            dialogs,
-            parts.copying,
-            parts.services.opener,
-            self.say,
+            parts.transcript, parts.hints, dialogs, parts.copying, parts.services.opener, self.say
         )
         self.model_operations = ModelOperations(
             self.runtime, self.models, dialogs, keymap, parts.services.copies
@@ -175,26 +167,27 @@ class ChatController:
         self.themes = ThemeSwitch(parts.transcript.app, parts.services, dialogs, self.say)
 
     def _build_commands(self) -> None:
-        """Make what commands, keys and the palette open."""
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
         self.attaching = Attaching(parts.composer, parts.hints, dialogs)
         self.files = FileSuggestions(self.suggest)
-        keys = KeyDialogs(dialogs, keymap, self.commands, self._run_action, self.prompts.submit)
-        models = ModelDialogs(
+        page = ChatDialogs(
             self.session,
             dialogs,
             keymap,
+            self.commands,
             self.model_operations,
             self.downloads,
             self.models.use_model,
+            self._run_action,
+            self.prompts.submit,
         )
         self._views: dict[View, Callable[[str], None]] = {
-            "help": lambda _: keys.show_help(),
-            "models": lambda _: models.pick(),
-            "manager": lambda _: models.manage(),
+            "help": lambda _: page.show_help(),
+            "models": lambda _: page.pick_model(),
+            "manager": lambda _: page.manage_models(),
             "find_models": self.downloads.find,
             "themes": lambda _: self.themes.pick(),
-            "palette": lambda _: keys.show_palette(),
+            "palette": lambda _: page.show_palette(),
             "chats": lambda _: self.history.show(),
             "context": lambda _: self.context.show(),
             "links": lambda _: self.links.show(),
@@ -281,10 +274,10 @@ class ChatController:
         self._dialogs.run(self.models.next_recent(), "command")
 
     def _edit_newest(self) -> None:
-        if not self.editing.has_question:
-            self.say("No messages yet.")
-        else:
+        if self.editing.has_question:
             self.editing.edit_newest()
+        else:
+            self.say("No messages yet.")
 
     def _show_queue(self, waiting: Sequence[str]) -> None:
         is_held = self.queue.failed and not self.queue.is_busy
@@ -336,8 +329,7 @@ class ChatController:
         messages = conversation.messages
         self.presenter.recall(messages)
         self.queue.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
-        line = missing_tools(conversation.tools, self.session.offered_tools)
-        if line is not None:
+        if line := missing_tools(conversation.tools, self.session.runtime.offered_tools()):
             self.say(line, "warning", "/tools lists the available tools.")
 
     def _leave(self) -> None:
@@ -349,11 +341,3 @@ class ChatController:
         self._parts.transcript.clear()
         self.presenter.forget()
         self.status.show_turn("ready")
-
-
-def _hints(key_for: Callable[[str], str]) -> Hints:
-    return Hints(
-        retry=f"Press {key_for('chat.retry')} to try again.",
-        go_on=f"Press {key_for('chat.go_on')} to continue.",
-        context=f"Press {key_for('chat.context')} to make room.",
-    )

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
@@ -31,16 +32,7 @@ from ollm_tui.tui.theming import PickTheme, ThemeProblem
 if TYPE_CHECKING:
     from textual.app import App
 
-    from ollm_tui.tui.models import ModelsScreen
-
 logger = logging.getLogger(__name__)
-
-
-def _models_screen_class() -> "type[ModelsScreen]":
-    # a screen of its own, which many never open
-    from ollm_tui.tui.models import ModelsScreen
-
-    return ModelsScreen
 
 
 class StopAnswer(YesNoDialog):
@@ -58,12 +50,16 @@ class StopAnswer(YesNoDialog):
 
 
 @dataclass(frozen=True, slots=True)
-class KeyDialogs:
-    """Help and palette: all keys and commands, and running what is chosen."""
+class ChatDialogs:
+    """Help, the palette, choosing a model, and the screen of all models."""
 
+    session: ChatSession
     dialogs: Dialogs
     keymap: Keymap
     commands: Sequence[Command]
+    operations: ModelOperations
+    downloads: ChatDownloads
+    use: Callable[[ModelRef], None]
     run_action: Callable[[str], None]
     """Runs an action of the screen."""
     submit: Callable[[str], None]
@@ -84,38 +80,28 @@ class KeyDialogs:
         elif entry is not None:
             self.submit(entry.reach)
 
-
-@dataclass(frozen=True, slots=True)
-class ModelDialogs:
-    """Choosing a model, and the screen of all models."""
-
-    session: ChatSession
-    dialogs: Dialogs
-    keymap: Keymap
-    operations: ModelOperations
-    downloads: ChatDownloads
-    use: Callable[[ModelRef], None]
-
-    def pick(self) -> None:
+    def pick_model(self) -> None:
         """Choose the model that answers from now on."""
-        runtime = self.session.runtime
-        picker = PickModel(
-            runtime.catalog, self.session.model, runtime.recent_models(), runtime.other_folders
-        )
+        runtime, model = self.session.runtime, self.session.model
+        recents, other_folders = runtime.recent_models(), runtime.other_folders
+        picker = PickModel(runtime.catalog, model, recents, other_folders)
         self.dialogs.open(picker, self._picked)
 
     def _picked(self, ref: ModelRef | None) -> None:
         if ref is not None:
             self.use(ref)
 
-    def manage(self) -> None:
+    def manage_models(self) -> None:
         """Open the screen of all models."""
-        self.dialogs.run(self._manage(), "view", is_exclusive=True)
+        self.dialogs.run(self._manage_models(), "view", is_exclusive=True)
 
-    async def _manage(self) -> None:
-        make_screen = await anyio.to_thread.run_sync(_models_screen_class)
+    async def _manage_models(self) -> None:
+        await anyio.to_thread.run_sync(import_module, "ollm_tui.tui.models.screen")
+        # a screen of its own, which many never open
+        from ollm_tui.tui.models import ModelsScreen
+
         if self.dialogs.is_free:
-            screen = make_screen(self.session.runtime, self.operations, self.keymap)
+            screen = ModelsScreen(self.session.runtime, self.operations, self.keymap)
             self.downloads.open(screen)
 
 
@@ -127,11 +113,6 @@ class ThemeSwitch:
     services: Services
     dialogs: Dialogs
     say: Say
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The names of all themes."""
-        return self.services.themes.names()
 
     def pick(self) -> None:
         """Choose from a list, with a preview."""

@@ -1,8 +1,8 @@
 """Saved chats: opening one, its branches, renaming it, and saying when it cannot be saved."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
@@ -11,7 +11,7 @@ from ollm_tui.store.branches import Branch, ChatNews, others_line
 from ollm_tui.tui.chat.pick_dialog import PickChat
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.services import Say
+from ollm_tui.tui.services import Say, reported
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
@@ -51,37 +51,34 @@ class ChatHistory:
 
     def _chosen(self, chat_id: str | None) -> None:
         if chat_id is not None:
-            self.dialogs.run(self.open(chat_id), "open", is_exclusive=True)
+            self._run(self.open(chat_id))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self.dialogs.run(reported(work, self.say), "open", is_exclusive=True)
 
     async def open(self, chat_id: str) -> None:
-        """Continue a saved chat; a no-op if it is open."""
+        """Continue a saved chat; a no-op if it is open.
+
+        Raises:
+            AIError: it cannot be read.
+        """
         runtime = self.session.runtime
-        if chat_id == runtime.chat_id(self.session.client):
+        is_open = chat_id == runtime.chat_id(self.session.client)
+        if is_open or not await self.may_stop("open the other chat"):
             return
-        if not await self.may_stop("open the other chat"):
-            return
-        try:
-            client = await runtime.open_chat(chat_id)
-        except AIError as error:
-            self.say(error.message, "error", error.hint)
-            return
-        self.go_to(client)
+        self.go_to(await runtime.open_chat(chat_id))
         await self._say_branches()
         await self.session.find_window()
         self.show_session()
 
     def rename(self, title: str) -> None:
         """Give the open chat another title."""
-        self.dialogs.run(self._rename(title), "rename")
+        self.dialogs.run(reported(self._rename(title), self.say), "rename")
 
     async def _rename(self, title: str) -> None:
-        try:
-            await self._source.rename(self.session.client, title)
-        except AIError as error:
-            self.say(error.message, "error", error.hint)
-        else:
-            self.say(f"Renamed this chat to “{clean_line(title)}”.")
-            self.show_session()
+        await self._source.rename(self.session.client, title)
+        self.say(f"Renamed this chat to “{clean_line(title)}”.")
+        self.show_session()
 
     # Branches of the open chat
 
@@ -114,14 +111,13 @@ class ChatHistory:
                 self.say(text, "warning", hint)
 
     async def _say_branches(self) -> None:
-        """Say that the open chat has more than one branch."""
         branches = await self._branches() or ()
         if (line := others_line(branches)) is not None:
             self.say(line, hint=_SHOW if len(branches) == 2 else _SHOW_NEXT)
 
     def show_branch(self, number: str) -> None:
         """Go to a branch by its number, or to the next one."""
-        self.dialogs.run(self._show_branch(number.strip()), "open", is_exclusive=True)
+        self._run(self._show_branch(number.strip()))
 
     async def _show_branch(self, number: str) -> None:
         branches = await self._branches()
@@ -133,15 +129,11 @@ class ChatHistory:
         index = _chosen(branches, number)
         if index is None:
             self.say(f"There are branches 1 to {len(branches)}.", "error")
-            return
-        if not await self.may_stop("show the other branch"):
-            return
-        try:
-            client = await self._source.open(self.session.client, branches[index])
-        except AIError as error:
-            self.say(error.message, "error", error.hint)
-            return
-        self.go_to(client)
+        elif await self.may_stop("show the other branch"):
+            await self._go_to_branch(branches, index)
+
+    async def _go_to_branch(self, branches: Sequence[Branch], index: int) -> None:
+        self.go_to(await self._source.open(self.session.client, branches[index]))
         newest = ", the latest" if index == 0 else ""
         length = counted(branches[index].length, "message")
         text = f"Branch {index + 1} of {len(branches)}{newest}: {length}."
@@ -193,35 +185,34 @@ def _chosen(branches: Sequence[Branch], number: str) -> int | None:
     return 0 if shown is None else (shown + 1) % len(branches)
 
 
+@dataclass(slots=True)
 class SaveMonitor:
     """Says when the chat cannot be saved, once for each problem, and asks before it is lost."""
 
-    def __init__(self, chats: "ConversationStore | None", say: Say) -> None:
-        self._chats = chats
-        self._say = say
-        self._last_problem: str | None = None
-        self._has_asked = False
+    chats: "ConversationStore | None"
+    say: Say
+    _last_problem: str | None = None
+    _has_asked: bool = False
 
     def look(self) -> None:
         """Say that saving has failed, or works again."""
-        chats = self._chats
-        problem = chats.problem if chats is not None else None
+        problem = self.chats.problem if self.chats is not None else None
         message = problem.message if problem is not None else None
         if message == self._last_problem:
             return
         self._last_problem = message
         self._has_asked = False
         if problem is not None:
-            self._say(problem.message, "warning", problem.hint)
+            self.say(problem.message, "warning", problem.hint)
         else:
-            self._say("The chat is saved again.", "info", None)
+            self.say("The chat is saved again.", "info", None)
 
     def may_quit(self) -> bool:
         """Whether nothing would be lost; says once what would, and then lets the person quit."""
-        chats = self._chats
+        chats = self.chats
         if chats is None or chats.problem is None or not chats.unsaved or self._has_asked:
             return True
         self._has_asked = True
         what = f"{counted(chats.unsaved, 'message')} {'is' if chats.unsaved == 1 else 'are'}"
-        self._say(f"{what} in memory only. {chats.problem.message}", "warning", _QUIT_AGAIN)
+        self.say(f"{what} in memory only. {chats.problem.message}", "warning", _QUIT_AGAIN)
         return False

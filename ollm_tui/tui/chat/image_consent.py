@@ -1,7 +1,6 @@
 """Asking, once for a chat and a model, whether pictures may stay out of what is sent."""
 
-import time
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ollm_tui.chat.model_support import count_pictures
@@ -16,14 +15,9 @@ if TYPE_CHECKING:
 
 
 class LeaveOutPictures(YesNoDialog):
-    """Asks whether to send a message without its pictures to a model that reads only text.
+    """Asks whether to send a message without its pictures to a model that reads only text."""
 
-    It opens after Enter, when the person may be typing on.
-    """
-
-    def __init__(
-        self, model: str, count: int, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, model: str, count: int) -> None:
         them = "1 picture is" if count == 1 else f"{count} pictures are"
         super().__init__(
             "This model accepts text only",
@@ -32,23 +26,22 @@ class LeaveOutPictures(YesNoDialog):
             Passage("Model", clean_name(model)),
             yes="send without pictures",
             no="or Esc back to the input",
-            clock=clock,
         )
 
 
+@dataclass(slots=True)
 class ImageConsent:
     """Remembers for which models the open chat may be sent without its pictures."""
 
-    def __init__(self, session: ChatSession, pictures: DraftPictures, dialogs: Dialogs) -> None:
-        self._session = session
-        self._pictures = pictures
-        self._dialogs = dialogs
-        self._client: ChatClient | None = None
-        self._agreed: set[str] = set()
+    session: ChatSession
+    pictures: DraftPictures
+    dialogs: Dialogs
+    _client: "ChatClient | None" = None
+    _agreed: set[str] = field(default_factory=set)
 
     async def given(self, prompt: str | None) -> bool:
         """Whether a prompt may be sent as things are; None is the newest question again."""
-        session = self._session
+        session = self.session
         model, count = session.model, self._count(prompt)
         if session.client is not self._client:
             self._client, self._agreed = session.client, set()
@@ -57,7 +50,7 @@ class ImageConsent:
         try:
             if not await session.runtime.reads_only_text(model):
                 return True
-            is_given = await self._dialogs.ask(LeaveOutPictures(model, count))
+            is_given = await self.dialogs.ask(LeaveOutPictures(model, count))
         except AIError:  # sending it shows what is wrong
             return True
         if is_given:
@@ -65,8 +58,8 @@ class ImageConsent:
         return is_given
 
     def _count(self, prompt: str | None) -> int:
-        conversation = self._session.client.conversation
+        conversation = self.session.client.conversation
         if conversation.drops_attachments:
             return 0
-        new = len(self._pictures.attached(prompt)) if prompt is not None else 0
+        new = len(self.pictures.attached(prompt)) if prompt is not None else 0
         return new + count_pictures(conversation.messages, conversation.turns_left_out)

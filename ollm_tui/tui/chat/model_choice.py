@@ -17,21 +17,15 @@ from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models import unlisted_words
-from ollm_tui.tui.services import Say
+from ollm_tui.tui.services import Say, reported
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 logger = logging.getLogger(__name__)
 
-CHOOSE = "Press {models} to choose another model, {manager} for all models."
-GO_BACK = "Press {models} to choose another model, such as {model}, used last."
-
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """Sets the model of the open chat and says what was chosen.
-
-    It is the `OpenChat` of models and downloads.
-    """
+    """Sets the model of the open chat and says so; the `OpenChat` of models and downloads."""
 
     session: ChatSession
     queue: PromptQueue
@@ -67,8 +61,7 @@ class ModelChoice:
         resolved = await runtime.router.resolve(address)
         self.use_model(resolved.ref)
         key = self.keymap.key_for("chat.models")
-        warning = unlisted_words(runtime.catalog, resolved.ref, key)
-        if warning is not None:
+        if (warning := unlisted_words(runtime.catalog, resolved.ref, key)) is not None:
             self.say(warning[0], "warning", warning[1])
 
     def use_model(self, ref: ModelRef) -> None:
@@ -99,11 +92,8 @@ class ModelChoice:
         address = self.session.next_recent()
         if address is None:
             self.hints.flash("No other model was used recently", FLASH_S)
-            return
-        try:
-            await self.find(address)
-        except AIError as error:
-            self.say(error.message, "error", error.hint)
+        else:
+            await reported(self.find(address), self.say)
 
     def drop_model(self) -> None:
         """Use no model until one is chosen."""
@@ -147,16 +137,17 @@ def welcome(
     first: FirstModel, key_for: Callable[[str], str], address: Callable[[ModelRef], str]
 ) -> tuple[str, str | None]:
     """Return the note and its hint; `key_for` and `address` write keys and models as people do."""
-    models_key, manager = key_for("chat.models"), key_for("chat.manager")
-    choose = CHOOSE.format(models=models_key, manager=manager)
+    models_key = key_for("chat.models")
+    choose = f"Press {models_key} to choose another model"
     if first.passed_over is not None:
-        choose = GO_BACK.format(models=models_key, model=clean_line(address(first.passed_over)))
+        choose = f"{choose}, such as {clean_line(address(first.passed_over))}, used last."
+    else:
+        choose = f"{choose}, {key_for('chat.manager')} for all models."
     if first.is_reported:
         return "No model is selected until that is fixed.", f"Or press {models_key} to choose one."
     if first.ref is None:
         then = f"Then press {models_key}. /pull finds and downloads models."
-        if first.passed_over is not None:
-            then = choose
+        then = then if first.passed_over is None else choose
         hint = f"{first.advice} {then}" if first.advice else None
         if not first.reason.endswith("."):
             return f"No models found. {_looked(first)}".strip(), hint
@@ -169,11 +160,8 @@ def welcome(
 
 
 def _looked(first: FirstModel) -> str:
-    sentences = []
-    if first.found:
-        sentences.append(f"Models found at: {', '.join(first.found)}.")
-    if first.silent:
-        sentences.append(f"No answer from: {', '.join(first.silent)}.")
-    if not first.found:
-        sentences.append("`ollm doctor` lists the servers that were tried.")
-    return " ".join(sentences)
+    found = f"Models found at: {', '.join(first.found)}."
+    silent = f"No answer from: {', '.join(first.silent)}."
+    none = "`ollm doctor` lists the servers that were tried."
+    sentences = ((found, first.found), (silent, first.silent), (none, not first.found))
+    return " ".join(sentence for sentence, is_said in sentences if is_said)

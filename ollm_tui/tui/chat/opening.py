@@ -1,6 +1,7 @@
 """The chat before its runtime is there: what a person does already is kept for it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ollm_tui.tui.chat.parts import queue_line
@@ -14,18 +15,16 @@ if TYPE_CHECKING:
     from ollm_tui.tui.composer import Composer, FileQuery
 
 
+@dataclass(slots=True)
 class EarlyPrompts:
     """Keeps prompts and commands; see `Prompts`, which gets them."""
 
     can_retry = can_go_on = False
 
-    def __init__(
-        self, composer: "Composer", hints: HintLine, key_for: Callable[[str], str]
-    ) -> None:
-        self._composer = composer
-        self._hints = hints
-        self._key_for = key_for
-        self.waiting: list[str] = []
+    composer: "Composer"
+    hints: HintLine
+    key_for: Callable[[str], str]
+    waiting: list[str] = field(default_factory=list)
 
     @property
     def can_stop(self) -> bool:
@@ -52,7 +51,7 @@ class EarlyPrompts:
     def stop(self) -> None:
         """Return the queue to the editor."""
         if waiting := self.take_all():
-            self._composer.prepend("\n\n".join(waiting))
+            self.composer.prepend("\n\n".join(waiting))
 
     def retry(self) -> None:
         """Do nothing: there is no question yet."""
@@ -60,22 +59,22 @@ class EarlyPrompts:
     go_on = retry
 
     def _show_queue(self) -> None:
-        self._hints.stand(queue_line(self.waiting, self._key_for))
+        self.hints.stand(queue_line(self.waiting, self.key_for))
 
 
+@dataclass(slots=True)
 class EarlyPastes:
     """Keeps pasted paths; see `Attaching`, which reads them."""
 
-    def __init__(self, composer: "Composer") -> None:
-        self._composer = composer
-        self._texts: list[str] | None = []
+    composer: "Composer"
+    _texts: list[str] | None = field(default_factory=list)
 
     def read_pasted(self, text: str) -> None:
         """Keep pasted paths until they can be read, or leave them as text if they never can."""
         if self._texts is not None:
             self._texts.append(text)
         else:
-            self._composer.end_reading(text, "")
+            self.composer.end_reading(text, "")
 
     def read_named(self, _text: str, _name: str) -> None:
         """No file is offered yet."""
@@ -89,7 +88,7 @@ class EarlyPastes:
         """Leave everything pasted as text, from now on too."""
         texts, self._texts = self._texts or (), None
         for text in texts:
-            self._composer.end_reading(text, "")
+            self.composer.end_reading(text, "")
 
 
 class NoQuestions:

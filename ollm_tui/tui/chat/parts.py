@@ -1,9 +1,8 @@
-"""What the chat screen is made of, and what it does without a runtime: move, fold, scroll, copy."""
+"""What the chat screen is made of, and what it does without a runtime."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from textual import events
 from textual.selection import Selection
@@ -15,8 +14,8 @@ from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import Copying
-from ollm_tui.tui.transcript import NavigableTranscript, SearchControl, Typed
-from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine
+from ollm_tui.tui.transcript import NavigableTranscript, SearchControl
+from ollm_tui.tui.widgets import ChatHeader, HintLine
 
 if TYPE_CHECKING:
     from ollm_tui.commands.parse import Suggestions
@@ -63,19 +62,19 @@ class Prompt(Composer):
             await self.screen.run_action(action)
 
 
+@dataclass(slots=True)
 class KeyHints:
     """Names the keys that matter: the transcript's while it has them, else those of a state."""
 
-    def __init__(self, bar: StatusBar, keymap: Keymap) -> None:
-        self._bar = bar
-        self._keymap = keymap
-        self._state = "ready"
-        self._mode: str | None = None
+    bar: StatusBar
+    keymap: Keymap
+    _state: str = "ready"
+    _mode: str | None = None
 
     def show(self, state: str) -> None:
         """Name the keys of a state of the chat."""
         self._state = state
-        self._bar.show_keys(self._keymap.hints(state, over=self._mode))
+        self.bar.show_keys(self.keymap.hints(state, over=self._mode))
 
     def show_mode(self, mode: str | None) -> None:
         """Name the keys of the transcript; None when it has lost them."""
@@ -83,100 +82,33 @@ class KeyHints:
         self.show(self._state)
 
 
-class Navigation:
-    """Moves the focus between transcript and input, scrolls, folds and copies."""
+@dataclass(frozen=True, slots=True)
+class SelectionCopier:
+    """Copies what is selected in the transcript or the input."""
 
-    def __init__(
-        self,
-        transcript: NavigableTranscript,
-        composer: Prompt,
-        hints: HintLine,
-        keymap: Keymap,
-        copying: Copying,
-    ) -> None:
-        self._transcript = transcript
-        self._composer = composer
-        self._hints = hints
-        self._copying = copying
-        self._numbers = count(1)
-        self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
-
-    def yields(self, action: str) -> bool:
-        """Whether the key of a screen's action means something else in the transcript now."""
-        view, mode = self._transcript, self._transcript.mode
-        return mode is not None and view.screen.focused is view and action in self._yielded[mode]
-
-    def go_through(self, direction: int) -> None:
-        """Put the cursor on the newest message, or move it."""
-        if self._transcript.cursor_mode.go_through(direction):
-            self._transcript.screen.set_focus(self._transcript)
-        else:
-            self._hints.flash("No messages yet", FLASH_S)
-
-    def type_on(self, event: Typed | None) -> None:
-        """Go on in the input, with what was typed."""
-        self._composer.screen.set_focus(self._composer)
-        if event is not None:
-            self._composer.post_message(event)
-
-    def leave(self) -> bool:
-        """Return from the messages to the input, or return False if it has the keys already."""
-        is_on = self._transcript.mode is not None
-        if is_on:
-            self._transcript.cursor_mode.action_leave()
-        return is_on
-
-    def fold(self, what: Literal["thinking", "tools"]) -> None:
-        """Show or fold all thinking, or the output of all tools."""
-        if what == "thinking":
-            self._transcript.folding.toggle_thinking()
-            is_shown = self._transcript.folding.show_thinking
-            shown = "is shown" if is_shown else "folds when the answer starts"
-            self._hints.flash(f"Thinking {shown}", FLASH_S)
-        elif not self._transcript.folding.toggle_tools():
-            self._hints.flash("No tool calls yet", FLASH_S)
-
-    def scroll_lines(self, lines: int) -> None:
-        """Scroll by rows."""
-        self._transcript.scroll_relative(y=lines, animate=False)
-
-    def scroll_page(self, direction: int) -> None:
-        """Scroll by a page, with two rows of it kept."""
-        self.scroll_lines(direction * max(1, self._transcript.size.height - 2))
-
-    def scroll_edge(self, direction: int) -> None:
-        """Scroll to the top, or to the end to follow it."""
-        if direction < 0:
-            self._transcript.scroll_home(animate=False)
-        else:
-            self._transcript.scroll_end(animate=False)
-
-    # Copying
+    transcript: NavigableTranscript
+    composer: Prompt
+    copying: Copying
 
     def copy_rows(self, selection: Selection) -> None:
         """Copy what is selected in the transcript."""
-        self._copying.rows(self._transcript.selection.rows(selection))
+        self.copying.rows(self.transcript.selection.rows(selection))
 
     def copy_selected(self) -> bool:
         """Copy the selection of the transcript or the input; False if nothing is selected."""
-        selection, screen = self._transcript.text_selection, self._transcript.screen
-        if selection is not None and self._transcript.selection.has_text():
+        selection, screen = self.transcript.text_selection, self.transcript.screen
+        if selection is not None and self.transcript.selection.has_text():
             self.copy_rows(selection)
         elif selection is None and (
-            text := screen.get_selected_text() or self._composer.selected_value
+            text := screen.get_selected_text() or self.composer.selected_value
         ):
-            self._copying.text(text)
+            self.copying.text(text)
         else:
             return False
         screen.clear_selection()
-        if self._transcript.mode == "caret":
-            self._transcript.caret_mode.action_leave()
+        if self.transcript.mode == "caret":
+            self.transcript.caret_mode.action_leave()
         return True
-
-    def note_copy(self, text: str, *, is_error: bool = False) -> None:
-        """Write into the transcript where a copy was saved."""
-        kind: Literal["error", "info"] = "error" if is_error else "info"
-        self._transcript.add_note(f"copy-{next(self._numbers)}", text, kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual import events, on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Resize
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
@@ -68,8 +67,8 @@ def row_content(chat: ConversationSummary, width: int, now_ms: int, *, is_open: 
     """Write one row in `width` cells; what does not fit is left out from the right."""
     ref = ModelRef.parse(chat.model or "")
     model = clean_name((ref.model if ref else chat.model or "")[:_LONGEST])
-    time, count = when(chat.updated_ms, now_ms), count_of(chat)
-    facts = [time.rjust(11), count.rjust(12), fit(model, 22)]
+    count = counted(chat.message_count, "message")
+    facts = [when(chat.updated_ms, now_ms).rjust(11), count.rjust(12), fit(model, 22)]
     room = width - 2
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_TITLE:
         facts.pop()
@@ -79,11 +78,6 @@ def row_content(chat: ConversationSummary, width: int, now_ms: int, *, is_open: 
         fit(cut(title_of(chat), room), max(0, room)),
         ("".join(f"  {fact}" for fact in facts), "$text-muted"),
     )
-
-
-def count_of(chat: ConversationSummary) -> str:
-    """Write how many messages the shown branch of a chat has."""
-    return counted(chat.message_count, "message")
 
 
 def count_of_all(chat: ConversationSummary) -> str:
@@ -99,10 +93,6 @@ PASTE_GUARD_S = 0.05
 _MARK: Final = " · ● this one"
 
 
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 class PickChat(FilterList[str | None]):
     """Gives the id of the chat to open.
 
@@ -111,14 +101,17 @@ class PickChat(FilterList[str | None]):
 
     HEADING = "Chats"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+d,delete", "ask_to_delete", "Delete", show=False, priority=True),
+        Binding("ctrl+d,delete", "ask_to_delete", "Delete", show=False, priority=True)
     ]
     DEFAULT_CSS = """
     PickChat > Vertical { width: 96; }
     """
 
     def __init__(
-        self, chats: "ConversationStore", current: str | None, now_ms: Callable[[], int] = _now_ms
+        self,
+        chats: "ConversationStore",
+        current: str | None,
+        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         super().__init__()
         self._chats = chats
@@ -137,7 +130,7 @@ class PickChat(FilterList[str | None]):
     @work(exclusive=True)
     async def _read(self) -> None:
         self._notice = await self._list_again()
-        self._show(mark=self.marked)
+        self.show_rows(self.marked)
 
     async def _list_again(self) -> str:
         """Read the list; returns why it could not be read, or an empty text."""
@@ -154,15 +147,8 @@ class PickChat(FilterList[str | None]):
         self._listed = chats
         return problem
 
-    @on(Input.Changed)
-    def _narrow(self) -> None:
-        self._show()
-
-    def on_resize(self, _event: Resize) -> None:
-        """Write the rows for the new width."""
-        self.call_after_refresh(lambda: self._show(mark=self.marked))
-
-    def _show(self, mark: str | None = None) -> None:
+    def show_rows(self, mark: str | None = None) -> None:
+        """List the chats that match."""
         now_ms = self._now_ms()
         kept = matching(self._listed, self.query_text)
         options = [
@@ -226,7 +212,7 @@ class PickChat(FilterList[str | None]):
         if event.character == "y" and event.time - self._pasted_at >= PASTE_GUARD_S:
             self._delete(chat)
         else:
-            self._show(mark=chat.id)
+            self.show_rows(chat.id)
 
     def on_paste(self, event: events.Paste) -> None:
         """Ignore a paste while a question is open."""
@@ -245,4 +231,4 @@ class PickChat(FilterList[str | None]):
             self._notice = ""
             self._listed = [one for one in self._listed if one.id != chat.id]
         kept = matching(self._listed, self.query_text)
-        self._show(mark=kept[min(row, len(kept) - 1)].id if kept else None)
+        self.show_rows(kept[min(row, len(kept) - 1)].id if kept else None)

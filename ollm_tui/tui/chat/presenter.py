@@ -97,8 +97,7 @@ class TurnPresenter:
         """Take note that the transcript was cleared; what still comes is not shown."""
         self._prompt = self._left_out = None
         self.questions = {}
-        self._begin_turn()
-        self._over = True
+        self._begin_turn(is_over=True)
 
     def recall(self, messages: Sequence[Message]) -> None:
         """Show a chat as it was left; `begin(None)` then sends its newest question."""
@@ -112,24 +111,22 @@ class TurnPresenter:
         """Take an earlier question as the newest; `begin(None)` then sends this one."""
         position = self.questions[block]
         self.questions = {one: at for one, at in self.questions.items() if at <= position}
-        self._begin_turn()
-        self._over = True
+        self._begin_turn(is_over=True)
         self._prompt, self._pictures = (block, text), pictures
 
     def take_back(self, block: str) -> None:
         """Remove a question that was edited, and everything after it."""
         position = self.questions[block]
         self.questions = {one: at for one, at in self.questions.items() if at < position}
-        self._begin_turn()
-        self._over = True
+        self._begin_turn(is_over=True)
         self._prompt = None
         self._transcript.remove_from(block)
 
-    def _begin_turn(self) -> None:
+    def _begin_turn(self, *, is_over: bool = False) -> None:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
         self._begin_measuring()
-        self._over = False
+        self._over = is_over
         self.failed = False
         """Whether the newest prompt ended in an error."""
         self.refused = False
@@ -207,15 +204,13 @@ class TurnPresenter:
         hint = " ".join(part for part in (error.hint, ways_out, retry) if part)
         self.note(error.message, "error", hint or None)
 
-    def apply(self, event: ChatEvent) -> None:  # noqa: C901, PLR0912 -- one case per event
+    def apply(self, event: ChatEvent) -> None:
         """Show one event; after the end, or a stop, nothing is shown."""
         if self._over:
             return
         match event:
-            case TextDelta():
-                self._answer(event)
-            case ThinkingDelta():
-                self._think(event)
+            case TextDelta() | ThinkingDelta():
+                self._write(event)
             case ToolCallStart() | ToolCallResult():
                 self._tool(event)
             case ContextWarning() | PicturesLeftOut() | Retrying():
@@ -234,25 +229,18 @@ class TurnPresenter:
             case _:
                 assert_never(event)
 
-    def _answer(self, event: TextDelta) -> None:
+    def _write(self, event: TextDelta | ThinkingDelta) -> None:
         if event.block not in self._open:
             self._close_blocks()
-            self._transcript.add_answer(event.block)
-            self._opened(event.block)
-            self._status.show_turn("answering")
+            if isinstance(event, ThinkingDelta):
+                self._transcript.add_thinking(event.block)
+                self._thinking.add(event.block)
+                self._status.show_turn("thinking")
+            else:
+                self._transcript.add_answer(event.block)
+                self._status.show_turn("answering")
+            self._open[event.block] = self._clock()
         self._append(event.block, event.delta)
-
-    def _think(self, event: ThinkingDelta) -> None:
-        if event.block not in self._open:
-            self._close_blocks()
-            self._transcript.add_thinking(event.block)
-            self._opened(event.block)
-            self._thinking.add(event.block)
-            self._status.show_turn("thinking")
-        self._append(event.block, event.delta)
-
-    def _opened(self, block: str) -> None:
-        self._open[block] = self._clock()
 
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)
@@ -289,7 +277,10 @@ class TurnPresenter:
 
     def _warn(self, event: ContextWarning | PicturesLeftOut | Retrying) -> None:
         if isinstance(event, PicturesLeftOut):
-            self._leave_out(event.count, event.model)
+            left_out = (event.count, event.model)
+            if self._left_out != left_out:  # once for the same pictures and model
+                self._left_out = left_out
+                self.note(left_out_note(*left_out), "warning")
             return
         if isinstance(event, Retrying):
             at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
@@ -304,12 +295,6 @@ class TurnPresenter:
             if event.used > event.limit:  # only an assumed window lets it through
                 text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
             self.note(text, "warning", self._hints.context or None)
-
-    def _leave_out(self, count: int, model: str) -> None:
-        """Say so, once for the same pictures and model."""
-        if self._left_out != (count, model):
-            self._left_out = (count, model)
-            self.note(left_out_note(count, model), "warning")
 
     def _media(self, event: MediaDelta) -> None:
         if event.modality == "image" and self._shows_picture(event):
@@ -356,8 +341,6 @@ class TurnPresenter:
     def _close_blocks(self) -> None:
         now = self._clock()
         for block, since in self._open.items():
-            thought = block in self._thinking
-            self._transcript.finish(
-                block, f"thought for {seconds(now - since)}" if thought else None
-            )
+            thought = f"thought for {seconds(now - since)}" if block in self._thinking else None
+            self._transcript.finish(block, thought)
         self._open.clear()

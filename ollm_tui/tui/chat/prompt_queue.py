@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
@@ -19,32 +20,24 @@ STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
 
 
+@dataclass(slots=True)
 class PromptQueue:
     """Sends prompts to the client in order, and stops the answer on request."""
 
-    def __init__(
-        self,
-        presenter: TurnPresenter,
-        queue_changed: Callable[[Sequence[str]], None],
-        client: "Callable[[], ChatClient]",
-        content: Callable[[str], Content] = str,
-    ) -> None:
-        """Make a queue; `client` is called for each prompt, as the chat may have changed.
-
-        `content` returns a prompt as it is sent, with its pictures.
-        """
-        self._presenter = presenter
-        self._client = client
-        self._content = content
-        self._queue_changed = queue_changed
-        self._waiting: deque[str] = deque()
-        self._signal: AbortSignal | None = None
-        self._scope: anyio.CancelScope | None = None
-        self._holds = 0
-        self.failed = False
-        """Whether the newest prompt ended in an error, so that sending it again makes sense."""
-        self.refused = False
-        """Whether it would end in the same error if it were sent again as things are."""
+    presenter: TurnPresenter
+    queue_changed: Callable[[Sequence[str]], None]
+    client: "Callable[[], ChatClient]"
+    """Called for each prompt, as the chat may have changed."""
+    content: Callable[[str], Content] = str
+    """Returns a prompt as it is sent, with its pictures."""
+    _waiting: deque[str] = field(default_factory=deque)
+    _signal: AbortSignal | None = None
+    _scope: anyio.CancelScope | None = None
+    _holds: int = 0
+    failed: bool = False
+    """Whether the newest prompt ended in an error, so that sending it again makes sense."""
+    refused: bool = False
+    """Whether it would end in the same error if it were sent again as things are."""
 
     @property
     def is_running(self) -> bool:
@@ -67,7 +60,7 @@ class PromptQueue:
     @property
     def can_go_on(self) -> bool:
         """Whether the newest prompt ran out of turns and nothing was sent since."""
-        return self._presenter.can_go_on and self._signal is None
+        return self.presenter.can_go_on and self._signal is None
 
     @property
     def is_waiting(self) -> bool:
@@ -82,13 +75,13 @@ class PromptQueue:
     def enqueue(self, text: str) -> None:
         """Keep a prompt until the answer before it has ended."""
         self._waiting.append(text)
-        self._queue_changed(tuple(self._waiting))
+        self.queue_changed(tuple(self._waiting))
 
     def take_back(self) -> str:
         """Take all waiting prompts out of the queue, as one text for the editor."""
         text = "\n\n".join(self._waiting)
         self._waiting.clear()
-        self._queue_changed(())
+        self.queue_changed(())
         return text
 
     def take_newest(self) -> str | None:
@@ -96,7 +89,7 @@ class PromptQueue:
         if not self._waiting:
             return None
         text = self._waiting.pop()
-        self._queue_changed(tuple(self._waiting))
+        self.queue_changed(tuple(self._waiting))
         return text
 
     def stop(self) -> None:
@@ -104,7 +97,7 @@ class PromptQueue:
         if self._signal is None or self._signal.aborted:
             return
         self._signal.abort()
-        self._presenter.stop()
+        self.presenter.stop()
         if self._scope is not None:
             self._scope.deadline = anyio.current_time() + STOP_GRACE_S
 
@@ -116,8 +109,8 @@ class PromptQueue:
 
     async def go_on(self) -> None:
         """Let the model continue where its turns ran out, then send what was queued meanwhile."""
-        client = self._client()
-        await self._run(lambda signal: client.go_on(signal=signal), self._presenter.go_on)
+        client = self.client()
+        await self._run(lambda signal: client.go_on(signal=signal), self.presenter.go_on)
         if not self.failed:
             await self.drain()
 
@@ -125,27 +118,26 @@ class PromptQueue:
         """Send everything that waits, up to an error: what follows it may depend on it."""
         while self._waiting:
             text = self._waiting.popleft()
-            self._queue_changed(tuple(self._waiting))
+            self.queue_changed(tuple(self._waiting))
             await self._send(text)
             if self.failed:
                 return
 
     async def _send(self, prompt: str | None) -> None:
-        client = self._client()
+        client, begin = self.client(), self.presenter.begin
         position = len(client.conversation.messages)
         if prompt is None:
             await self._run(
-                lambda signal: client.retry(signal=signal),
-                lambda: self._presenter.begin(None, position),
+                lambda signal: client.retry(signal=signal), lambda: begin(None, position)
             )
             return
-        content = self._content(prompt)
+        content = self.content(prompt)
         blocks = normalize_content(content)
         pictures = [block for block in blocks if isinstance(block, ImageContent)]
         text = prompt_words(blocks) if pictures else prompt
         await self._run(
             lambda signal: client.chat(content, signal=signal),
-            lambda: self._presenter.begin(text, position, pictures),
+            lambda: begin(text, position, pictures),
         )
 
     async def _run(
@@ -158,18 +150,18 @@ class PromptQueue:
                 await self._stream(ask(signal))
         finally:
             self._signal = self._scope = None
-        self.failed, self.refused = self._presenter.failed, self._presenter.refused
+        self.failed, self.refused = self.presenter.failed, self.presenter.refused
         if self.failed and self._waiting:
-            self._queue_changed(tuple(self._waiting))
+            self.queue_changed(tuple(self._waiting))
 
     async def _stream(self, stream: "ChatStream") -> None:
         try:
             async with stream as events:
                 async for event in events:
-                    self._presenter.apply(event)
+                    self.presenter.apply(event)
         except AIError as error:
-            self._presenter.fail(error)
+            self.presenter.fail(error)
         else:
-            self._presenter.fail(
+            self.presenter.fail(
                 AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
             )

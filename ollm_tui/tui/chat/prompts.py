@@ -130,7 +130,6 @@ class Prompts:
             self.refuse()
 
     def _return(self, prompt: str | None) -> None:
-        """Put a prompt and the queue back into the input."""
         parts = (prompt, self.queue.take_back())
         if back := "\n\n".join(part for part in parts if part):
             self.composer.prepend(back)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Final
 
 from ollm_tui.protocol.blocks import (
@@ -61,28 +61,26 @@ def _is_between_words(blocks: tuple[Block, Block, Block]) -> bool:
     return block_words(before)[-1:].isspace() or block_words(after)[:1].isspace()
 
 
-_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = MappingProxyType(
-    {
-        "stopped": ("Stopped", "stopped"),
-        "failed": ("The answer failed here.", "warning"),
-        "interrupted": ("ollm quit before the answer was complete.", "warning"),
-    }
-)
+_ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = {
+    "stopped": ("Stopped", "stopped"),
+    "failed": ("The answer failed here.", "warning"),
+    "interrupted": ("ollm quit before the answer was complete.", "warning"),
+}
 
 
+@dataclass(slots=True)
 class HistoryPainter:
     """Shows messages, each block under its own id."""
 
-    def __init__(self, transcript: TranscriptPort, next_id: Callable[[], str]) -> None:
-        self._transcript = transcript
-        self._next_id = next_id
-        self._calls: dict[str, str] = {}
-        self.prompt: tuple[str, str] | None = None
-        """The block and the text of the newest question."""
-        self.pictures: tuple[ImageContent, ...] = ()
-        """What was shown with it."""
-        self.questions: dict[str, int] = {}
-        """The position of each question among the messages, by its block."""
+    transcript: TranscriptPort
+    next_id: Callable[[], str]
+    _calls: dict[str, str] = field(default_factory=dict)
+    prompt: tuple[str, str] | None = None
+    """The block and the text of the newest question."""
+    pictures: tuple[ImageContent, ...] = ()
+    """What was shown with it."""
+    questions: dict[str, int] = field(default_factory=dict)
+    """The position of each question among the messages, by its block."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""
@@ -99,7 +97,7 @@ class HistoryPainter:
                 case _:
                     self._note(message.text)
         for block in self._calls.values():
-            self._transcript.end_tool(block, "stopped", None, "")
+            self.transcript.end_tool(block, "stopped", None, "")
 
     def _user(self, message: Message, position: int) -> None:
         if message.metadata.get("correction"):
@@ -107,49 +105,49 @@ class HistoryPainter:
             return
         pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
         text = prompt_words(message.content)
-        block = self._next_id()
-        self._transcript.add_user(block, text)
+        block = self.next_id()
+        self.transcript.add_user(block, text)
         self.prompt, self.pictures = (block, text), pictures
         self.questions[block] = position
         for picture in pictures:
-            show_picture(self._transcript, self._next_id(), picture)
+            show_picture(self.transcript, self.next_id(), picture)
 
     def _assistant(self, message: Message) -> None:
         for block in message.content:
             self._part(block)
         for call in message.tool_calls:
-            row = self._next_id()
-            self._transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
+            row = self.next_id()
+            self.transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
             self._calls[call.id] = row
         ended = message.metadata.get("ended")
         if isinstance(ended, str) and ended in _ENDS:
             self._note(*_ENDS[ended])
 
     def _part(self, block: Block) -> None:
-        row = self._next_id()
+        row = self.next_id()
         match block:
             case ThinkingContent():
-                self._transcript.add_thinking(row)
-                self._transcript.append(row, block.text)
-                self._transcript.finish(row, "thought")
+                self.transcript.add_thinking(row)
+                self.transcript.append(row, block.text)
+                self.transcript.finish(row, "thought")
             case TextContent():
-                self._transcript.add_answer(row)
-                self._transcript.append(row, block.text)
-                self._transcript.finish(row)
+                self.transcript.add_answer(row)
+                self.transcript.append(row, block.text)
+                self.transcript.finish(row)
             case ImageContent():
-                show_picture(self._transcript, row, block)
+                show_picture(self.transcript, row, block)
             case _:
-                self._transcript.add_note(row, block_words(block))
+                self.transcript.add_note(row, block_words(block))
 
     def _result(self, message: Message) -> None:
         row = self._calls.pop(message.tool_call_id or "", None)
         if row is None:
             self._note(message.text)
             return
-        self._transcript.end_tool(row, saved_outcome(message), None, message.text)
+        self.transcript.end_tool(row, saved_outcome(message), None, message.text)
 
     def _note(self, text: str, kind: NoteKind = "info") -> None:
-        self._transcript.add_note(self._next_id(), text, kind)
+        self.transcript.add_note(self.next_id(), text, kind)
 
 
 def show_picture(transcript: TranscriptPort, block_id: str, picture: ImageContent) -> None:

@@ -1,5 +1,7 @@
 """The chat screen: it lays out its widgets, opens the runtime, and passes keys on."""
 
+from importlib import import_module
+from itertools import count
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import anyio.to_thread
@@ -9,7 +11,7 @@ from textual.binding import BindingType
 from textual.widgets import TextArea
 
 from ollm_tui.tui.chat.opening import OpeningChat
-from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Navigation, Prompt
+from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Prompt, SelectionCopier
 from ollm_tui.tui.chat.status_bar import StatusBar
 from ollm_tui.tui.composer import AttachmentLines, Completions, Composer, PromptHistory
 from ollm_tui.tui.dialogs import Dialogs
@@ -33,19 +35,12 @@ from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, InputReady
 
 if TYPE_CHECKING:
     from ollm_tui.commands.host import View
-    from ollm_tui.tui.chat.controller import ChatController, OpenController
+    from ollm_tui.tui.chat.controller import ChatController
 
 SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
 PLACEHOLDER = "Ask anything. / commands · @ files"
-
-
-def _load_controller() -> "OpenController":
-    # brings the vocabulary and the commands, which the first frame does not wait for
-    from ollm_tui.tui.chat.controller import open_controller
-
-    return open_controller
 
 
 class ChatScreen(TranscriptSelection[None]):
@@ -85,10 +80,10 @@ class ChatScreen(TranscriptSelection[None]):
         self.search = SearchControl(self.transcript, self.search_bar)
         self.key_hints = KeyHints(self.status, keymap)
         self.copying = Copying(self, services.copies)
-        self.navigation = Navigation(
-            self.transcript, self.composer, self.hints, keymap, self.copying
-        )
+        self.copier = SelectionCopier(self.transcript, self.composer, self.copying)
+        self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
         self.escapes = DoubleEscape()
+        self._copies = count(1)
         self._opening = OpeningChat(self.composer, self.hints, keymap.key_for)
         self.controller: ChatController | OpeningChat = self._opening
         self._has_typed = False
@@ -115,7 +110,10 @@ class ChatScreen(TranscriptSelection[None]):
 
     @work(group="opening")
     async def _open(self) -> None:
-        open_controller = await anyio.to_thread.run_sync(_load_controller)
+        await anyio.to_thread.run_sync(import_module, "ollm_tui.tui.chat.controller")
+        # brings the vocabulary and the commands, which the first frame does not wait for
+        from ollm_tui.tui.chat.controller import open_controller
+
         controller = await open_controller(
             ChatParts(
                 self.header,
@@ -185,7 +183,9 @@ class ChatScreen(TranscriptSelection[None]):
     # What the transcript asks for
 
     def _type_on(self, event: Typed | None) -> None:
-        self.navigation.type_on(event)
+        self.set_focus(self.composer)
+        if event is not None:
+            self.composer.post_message(event)
 
     @on(LinkClicked)
     def _ask_for_link(self, event: LinkClicked) -> None:
@@ -205,7 +205,7 @@ class ChatScreen(TranscriptSelection[None]):
 
     @on(SelectionCopyRequested)
     def _copy_selection(self, event: SelectionCopyRequested) -> None:
-        self.navigation.copy_rows(event.selection)
+        self.copier.copy_rows(event.selection)
 
     @on(KeyRefused)
     def _show_why(self, event: KeyRefused) -> None:
@@ -217,14 +217,15 @@ class ChatScreen(TranscriptSelection[None]):
 
     def say_of_copy(self, words: str, *, is_error: bool = False) -> None:
         """Show where a copy was saved, in the transcript, so that it stays."""
-        self.navigation.note_copy(words, is_error=is_error)
+        kind: Literal["error", "info"] = "error" if is_error else "info"
+        self.transcript.add_note(f"copy-{next(self._copies)}", words, kind)
 
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
         prompts = self.controller.prompts
-        if self.navigation.yields(action) and not (action == "stop" and prompts.can_stop):
+        if self._yields(action) and not (action == "stop" and prompts.can_stop):
             return False
         has_menu, has_search = self.composer.has_menu, self.search.has_focus
         match action:
@@ -247,6 +248,11 @@ class ChatScreen(TranscriptSelection[None]):
             case _:
                 return super().check_action(action, parameters)
         return is_on
+
+    def _yields(self, action: str) -> bool:
+        """Whether the key of an action means something else in the transcript now."""
+        view, mode = self.transcript, self.transcript.mode
+        return mode is not None and self.focused is view and action in self._yielded[mode]
 
     @property
     def _can_go_back(self) -> bool:
@@ -278,8 +284,10 @@ class ChatScreen(TranscriptSelection[None]):
             self.action_stop()
         elif self.search.has_focus and not self.selections:
             self.search.close()
-        elif self.navigation.copy_selected() or self.navigation.leave():
+        elif self.copier.copy_selected():
             return
+        elif self.transcript.mode is not None:
+            self.transcript.cursor_mode.action_leave()
         elif self.controller.editing.is_editing:
             self.controller.editing.cancel()
         elif not self.composer.stash() and self._is_sure_to_quit("chat.interrupt"):
@@ -313,13 +321,12 @@ class ChatScreen(TranscriptSelection[None]):
 
     def action_do(self, what: Literal["new_chat", "next_recent", "find"]) -> None:
         """Start a new chat, change to the model used before this one, or search."""
-        match what:
-            case "new_chat":
-                self.controller.begin_new_chat()
-            case "next_recent":
-                self.controller.next_recent()
-            case "find":
-                self.search.find()
+        if what == "new_chat":
+            self.controller.begin_new_chat()
+        elif what == "next_recent":
+            self.controller.next_recent()
+        else:
+            self.search.find()
 
     def action_cycle_permissions(self) -> None:
         """Change which tools run without asking."""
@@ -327,27 +334,37 @@ class ChatScreen(TranscriptSelection[None]):
 
     def action_go_through(self, direction: int) -> None:
         """Put the cursor on the newest message, or move it."""
-        self.navigation.go_through(direction)
+        if self.transcript.cursor_mode.go_through(direction):
+            self.set_focus(self.transcript)
+        else:
+            self.hints.flash("No messages yet", FLASH_S)
 
     def action_fold(self, what: Literal["thinking", "tools"]) -> None:
         """Show or fold all thinking, or the output of all tools."""
-        self.navigation.fold(what)
+        folding = self.transcript.folding
+        if what == "thinking":
+            folding.toggle_thinking()
+            shown = "is shown" if folding.show_thinking else "folds when the answer starts"
+            self.hints.flash(f"Thinking {shown}", FLASH_S)
+        elif not folding.toggle_tools():
+            self.hints.flash("No tool calls yet", FLASH_S)
 
     def action_scroll_page(self, direction: int) -> None:
-        """Scroll by a page."""
-        self.navigation.scroll_page(direction)
+        """Scroll by a page, with two rows of it kept."""
+        self.action_scroll_line(direction * max(1, self.transcript.size.height - 2))
 
-    def action_scroll_line(self, direction: int) -> None:
-        """Scroll by a line."""
-        self.navigation.scroll_lines(direction)
+    def action_scroll_line(self, lines: int) -> None:
+        """Scroll by lines."""
+        self.transcript.scroll_relative(y=lines, animate=False)
 
     def action_scroll_edge(self, direction: int) -> None:
         """Scroll to the top, or to the end to follow it."""
-        self.navigation.scroll_edge(direction)
+        view = self.transcript
+        (view.scroll_home if direction < 0 else view.scroll_end)(animate=False)
 
     def action_copy_text(self) -> None:
         """Copy as Textual's own key for it would, without holding up the screen."""
-        self.navigation.copy_selected()
+        self.copier.copy_selected()
 
     def action_find_step(self, direction: Literal[-1, 1]) -> None:
         """Go to the match before or after this one."""

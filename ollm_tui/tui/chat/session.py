@@ -7,11 +7,8 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from ollm_tui.chat.client import ChatClient
     from ollm_tui.protocol.message import Usage
-    from ollm_tui.runtime.chats import OfferedTool
     from ollm_tui.runtime.compose import Runtime
 
 
@@ -58,11 +55,6 @@ class ChatSession:
         recents = self.runtime.recent_models()
         if self.model is not None and (not recents or recents[0] != self.model):
             self.runtime.remember_model(self.model)
-
-    @property
-    def offered_tools(self) -> "Sequence[OfferedTool]":
-        """All tools, switched on or not."""
-        return self.runtime.offered_tools()
 
     async def count_use(self) -> None:
         """Note in the model registry that the model was chatted with: once per chat and model."""
@@ -128,8 +120,3 @@ class ChatSession:
         if not known and not self.client.conversation.messages:
             return 0
         return sum(known) if known else None
-
-    def known_models(self) -> "Sequence[ModelRef]":
-        """Return the models listed so far, for completion."""
-        listings = self.runtime.catalog.cached()
-        return [ModelRef(entry.provider, info.name) for entry in listings for info in entry.models]

@@ -4,7 +4,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.strip import Strip
@@ -12,32 +11,26 @@ from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.tui.chat.ports import TurnState
-from ollm_tui.tui.figures import tokens
+from ollm_tui.tui.figures import rate, tokens, window
 from ollm_tui.tui.keys import KeyHint
 from ollm_tui.tui.widgets import Piece, cut, paint, spread, width_of
 
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    # the vocabulary is loaded after the first frame
-    from ollm_tui.protocol.message import Usage
-
-
 BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
-_WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = MappingProxyType(
-    {
-        "ready": ("●", "ready", "ready"),
-        "loading": ("◐", "busy", "loading model"),
-        "waiting": ("◐", "busy", "waiting"),
-        "thinking": ("●", "busy", "thinking"),
-        "answering": ("●", "busy", "streaming"),
-        "tools": ("◐", "busy", "running tools"),
-        "asking": ("◐", "warning", "waiting for you"),
-        "stopped": ("■", "quiet", "stopped"),
-        "error": ("✗", "error", "error"),
-        "refused": ("✗", "error", "error"),  # the same would come again
-    }
-)
+_WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = {
+    "ready": ("●", "ready", "ready"),
+    "loading": ("◐", "busy", "loading model"),
+    "waiting": ("◐", "busy", "waiting"),
+    "thinking": ("●", "busy", "thinking"),
+    "answering": ("●", "busy", "streaming"),
+    "tools": ("◐", "busy", "running tools"),
+    "asking": ("◐", "warning", "waiting for you"),
+    "stopped": ("■", "quiet", "stopped"),
+    "error": ("✗", "error", "error"),
+    "refused": ("✗", "error", "error"),  # the same would come again
+}
 SILENT_S: Final = 5
 """Seconds without anything new after which an answer counts as stalled."""
 _METER_CELLS: Final = 8
@@ -72,7 +65,10 @@ def status_line(status: Status, width: int) -> list[Piece]:
     The state stays, then the first key, the context, the remarks, the other keys, the meter.
     """
     state = _state(status)
-    keys = [_key(hint) for hint in status.keys]
+    keys = [
+        [Piece(hint.label, "key"), Piece(" "), Piece(hint.description, "quiet")]
+        for hint in status.keys
+    ]
     context, meter = _context(status), _meter(status)
     notes = [[Piece(clean_line(note), "quiet")] for note in status.notes]
     inner = width - 2
@@ -98,23 +94,16 @@ def _join(left: list[list[Piece]], right: list[list[Piece]], width: int) -> list
 
 
 def _separated(parts: list[list[Piece]], gap: int) -> list[Piece]:
-    line: list[Piece] = []
-    for part in parts:
-        if part:
-            line += [*([Piece(" " * gap)] if line else []), *part]
-    return line
+    return [piece for part in parts if part for piece in (Piece(" " * gap), *part)][1:]
 
 
 def _state(status: Status) -> list[Piece]:
     mark, look, word = _WORDS[status.state]
-    match status.state:
-        case "loading" | "waiting" | "tools":
-            word += _clock(status.elapsed_s)
-        case "thinking" | "answering":
-            is_silent = status.silent_s >= SILENT_S
-            word += f", nothing for{_clock(status.silent_s)}" if is_silent else _speed(status)
-        case _:
-            pass
+    if status.state in {"loading", "waiting", "tools"}:
+        word += _clock(status.elapsed_s)
+    elif status.state in {"thinking", "answering"}:
+        is_silent = status.silent_s >= SILENT_S
+        word += f", nothing for{_clock(status.silent_s)}" if is_silent else _speed(status)
     return [Piece(f"{mark} ", look), Piece(word)]
 
 
@@ -126,14 +115,8 @@ def _clock(whole_s: int) -> str:
 
 
 def _speed(status: Status) -> str:
-    rate = status.tokens_per_s
-    if rate is None or not math.isfinite(rate):
-        return ""
-    return f" {rate:.0f} tok/s" if rate >= 10 else f" {rate:.1f} tok/s"
-
-
-def _key(hint: KeyHint) -> list[Piece]:
-    return [Piece(hint.label, "key"), Piece(" "), Piece(hint.description, "quiet")]
+    speed = status.tokens_per_s
+    return "" if speed is None or not math.isfinite(speed) else f" {rate(speed)}"
 
 
 def _context(status: Status) -> list[Piece]:
@@ -141,13 +124,8 @@ def _context(status: Status) -> list[Piece]:
         return []
     mark = "~" if status.is_assumed else ""
     used = "?" if status.used is None else tokens(status.used)
-    limit = f"{mark}{_window(status.limit)}" if status.limit else "?"
+    limit = f"{mark}{window(status.limit)}" if status.limit else "?"
     return [Piece("ctx ", "quiet"), Piece(f"{used}/{limit}", _warmth(status))]
-
-
-def _window(limit: int) -> str:
-    # Windows are powers of two more often than not: 32768 is known as 32k.
-    return f"{limit // 1024}k" if limit % 1024 == 0 else tokens(limit)
 
 
 def _share(status: Status) -> float:
@@ -156,20 +134,15 @@ def _share(status: Status) -> float:
 
 def _warmth(status: Status) -> str:
     share = _share(status)
-    if share > 1:
-        return "error"
-    return "warning" if share >= 0.9 else ""
+    return "error" if share > 1 else "warning" if share >= 0.9 else ""
 
 
 def _meter(status: Status) -> list[Piece]:
     if not status.limit:
         return []
     full = min(_METER_CELLS, math.ceil(_share(status) * _METER_CELLS))
-    return [
-        Piece(" "),
-        Piece("▮" * full, _warmth(status) or "meter"),
-        Piece("▯" * (_METER_CELLS - full), "quiet"),
-    ]
+    filled = Piece("▮" * full, _warmth(status) or "meter")
+    return [Piece(" "), filled, Piece("▯" * (_METER_CELLS - full), "quiet")]
 
 
 TICK_S: Final = 0.25
@@ -180,18 +153,12 @@ class StatusBar(Widget):
     """Draws a `Status`; repaints only when the line changes."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "status-bar--ready",
-        "status-bar--busy",
-        "status-bar--error",
-        "status-bar--warning",
-        "status-bar--meter",
-        "status-bar--key",
-        "status-bar--quiet",
+        f"status-bar--{look}"
+        for look in ("ready", "busy", "error", "warning", "meter", "key", "quiet")
     }
     DEFAULT_CSS = """
     StatusBar {
-        height: 1;
-        color: $foreground;
+        height: 1; color: $foreground;
         & .status-bar--ready { color: $text-success; }
         & .status-bar--busy { color: $text-accent; }
         & .status-bar--error { color: $text-error; }
@@ -203,10 +170,8 @@ class StatusBar(Widget):
     }
     """
 
-    def __init__(
-        self, *, clock: Callable[[], float] = time.monotonic, id: str | None = None
-    ) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._clock = clock
         self._status = Status()
         self._since = self._heard_at = clock()
@@ -226,14 +191,7 @@ class StatusBar(Widget):
         self._heard_at = self._clock()
         self._status = replace(self._status, tokens_per_s=tokens_per_s)
         if self._ticking is None:
-            self._redraw()
-
-    def show_usage(self, usage: "Usage") -> None:
-        """Show how many tokens the last answer and its prompt take."""
-        counted = [usage.prompt_tokens, usage.completion_tokens]
-        if any(count is not None for count in counted):
-            used = sum(count for count in counted if count is not None)
-            self._change(replace(self._status, used=used))
+            self._change(self._status)
 
     def show_context(
         self, used: int | None, limit: int | None, *, is_assumed: bool = False
@@ -251,9 +209,6 @@ class StatusBar(Widget):
 
     def _change(self, status: Status) -> None:
         self._status = status
-        self._redraw()
-
-    def _redraw(self) -> None:
         line = status_line(self._status, self.size.width)
         if line != self._line:
             self._line = line

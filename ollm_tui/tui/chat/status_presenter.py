@@ -1,5 +1,7 @@
 """What header and status bar say of the open chat."""
 
+from dataclasses import dataclass
+
 from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.chat.parts import KeyHints
 from ollm_tui.tui.chat.ports import TurnState
@@ -9,50 +11,44 @@ from ollm_tui.tui.dialogs import ScreenApprover
 from ollm_tui.tui.widgets import ChatHeader
 
 
+@dataclass(slots=True)
 class StatusPresenter:
     """Shows the presenter's figures and the chat's own beside each other."""
 
-    def __init__(
-        self,
-        header: ChatHeader,
-        bar: StatusBar,
-        keys: KeyHints,
-        session: ChatSession,
-        approver: ScreenApprover,
-    ) -> None:
-        self._header = header
-        self._bar = bar
-        self._keys = keys
-        self._session = session
-        self._permissions = approver.permissions
-        self._downloads = ""
+    header: ChatHeader
+    bar: StatusBar
+    keys: KeyHints
+    session: ChatSession
+    approver: ScreenApprover
+    _downloads: str = ""
 
     def show_turn(self, state: TurnState) -> None:
         """Show what the answer is doing, and which keys matter now."""
-        self._bar.show_turn(state)
-        self._keys.show(state)
+        self.bar.show_turn(state)
+        self.keys.show(state)
         self._show_title()
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         """Show how fast the answer comes."""
-        self._bar.show_speed(tokens_per_s)
+        self.bar.show_speed(tokens_per_s)
 
     def show_usage(self, usage: Usage) -> None:
         """Keep what the server counted, and show it."""
-        self._session.usage = usage
+        self.session.usage = usage
         self.show_session()
 
     def show_room(self, used: int, limit: int) -> None:
         """Show what was counted before asking."""
-        self._bar.show_context(used, limit)
+        self.bar.show_context(used, limit)
 
     def show_tools(self) -> None:
         """Show how many tools are on, and whether they ask."""
-        on = self._session.client.conversation.tools
-        count = sum(tool.name in on for tool in self._session.offered_tools)  # one may be gone
-        mode = self._permissions.word if count else ""
+        on = self.session.client.conversation.tools
+        offered = self.session.runtime.offered_tools()
+        count = sum(tool.name in on for tool in offered)  # one may be gone
+        mode = self.approver.permissions.word if count else ""
         tools = f"tools {count}{mode}" if count else ""
-        self._bar.show_notes(*filter(None, (self._downloads, tools)))
+        self.bar.show_notes(*filter(None, (self._downloads, tools)))
 
     def show_downloads(self, progress: str) -> None:
         """Show how far the downloads are; an empty text removes the figure."""
@@ -62,23 +58,23 @@ class StatusPresenter:
 
     def show_session(self) -> None:
         """Show which model answers, in what chat, and how full its context is."""
-        ref = self._session.ref
+        ref = self.session.ref
         self._show_title()
-        provider = self._session.runtime.catalog.shown_name(ref.provider) if ref else ""
-        self._header.show_model(ref.model if ref else "", provider)
+        provider = self.session.runtime.catalog.shown_name(ref.provider) if ref else ""
+        self.header.show_model(ref.model if ref else "", provider)
         self.show_context()
         self.show_tools()
 
     def show_context(self) -> None:
         """Show how full the context is, by the figures that decide whether a prompt is sent."""
-        session = self._session
+        session = self.session
         room = session.runtime.room(session.client.conversation)
         if room is not None:
-            self._bar.show_context(room.used, room.limit, is_assumed=room.is_assumed)
+            self.bar.show_context(room.used, room.limit, is_assumed=room.is_assumed)
         else:
-            self._bar.show_context(session.context_used, session.window)
+            self.bar.show_context(session.context_used, session.window)
 
     def _show_title(self) -> None:
-        title = self._session.client.conversation.title or ""
-        self._header.show_title(title)
-        self._header.app.sub_title = title
+        title = self.session.client.conversation.title or ""
+        self.header.show_title(title)
+        self.header.app.sub_title = title

@@ -42,13 +42,13 @@ READ_S: Final = 2 * FLASH_S
 """How long a refusal stays."""
 
 
+@dataclass(slots=True)
 class Attaching:
     """What the composer, the commands and a paste attach."""
 
-    def __init__(self, composer: Composer, hints: HintLine, dialogs: Dialogs) -> None:
-        self._composer = composer
-        self._hints = hints
-        self._dialogs = dialogs
+    composer: Composer
+    hints: HintLine
+    dialogs: Dialogs
 
     # By a command
 
@@ -61,29 +61,29 @@ class Attaching:
         for path in await named_paths(name):
             attachment = await attach(path)
             if isinstance(attachment, AttachedText):
-                self._composer.insert_pasted(attachment.block)
+                self.composer.insert_pasted(attachment.block)
                 self._warn_of_secrets(path)
             else:
                 self._require_room(attachment)
-                self._composer.pictures.put_beside(attachment)
-                self._composer.look_at_pictures()
+                self.composer.pictures.put_beside(attachment)
+                self.composer.look_at_pictures()
 
     def listed(self) -> Sequence[str]:
         """Return a line for each picture beside the draft."""
-        beside = self._composer.pictures.beside
+        beside = self.composer.pictures.beside
         return [attachment_line(number, picture) for number, picture in beside]
 
     def remove(self, number: int | None) -> int:
         """Remove a picture beside the draft, or all; returns how many there were."""
-        removed = self._composer.pictures.remove(number)
-        self._composer.look_at_pictures()
+        removed = self.composer.pictures.remove(number)
+        self.composer.look_at_pictures()
         return removed
 
     # In the draft
 
     def read_pasted(self, text: str) -> None:
         """Put tokens in the place of pasted paths, if all of them are pictures."""
-        self._dialogs.run(self._read_pasted(text), "attach")
+        self.dialogs.run(self._read_pasted(text), "attach")
 
     async def _read_pasted(self, text: str) -> None:
         tokens: list[str] = []
@@ -94,11 +94,11 @@ class Attaching:
             self._refuse(error)
             tokens.clear()
         finally:
-            self._composer.end_reading(text, " ".join([*tokens, ""]))
+            self.composer.end_reading(text, " ".join([*tokens, ""]))
 
     def read_named(self, text: str, name: str) -> None:
         """Put a picture's token, or a file's text, in the place of its name in the draft."""
-        self._dialogs.run(self._read_named(text, name), "attach")
+        self.dialogs.run(self._read_named(text, name), "attach")
 
     async def _read_named(self, text: str, name: str) -> None:
         insert = ""
@@ -106,21 +106,21 @@ class Attaching:
             for path in await named_paths(name):
                 attachment = await attach(path)
                 if isinstance(attachment, AttachedText):
-                    insert = self._composer.folded(attachment.block)
+                    insert = self.composer.folded(attachment.block)
                     self._warn_of_secrets(path)
                 else:
                     insert = f"{self._token(attachment)} "
         except AIError as error:
             self._refuse(error)
         finally:
-            self._composer.end_reading(text, insert)
+            self.composer.end_reading(text, insert)
 
     def _token(self, picture: AttachedImage) -> str:
         self._require_room(picture)
-        return self._composer.pictures.add(picture)
+        return self.composer.pictures.add(picture)
 
     def _require_room(self, picture: AttachedImage) -> None:
-        attached = [one for _, one in self._composer.pictures.attached(self._composer.draft)]
+        attached = [one for _, one in self.composer.pictures.attached(self.composer.draft)]
         if len(attached) >= MOST_PICTURES:
             raise refusal(f"{MOST_PICTURES} pictures are the limit for one message.")
         if sum(one.size for one in [*attached, picture]) > MOST_TOGETHER_BYTES:
@@ -133,14 +133,14 @@ class Attaching:
         from ollm_tui.tools.builtin.secrets import is_secret
 
         if is_secret(path.absolute().parts[1:]):
-            self._hints.flash(
+            self.hints.flash(
                 f"{shown_path(path)} may contain passwords or keys. It is sent as is; "
                 "remove it from the message if you do not want that.",
                 READ_S,
             )
 
     def _refuse(self, error: AIError) -> None:
-        self._hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
+        self.hints.flash(" ".join(filter(None, (error.message, error.hint))), READ_S)
 
 
 PATIENCE_S: Final = 2.5
@@ -153,20 +153,18 @@ class _Search:
     failure: Exception | None = None
 
 
+@dataclass(slots=True)
 class FileSuggestions:
     """Ranks the names of a finder; never on the event loop."""
 
-    def __init__(
-        self, commands: Callable[[str], Suggestions | None], finder: FileFinder | None = None
-    ) -> None:
-        """Suggest files beside what `commands` suggests for the same text."""
-        self._commands = commands
-        self._finder = finder or FileFinder(Path.cwd())
-        self._running: _Search | None = None
+    commands: Callable[[str], Suggestions | None]
+    """Suggests commands for the same text; files are added to these."""
+    finder: FileFinder = field(default_factory=lambda: FileFinder(Path.cwd()))
+    _running: _Search | None = None
 
     async def find(self, query: FileQuery) -> Suggestions | None:
         """Suggest files, or return None if there are none or the disk is too slow."""
-        others = self._commands(query.draft) if not query.is_mention else None
+        others = self.commands(query.draft) if not query.is_mention else None
         items = others.items if others is not None else ()
         with anyio.move_on_after(PATIENCE_S):
             items += await self._searched(query.text)
@@ -203,7 +201,7 @@ class FileSuggestions:
 
     def _ranked(self, query: str) -> tuple[Completion, ...]:
         ranked = []
-        for name in self._finder.candidates(query):
+        for name in self.finder.candidates(query):
             leaf = name.rstrip("/").rpartition("/")[2]
             rank = best_rank(query, (leaf, name))
             if rank is not None:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     # the commands are loaded after the first frame
     from ollm_tui.commands.parse import Suggestions
     from ollm_tui.commands.registry import Completion
-    # the commands are loaded after the first frame
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,23 +91,15 @@ _INDENT: Final = "   "
 class Completions(Widget):
     """Shows a `Menu`; the composer owns it and has the keys."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "completions--help",
-        "completions--chosen",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"completions--help", "completions--chosen"}
     DEFAULT_CSS = """
     Completions {
-        display: none;
-        overlay: screen;
-        height: auto;
-        offset-y: -100%;
-        background: $surface;
+        display: none; overlay: screen; height: auto; offset-y: -100%; background: $surface;
         color: $foreground;
         &.-open { display: block; }
         & .completions--help { color: $text-muted; }
         & .completions--chosen {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
+            background: $block-cursor-background; color: $block-cursor-foreground;
             text-style: $block-cursor-text-style;
         }
         &:ansi .completions--help { text-style: dim; }
@@ -116,15 +107,14 @@ class Completions(Widget):
     }
     """
 
+    @dataclass
     class Chosen(Message):
         """A suggestion was clicked."""
 
-        def __init__(self, index: int) -> None:
-            self.index = index
-            super().__init__()
+        index: int
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self) -> None:
+        super().__init__()
         self._menu: Menu | None = None
         self._top = 0
 

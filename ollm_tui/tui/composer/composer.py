@@ -1,6 +1,7 @@
 """Where a prompt is written: an editor that grows, sends on Enter and loses nothing."""
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -32,58 +33,49 @@ class Composer(DraftEditor, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in COMPOSER]
     DEFAULT_CSS = """
     Composer {
-        height: auto;
-        border: round $border-blurred;
-        padding: 0 1;
-        background: transparent;
+        height: auto; border: round $border-blurred; padding: 0 1; background: transparent;
         scrollbar-size-vertical: 1;
         &:focus { border: round $border; background: transparent; }
     }
     """
 
+    @dataclass
     class Submitted(Message):
         """A prompt or a command was sent; the composer is empty again."""
 
-        def __init__(self, text: str) -> None:
-            self.text = text
-            """The text with pastes unfolded, every character as it was typed or pasted."""
-            super().__init__()
+        text: str
+        """The text with pastes unfolded, every character as it was typed or pasted."""
 
+    @dataclass
     class PathsPasted(Message):
         """Pasted text that may be paths of pictures; call `end_reading` for it."""
 
-        def __init__(self, text: str) -> None:
-            self.text = text
-            super().__init__()
+        text: str
 
+    @dataclass
     class FileWanted(Message):
         """The name of a file is being written; call `offer` for it."""
 
-        def __init__(self, query: FileQuery) -> None:
-            self.query = query
-            super().__init__()
+        query: FileQuery
 
+    @dataclass
     class FileNamed(Message):
         """A file was chosen by its name in the draft; call `end_reading` for it."""
 
-        def __init__(self, text: str, name: str) -> None:
-            self.text = text
-            self.name = name
-            super().__init__()
+        text: str
+        name: str
 
+    @dataclass
     class PicturesChanged(Message):
         """The pictures of the draft have changed."""
 
-        def __init__(self, pictures: "list[tuple[int, AttachedImage]]") -> None:
-            self.pictures = pictures
-            super().__init__()
+        pictures: "list[tuple[int, AttachedImage]]"
 
+    @dataclass
     class MenuChanged(Message):
         """The suggestions changed, or another of them is chosen."""
 
-        def __init__(self, menu: Menu | None) -> None:
-            self.menu = menu
-            super().__init__()
+        menu: Menu | None
 
     def __init__(
         self,
@@ -91,7 +83,6 @@ class Composer(DraftEditor, inherit_bindings=False):
         placeholder: str = "",
         history: PromptHistory | None = None,
         suggest: "Callable[[str], Suggestions | None]" = lambda _text: None,
-        id: str | None = None,
     ) -> None:
         self._history = history or PromptHistory()
         self._suggest = suggest
@@ -104,7 +95,7 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._query: FileQuery | None = None
         """The file query in progress."""
         self._shown_pictures: list[int] = []
-        super().__init__(placeholder=placeholder, id=id)
+        super().__init__(placeholder=placeholder)
 
     # What is in it
 
@@ -166,11 +157,14 @@ class Composer(DraftEditor, inherit_bindings=False):
             self._guarded_until = key.time + PASTE_GUARD_S
 
     async def _on_paste(self, event: events.Paste) -> None:
+        # loaded with the first paste
+        from ollm_tui.attachments.paths import may_be_pictures
+
         event.stop()
         event.prevent_default()
         self._guarded_until = event.time + PASTE_GUARD_S
         self.insert_pasted(event.text)
-        if _may_be_pictures(event.text):
+        if may_be_pictures(event.text):
             self._reading += 1
             self.post_message(self.PathsPasted(event.text))
 
@@ -282,11 +276,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         text = self.text
         if "@" not in text and text[:1] != "/":
             return None
-        return file_query(from_editor(text), self._cursor_index())
-
-    def _cursor_index(self) -> int:
         row, column = self.cursor_location
-        return column + sum(len(self.document.get_line(above)) + 1 for above in range(row))
+        above = sum(len(self.document.get_line(line)) + 1 for line in range(row))
+        return file_query(from_editor(text), above + column)
 
     def offer(self, query: FileQuery, suggestions: "Suggestions | None") -> None:
         """Show suggestions for a query, unless something else was written meanwhile."""
@@ -371,10 +363,3 @@ class Composer(DraftEditor, inherit_bindings=False):
         """Grow with the text, up to a third of the screen."""
         most = max(1, min(MOST_ROWS, viewport.height // 3))
         return min(most, max(1, super().get_content_height(container, viewport, width)))
-
-
-def _may_be_pictures(text: str) -> bool:
-    # Loaded with the first paste.
-    from ollm_tui.attachments.paths import may_be_pictures
-
-    return may_be_pictures(text)

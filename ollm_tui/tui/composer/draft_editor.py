@@ -28,11 +28,11 @@ class DraftEditor(TextArea, inherit_bindings=False):
     }
     """
 
-    def __init__(self, *, placeholder: str = "", id: str | None = None) -> None:
+    def __init__(self, placeholder: str = "") -> None:
         self._pastes = PasteStore()
         self.pictures = DraftPictures()
         """The pictures of the draft's tokens."""
-        super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False, id=id)
+        super().__init__(placeholder=Content(placeholder), highlight_cursor_line=False)
         self.cursor_blink = False
 
     @property
@@ -97,10 +97,8 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     def action_cut(self) -> None:
         """Cut the selection or the line, pastes unfolded."""
-        if self.selection.is_empty:
-            result = self._delete_cursor_line()
-        else:
-            result = self._delete_via_keyboard(*self.selection)
+        is_line, delete = self.selection.is_empty, self._delete_via_keyboard
+        result = self._delete_cursor_line() if is_line else delete(*self.selection)
         if result is not None:
             self.app.copy_to_clipboard(self._whole(result.replaced_text))
 
@@ -120,10 +118,8 @@ class DraftEditor(TextArea, inherit_bindings=False):
 
     def _paste_at_cursor(self) -> tuple[Location, Location] | None:
         row, column = self.cursor_location
-        for start, end in self._paste_spans(row):
-            if start <= column <= end:
-                return (row, start), (row, end)
-        return None
+        spans = (((row, start), (row, end)) for start, end in self._paste_spans(row))
+        return next((span for span in spans if span[0][1] <= column <= span[1][1]), None)
 
     def action_expand_paste(self) -> None:
         """Replace a token by its whole text."""
@@ -144,17 +140,13 @@ class DraftEditor(TextArea, inherit_bindings=False):
         """Move over a token as over one letter."""
         row, column = self.cursor_location
         before = {end: start for start, end in self._token_spans(row)}
-        if column in before:
-            return row, before[column]
-        return super().get_cursor_left_location()
+        return (row, before[column]) if column in before else super().get_cursor_left_location()
 
     def get_cursor_right_location(self) -> Location:
         """Move over a token as over one letter."""
         row, column = self.cursor_location
         after = dict(self._token_spans(row))
-        if column in after:
-            return row, after[column]
-        return super().get_cursor_right_location()
+        return (row, after[column]) if column in after else super().get_cursor_right_location()
 
     def get_cursor_word_left_location(self) -> Location:
         """Move over a token as over one word."""

@@ -143,11 +143,7 @@ class AttachmentLines(Static):
 
     DEFAULT_CSS = """
     AttachmentLines {
-        display: none;
-        height: auto;
-        padding: 0 3;
-        color: $text-accent;
-        text-overflow: ellipsis;
+        display: none; height: auto; padding: 0 3; color: $text-accent; text-overflow: ellipsis;
         text-wrap: nowrap;
         &.-shown { display: block; }
         &:ansi { color: ansi_default; }

@@ -3,7 +3,6 @@
 import json
 import logging
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -69,14 +68,13 @@ class PromptHistory:
         self._loaded = True
         try:
             lines = _read_lines(self._path, self._others_end)
-            entries = _entries(lines)[-MOST_ENTRIES:]
+            entries = [text for text in map(_entry, lines) if text is not None][-MOST_ENTRIES:]
             if len(lines) > 2 * MOST_ENTRIES and self._others_end is None:
-                _rewrite(self._path, entries)
+                write_private(self._path, b"".join(map(_line, entries)), lasting=False)
             self._entries[:0] = entries
         except OSError as error:
-            _log.warning(
-                "The prompt history %s cannot be read: %s", self._path, why_unreadable(error)
-            )
+            why = why_unreadable(error)
+            _log.warning("The prompt history %s cannot be read: %s", self._path, why)
 
     def _write(self, text: str) -> None:
         if self._path is None or not text.strip() or len(text) > MOST_ENTRY_CHARACTERS:
@@ -87,18 +85,12 @@ class PromptHistory:
             # What this run adds is remembered already, so it is not read again.
             self._others_end = end if self._others_end is None else self._others_end
         except OSError as error:
-            _log.warning(
-                "The prompt history %s cannot be written: %s", self._path, why_unreadable(error)
-            )
+            why = why_unreadable(error)
+            _log.warning("The prompt history %s cannot be written: %s", self._path, why)
 
 
 def _line(text: str) -> bytes:
     return json.dumps({"text": text}).encode() + b"\n"
-
-
-def _entries(lines: Iterable[bytes]) -> list[str]:
-    entries = (_entry(line) for line in lines)
-    return [text for text in entries if text is not None]
 
 
 def _entry(line: bytes) -> str | None:
@@ -139,7 +131,3 @@ def _append(path: Path, line: bytes) -> int:
         return size
     finally:
         os.close(descriptor)
-
-
-def _rewrite(path: Path, entries: Iterable[str]) -> None:
-    write_private(path, b"".join(map(_line, entries)), lasting=False)

@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 import anyio
@@ -27,14 +26,19 @@ from ollm_tui.tui.widgets import TextField
 
 DecisionKind: TypeAlias = Literal["once", "session", "no"]
 
-_EFFECTS: Final[Mapping[ToolEffect, str]] = MappingProxyType(
-    {
-        "read": "It only reads.",
-        "write": "It can change files.",
-        "run": "It can run programs.",
-        "network": "It can use the network.",
-    }
-)
+_EFFECTS: Final[Mapping[ToolEffect, str]] = {
+    "read": "It only reads.",
+    "write": "It can change files.",
+    "run": "It can run programs.",
+    "network": "It can use the network.",
+}
+_KINDS: Final[Mapping[type, str]] = {
+    type(None): "nothing",
+    bool: "yes or no",
+    int: "number",
+    float: "number",
+    list: "list",
+}
 _REASON: Final = "Enter denies with this reason · Esc denies without one"
 
 
@@ -44,6 +48,13 @@ class Decision:
 
     kind: DecisionKind
     reason: str | None = None
+
+
+_ANSWERS: Final[Mapping[str, Decision]] = {
+    "y": Decision("once"),
+    "a": Decision("session"),
+    "n": Decision("no"),
+}
 
 
 class ApproveTool(ArmedDialog[Decision]):
@@ -81,10 +92,6 @@ class ApproveTool(ArmedDialog[Decision]):
         await self._decided.wait()
         return self._decision
 
-    def withdraw(self) -> None:
-        """Deny the call if the dialog is still open, because the answer was stopped."""
-        self._decide(Decision("no"))
-
     # Laying out
 
     def compose(self) -> ComposeResult:
@@ -97,7 +104,7 @@ class ApproveTool(ArmedDialog[Decision]):
             yield Static(Content(WAITING), id="about")
 
     def on_mount(self) -> None:
-        """Close at once if it was withdrawn before."""
+        """Close at once if it was refused before, because the answer was stopped."""
         if self._decided.is_set():
             self.dismiss(self._decision)
 
@@ -119,17 +126,12 @@ class ApproveTool(ArmedDialog[Decision]):
 
     def answer(self, event: events.Key) -> bool:
         """Decide by a letter."""
-        match event.character:
-            case "y":
-                self._decide(Decision("once"))
-            case "a":
-                self._decide(Decision("session"))
-            case "n":
-                self._decide(Decision("no"))
-            case "N":
-                self._ask_for_reason()
-            case _:
-                return False
+        if (decision := _ANSWERS.get(event.character or "")) is not None:
+            self._decide(decision)
+        elif event.character == "N":
+            self._ask_for_reason()
+        else:
+            return False
         return True
 
     def refuse(self) -> None:
@@ -168,18 +170,5 @@ def passages_of(call: ToolCall) -> list[Passage]:
 def _passage(name: str, value: JsonValue) -> Passage:
     if isinstance(value, str):
         return Passage(name if value else f"{name} · empty", value)
-    return Passage(f"{name} · {_kind(value)}", json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def _kind(value: JsonValue) -> str:
-    match value:
-        case None:
-            return "nothing"
-        case bool():
-            return "yes or no"
-        case int() | float():
-            return "number"
-        case list():
-            return "list"
-        case _:
-            return "object"
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return Passage(f"{name} · {_KINDS.get(type(value), 'object')}", text)

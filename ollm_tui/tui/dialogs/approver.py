@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from functools import partial
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
@@ -14,19 +14,12 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect
 
 PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
-_NEXT: Final[Mapping[PermissionMode, PermissionMode]] = MappingProxyType(
-    {"ask": "reads", "reads": "all", "all": "ask"}
-)
-_SHORT: Final[Mapping[PermissionMode, str]] = MappingProxyType(
-    {"ask": "", "reads": ", auto-approve reads", "all": ", auto-approve all"}
-)
-_WORDS: Final[Mapping[PermissionMode, str]] = MappingProxyType(
-    {
-        "ask": "Every tool call needs approval.",
-        "reads": "Read-only tools run without asking in this chat.",
-        "all": "All tools run without asking in this chat.",
-    }
-)
+_MODES: Final[Mapping[PermissionMode, tuple[PermissionMode, str, str]]] = {
+    "ask": ("reads", "", "Every tool call needs approval."),
+    "reads": ("all", ", auto-approve reads", "Read-only tools run without asking in this chat."),
+    "all": ("ask", ", auto-approve all", "All tools run without asking in this chat."),
+}
+"""For each mode the next one, a suffix for the number of tools, and a sentence."""
 
 
 class Permissions:
@@ -39,7 +32,7 @@ class Permissions:
     @property
     def word(self) -> str:
         """The mode as a suffix for the number of tools; empty if every call asks."""
-        return _SHORT[self.mode]
+        return _MODES[self.mode][1]
 
     def forget(self) -> None:
         """Reset for another chat."""
@@ -48,8 +41,8 @@ class Permissions:
 
     def cycle(self) -> str:
         """Switch to the next mode and return a sentence about it."""
-        self.mode = _NEXT[self.mode]
-        return _WORDS[self.mode]
+        self.mode = _MODES[self.mode][0]
+        return _MODES[self.mode][2]
 
     def grant(self, name: str, effect: "ToolEffect") -> None:
         """Allow a tool with this effect until the chat is left."""
@@ -62,10 +55,6 @@ class Permissions:
         return (name, effect) in self._granted
 
 
-def _ignore(_is_open: bool) -> None:
-    """Do nothing."""
-
-
 class ScreenApprover:
     """Asks with one dialog at a time; without a screen the answer is no."""
 
@@ -73,12 +62,12 @@ class ScreenApprover:
         self.permissions = Permissions()
         """What is allowed without asking in the open chat."""
         self._app: App[None] | None = None
-        self._asks: Callable[[bool], None] = _ignore
+        self._asks: Callable[[bool], None] = lambda _is_open: None
         self._lock = anyio.Lock()
         self._answered_at: dict[str, float] = {}
         self._last_answer: float | None = None
 
-    def attach(self, app: "App[None]", asks: Callable[[bool], None] = _ignore) -> None:
+    def attach(self, app: "App[None]", asks: Callable[[bool], None] = lambda _: None) -> None:
         """Ask on the screen of an app; `asks` is called with True and False around each dialog."""
         self._app = app
         self._asks = asks
@@ -92,22 +81,15 @@ class ScreenApprover:
         # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
 
-        if self.permissions.allows(call.name, tool.effect):
+        allows = partial(self.permissions.allows, call.name, tool.effect)
+        if allows():
             return Approval(allowed=True)
         try:
-            return await self._in_turn(call, tool)
+            async with self._lock:
+                # an answer given meanwhile may cover this call too
+                return Approval(allowed=True) if allows() else await self._ask(call, tool)
         finally:
             self._answered_at[call.id] = time.monotonic()
-
-    async def _in_turn(self, call: "ToolCall", tool: "Tool") -> "Approval":
-        # imports the protocol, which the first frame does not wait for
-        from ollm_tui.protocol.tools import Approval
-
-        async with self._lock:
-            # an answer given meanwhile may cover this call too
-            if self.permissions.allows(call.name, tool.effect):
-                return Approval(allowed=True)
-            return await self._ask(call, tool)
 
     async def _ask(self, call: "ToolCall", tool: "Tool") -> "Approval":
         # imports the dialog and the protocol, which the first frame does not wait for
@@ -123,7 +105,7 @@ class ScreenApprover:
         try:
             decision = await dialog.decision()
         finally:
-            dialog.withdraw()
+            dialog.refuse()  # a no-op after an answer
         self._last_answer = time.monotonic()
         # not after a cancellation: the stop has been reported already
         self._asks(False)

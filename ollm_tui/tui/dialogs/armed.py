@@ -6,7 +6,6 @@ of the dialog is in view. On a screen too small for that the dialog can only be 
 
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events, on
@@ -60,11 +59,9 @@ class Arming:
 
 WAITING: Final = "Waiting for you to stop typing…"
 _LATER_S: Final = 0.005
-_SCROLLS: Final[Mapping[str, int]] = MappingProxyType(
-    {"up": -1, "down": 1, "home": -1_000_000, "end": 1_000_000}
-)
+_SCROLLS: Final[Mapping[str, int]] = {"up": -1, "down": 1, "home": -1_000_000, "end": 1_000_000}
 """Keys that scroll, with their rows."""
-_PAGES: Final[Mapping[str, int]] = MappingProxyType({"pageup": -1, "pagedown": 1})
+_PAGES: Final[Mapping[str, int]] = {"pageup": -1, "pagedown": 1}
 _TOO_SMALL: Final = "Too small to show the question. Enlarge the window, or press Esc to close it."
 
 
@@ -145,7 +142,6 @@ class ArmedDialog(Dialog[ScreenResultType]):
 
     @on(Reading.Looked)
     def _show_rows(self) -> None:
-        """Show the rows in view and the keys that count now."""
         if self._arming.is_armed(self._clock()):
             self._show_keys()
 

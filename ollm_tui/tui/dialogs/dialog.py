@@ -73,9 +73,7 @@ class DialogOpener:
         return answer
 
     def show(
-        self,
-        dialog: Screen[ScreenResultType],
-        answered: Callable[[ScreenResultType | None], None],
+        self, dialog: Screen[ScreenResultType], answered: Callable[[ScreenResultType | None], None]
     ) -> None:
         """Open a dialog and call `answered` with its answer."""
         self._screen.app.push_screen(dialog, answered)
@@ -93,40 +91,27 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
 
     DEFAULT_CSS = """
     Dialog {
-        align: center middle;
-        background: $background 60%;
+        align: center middle; background: $background 60%;
 
         &:ansi { background: transparent; }
         &:nocolor OptionList > .option-list--option-highlighted { text-style: bold underline; }
 
         & > Vertical {
-            width: 84;
-            max-width: 94%;
-            background: $surface;
-            border: round $border-blurred;
-            border-subtitle-color: $text-warning;
-            padding: 1 2;
+            width: 84; max-width: 94%; background: $surface; border: round $border-blurred;
+            border-subtitle-color: $text-warning; padding: 1 2;
         }
         .title { text-style: bold; color: $text-primary; margin-bottom: 1; }
         #about { color: $text-muted; margin-top: 1; height: auto; max-height: 8; }
 
         Input, Input:focus {
-            border: none;
-            background: $panel;
-            padding: 0 1;
-            margin-bottom: 1;
-            height: 1;
+            border: none; background: $panel; padding: 0 1; margin-bottom: 1; height: 1;
         }
         OptionList, OptionList:focus {
-            border: none;
-            background: transparent;
-            padding: 0;
-            height: 1fr;
+            border: none; background: transparent; padding: 0; height: 1fr;
             scrollbar-size-vertical: 1;
             & > .option-list--option-disabled { color: $text-muted; }
             & > .option-list--option-highlighted {
-                background: $block-cursor-background;
-                color: $block-cursor-foreground;
+                background: $block-cursor-background; color: $block-cursor-foreground;
                 text-style: $block-cursor-text-style;
             }
         }
@@ -162,8 +147,5 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
         return bool(self.query("#about"))
 
     def on_unmount(self) -> None:
-        """Clear a cache of Textual that keeps the lines of a thousand closed widgets alive.
-
-        It stores two colours for each, with keys that hold all of the widget's lines.
-        """
+        """Clear a cache of Textual that keeps the lines of a thousand closed widgets alive."""
         StylesCache.get_inner_outer.cache_clear()

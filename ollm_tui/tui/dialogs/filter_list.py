@@ -45,6 +45,18 @@ class FilterList(Dialog[ScreenResultType]):
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 
+    def show_rows(self, mark: str | None = None) -> None:
+        """Fill the list and mark a row by its id."""
+        raise NotImplementedError
+
+    @on(Input.Changed)
+    def _narrow(self) -> None:
+        self.show_rows()
+
+    def on_resize(self) -> None:
+        """Write the rows for the new width."""
+        self.call_after_refresh(lambda: self.show_rows(self.marked))
+
     @property
     def query_text(self) -> str:
         """The text of the filter."""
@@ -97,8 +109,6 @@ def fill_list(listed: OptionList, options: Sequence[Option], mark: str | None) -
 
 def move_highlight(listed: OptionList, steps: int) -> None:
     """Move the highlight by rows, past disabled ones."""
+    move = listed.action_cursor_down if steps > 0 else listed.action_cursor_up
     for _step in range(abs(steps)):
-        if steps > 0:
-            listed.action_cursor_down()
-        else:
-            listed.action_cursor_up()
+        move()

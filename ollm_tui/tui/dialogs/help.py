@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -27,7 +28,7 @@ class Help(Dialog[None]):
     """All keys and commands on one page."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c,f1,q", "dismiss(None)", "Close", show=False, priority=True),
+        Binding("escape,ctrl+c,f1,q", "dismiss(None)", "Close", show=False, priority=True)
     ]
     DEFAULT_CSS = """
     Help {
@@ -38,12 +39,7 @@ class Help(Dialog[None]):
     }
     """
 
-    def __init__(
-        self,
-        keymap: Keymap,
-        commands: "Sequence[Command]",
-        scope: str = "",
-    ) -> None:
+    def __init__(self, keymap: Keymap, commands: "Sequence[Command]", scope: str = "") -> None:
         """Show all keys and commands; those of the screen of this `scope` come first."""
         super().__init__()
         elsewhere = _READING | SCREENS.keys()
@@ -85,9 +81,7 @@ def help_page(
     return Content("\n").join(
         [
             *(line for head, rows in first.items() for line in _section(head, rows, width)),
-            Content.styled("Keys", "bold $primary"),
-            *_table(_key_rows(keys), width),
-            Content(""),
+            *_section("Keys", keys, width),
             Content.styled("Commands", "bold $primary"),
             *_table(command_rows, width),
             Content(""),
@@ -121,14 +115,9 @@ def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
         return
     column = min(COLUMN, width * 2 // 5)
     for left, right in rows:
-        lefts = textwrap.wrap(left, column) or [""]
-        rights = textwrap.wrap(right, max(10, width - column - 2)) or [""]
-        for line in range(max(len(lefts), len(rights))):
-            yield Content.assemble(
-                (_line(lefts, line).ljust(column), "bold"),
-                "  ",
-                (_line(rights, line), "$text-muted"),
-            )
+        rights = textwrap.wrap(right, max(10, width - column - 2))
+        for one, other in zip_longest(textwrap.wrap(left, column), rights, fillvalue=""):
+            yield Content.assemble((one.ljust(column), "bold"), "  ", (other, "$text-muted"))
 
 
 def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
@@ -136,7 +125,3 @@ def _stack(rows: Sequence[tuple[str, str]], width: int) -> Iterator[Content]:
         yield from (Content.styled(line, "bold") for line in textwrap.wrap(left, width))
         indented = textwrap.wrap(right, width, initial_indent="  ", subsequent_indent="  ")
         yield from (Content.styled(line, "$text-muted") for line in indented)
-
-
-def _line(lines: Sequence[str], number: int) -> str:
-    return lines[number] if number < len(lines) else ""

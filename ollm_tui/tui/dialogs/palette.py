@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual import on
 from textual.content import Content
-from textual.events import Resize
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.tui.dialogs.filter_list import FilterList
@@ -64,15 +63,8 @@ class Palette(FilterList[PaletteEntry | None]):
         self._entries = listed
         self._shown: dict[str, PaletteEntry] = {}
 
-    @on(Input.Changed)
-    def _narrow(self) -> None:
-        self._show()
-
-    def on_resize(self, _event: Resize) -> None:
-        """Write the rows for the new width."""
-        self.call_after_refresh(self._show)
-
-    def _show(self) -> None:
+    def show_rows(self, mark: str | None = None) -> None:
+        """List the entries that match."""
         kept = matching(self._entries, self.query_text)
         self._shown = {entry.title: entry for entry in kept}
         self.fill([Option(self._row(entry), id=entry.title) for entry in kept])

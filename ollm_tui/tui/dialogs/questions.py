@@ -20,6 +20,7 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.dialog import Dialog
+from ollm_tui.tui.dialogs.filter_list import fill_list
 from ollm_tui.tui.dialogs.reading import Passage, Reading
 
 _ROWS_AROUND: Final = 15
@@ -97,7 +98,7 @@ class Choose(Dialog[str | None]):
     """A few rows to choose from; returns the id of one. Disabled rows show why they are."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
+        Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True)
     ]
     DEFAULT_CSS = """
     Choose {
@@ -125,17 +126,12 @@ class Choose(Dialog[str | None]):
 
     def _fill(self) -> None:
         listed = self.query_one(OptionList)
-        marked = listed.highlighted
-        width = max(8, listed.size.width - 2)
-        listed.clear_options()
-        listed.add_options(
-            [
-                Option(_line(one, width), id=one.id, disabled=one.refusal is not None)
-                for one in self._choices
-            ]
-        )
-        enabled = [index for index, one in enumerate(self._choices) if one.refusal is None]
-        listed.highlighted = marked if marked in enabled else next(iter(enabled), None)
+        marked, width = listed.highlighted_option, max(8, listed.size.width - 2)
+        options = [
+            Option(_line(one, width), id=one.id, disabled=one.refusal is not None)
+            for one in self._choices
+        ]
+        fill_list(listed, options, marked.id if marked else None)
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:
@@ -154,14 +150,7 @@ def _line(choice: ChoiceRow, width: int) -> Content:
 class SaveCopy(YesNoDialog):
     """Returns whether to save a copy to a file."""
 
-    def __init__(
-        self,
-        lines: int,
-        characters: int,
-        folder: Path,
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, lines: int, characters: int, folder: Path) -> None:
         super().__init__(
             "Too large for the clipboard",
             f"{characters:,} characters in {counted(lines, 'line')} are more than most"
@@ -169,7 +158,6 @@ class SaveCopy(YesNoDialog):
             Passage("In the folder", short_path(folder)),
             yes="save to a file",
             no="or Esc no",
-            clock=clock,
         )
 
 

@@ -58,10 +58,7 @@ class Reading(ScrollView, can_focus=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"reading--heading", "reading--bar"}
     DEFAULT_CSS = """
     Reading {
-        height: auto;
-        background: transparent;
-        scrollbar-size-vertical: 1;
-        overflow-x: hidden;
+        height: auto; background: transparent; scrollbar-size-vertical: 1; overflow-x: hidden;
         & .reading--heading { color: $text-muted; }
         & .reading--bar { color: $text-accent; }
         &:ansi .reading--heading { text-style: dim; }
@@ -82,11 +79,7 @@ class Reading(ScrollView, can_focus=False):
         """Whether every row has been shown; stays True when the text is wrapped again."""
 
     def _wrapped(self, width: int) -> list[tuple[bool, str]]:
-        """Return all rows of `width` cells, with True for rows of a text.
-
-        The width always leaves room for the scrollbar, which appears only after layout and must not
-        cover anything.
-        """
+        """Return all rows of `width` cells, True for text; leaves room for the scrollbar."""
         width = max(_NARROWEST, width - self.styles.scrollbar_size_vertical)
         if width != self._width:
             self._width = width

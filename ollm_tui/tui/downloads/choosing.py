@@ -1,6 +1,7 @@
 """What happens with a chosen row of the model search: download it, pick a file of it, rate it."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
@@ -23,35 +24,22 @@ _NO_RATING: Final = "none"
 _RATINGS: Final = {5: "among the best", 4: "good", 3: "acceptable", 2: "weak", 1: "poor"}
 
 
+@dataclass(slots=True)
 class RowChooser:
-    """Downloads what a row stands for, after a dialog if it has several files.
+    """Downloads what a row stands for, after a dialog if it has several files."""
 
-    `download` puts origins into the queue, `chat` takes a model that is installed, `say` shows why
-    nothing can be downloaded.
-    """
-
-    def __init__(
-        self,
-        dialogs: DialogOpener,
-        hub: Hub,
-        keymap: Keymap,
-        *,
-        download: Callable[[Sequence[Origin]], object],
-        chat: "Callable[[ModelRef], object]",
-        say: Callable[[str], None],
-    ) -> None:
-        self._dialogs = dialogs
-        self._hub = hub
-        self._keymap = keymap
-        self._download = download
-        self._chat = chat
-        self._say = say
+    dialogs: DialogOpener
+    hub: Hub
+    keymap: Keymap
+    download: Callable[[Sequence[Origin]], object]
+    chat: "Callable[[ModelRef], object]"
+    say: Callable[[str], None]
 
     def choose(self, row: FindRow, search: ModelSearch) -> None:
         """Download a row, or ask which file of it."""
         match row:
             case OriginRow(origin=origin):
-                self._download((origin,))
+                self.download((origin,))
             case RepositoryRow(address=address):
                 offer = Offer(
                     repo=address.repo,
@@ -71,23 +59,22 @@ class RowChooser:
             targets = tuple(search.targets)
             self._pick(Offer(repo=repo, entry=entry, targets=targets, ollama=ollama), search)
         elif ollama is not None and servers:
-            self._download((ProviderPull(provider=servers[0].provider or "", model=ollama),))
+            self.download((ProviderPull(provider=servers[0].provider or "", model=ollama),))
         elif entry.installed:
-            self._chat(entry.installed[0])
+            self.chat(entry.installed[0])
         elif ollama is not None:
-            self._say(
-                f"Only Ollama has it, as {clean_name(ollama)}, but Ollama is not running here."
-            )
+            name = clean_name(ollama)
+            self.say(f"Only Ollama has it, as {name}, but Ollama is not running here.")
         else:
-            self._say("No source for it is known.")
+            self.say("No source for it is known.")
 
     def _pick(self, offer: Offer, search: ModelSearch) -> None:
-        dialog = PickVariant(offer, self._hub, search.fits, self._keymap)
-        self._dialogs.show(dialog, self._picked)
+        dialog = PickVariant(offer, self.hub, search.fits, self.keymap)
+        self.dialogs.show(dialog, self._picked)
 
     def _picked(self, origins: tuple[Origin, ...] | None) -> None:
         if origins:
-            self._download(origins)
+            self.download(origins)
 
 
 async def rate(dialogs: DialogOpener, registry: "ModelRegistry", entry: "RegistryEntry") -> str:

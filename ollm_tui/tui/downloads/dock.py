@@ -1,10 +1,10 @@
 """The downloads at the bottom of a screen: a few rows, painted line by line."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias
 
-from textual import events
+from textual import events, on
 from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
@@ -18,18 +18,14 @@ from ollm_tui.tui.keys import DOWNLOADS, KeyHint
 from ollm_tui.tui.widgets import Piece, fit, paint, plain, spread, width_of
 
 DownloadAction: TypeAlias = Literal["pause", "resume", "cancel", "retry", "dismiss", "chat"]
-_STOPPED: Final[Mapping[JobState, DownloadAction]] = MappingProxyType(
-    {"paused": "resume", "failed": "resume"}
-)
-_MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = MappingProxyType(
-    {
-        "pause": {"queued": "pause", "running": "pause", **_STOPPED},
-        "resume": _STOPPED,
-        "retry": {"cancelled": "retry", **_STOPPED},
-        "cancel": dict.fromkeys(("queued", "running", "paused", "failed"), "cancel"),
-        "chat": {"done": "chat"},
-    }
-)
+_STOPPED: Final[Mapping[JobState, DownloadAction]] = {"paused": "resume", "failed": "resume"}
+_MEANINGS: Final[Mapping[DownloadAction, Mapping[JobState, DownloadAction]]] = {
+    "pause": {"queued": "pause", "running": "pause", **_STOPPED},
+    "resume": _STOPPED,
+    "retry": {"cancelled": "retry", **_STOPPED},
+    "cancel": dict.fromkeys(("queued", "running", "paused", "failed"), "cancel"),
+    "chat": {"done": "chat"},
+}
 """The actions that keys stand for, by the state of the job."""
 HEADING: Final = "Downloads"
 SHARE: Final = 3
@@ -41,21 +37,12 @@ class DownloadsDock(Widget, can_focus=True):
 
     BINDINGS: ClassVar[list[BindingType]] = [key.binding for key in DOWNLOADS]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "downloads--heading",
-        "downloads--quiet",
-        "downloads--key",
-        "downloads--bar",
-        "downloads--busy",
-        "downloads--done",
-        "downloads--warning",
-        "downloads--error",
-        "downloads--chosen",
+        f"downloads--{look}"
+        for look in ("heading", "quiet", "key", "bar", "busy", "done", "warning", "error", "chosen")
     }
     DEFAULT_CSS = """
     DownloadsDock {
-        display: none;
-        height: auto;
-        color: $foreground;
+        display: none; height: auto; color: $foreground;
         &.-shown { display: block; }
         & .downloads--heading { color: $text-primary; text-style: bold; }
         & .downloads--quiet { color: $text-muted; }
@@ -66,8 +53,7 @@ class DownloadsDock(Widget, can_focus=True):
         & .downloads--warning { color: $text-warning; }
         & .downloads--error { color: $text-error; }
         & .downloads--chosen {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
+            background: $block-cursor-background; color: $block-cursor-foreground;
             text-style: $block-cursor-text-style;
         }
         &:ansi .downloads--quiet { text-style: dim; }
@@ -75,13 +61,12 @@ class DownloadsDock(Widget, can_focus=True):
     }
     """
 
+    @dataclass
     class Wanted(Message):
         """An action on a job was requested."""
 
-        def __init__(self, action: DownloadAction, job: Job) -> None:
-            self.action: DownloadAction = action
-            self.job = job
-            super().__init__()
+        action: DownloadAction
+        job: Job
 
     class Left(Message):
         """The list wants to give up the focus."""
@@ -125,11 +110,11 @@ class DownloadsDock(Widget, can_focus=True):
         self._write()
 
     def _write(self) -> None:
-        before = self._lines
+        before, width = self._lines, self.size.width or self.screen.size.width
         self._lines = [
             (number, line)
             for number, job in enumerate(self._jobs)
-            for line in job_lines(job, self._width, self._shown_name)
+            for line in job_lines(job, width, self._shown_name)
         ]
         if before == self._lines:
             return
@@ -140,24 +125,18 @@ class DownloadsDock(Widget, can_focus=True):
         self.refresh(layout=len(before) != len(self._lines))
 
     @property
-    def _width(self) -> int:
-        return self.size.width or self.screen.size.width
-
-    @property
     def _marked_index(self) -> int:
         ids = [job.id for job in self._jobs]
         return ids.index(self._marked) if self._marked in ids else 0
 
     @property
     def _rows(self) -> int:
-        """The rows available for jobs."""
         return max(1, min(len(self._lines), self.screen.size.height // SHARE - 1))
 
     def _scroll(self) -> None:
         """Keep all lines of the marked job in view."""
-        mine = [
-            row for row, (number, _line) in enumerate(self._lines) if number == self._marked_index
-        ]
+        marked = self._marked_index
+        mine = [row for row, (number, _line) in enumerate(self._lines) if number == marked]
         if mine:
             lowest = max(self._top, mine[-1] - self._rows + 1)
             self._top = min(lowest, mine[0])
@@ -174,12 +153,9 @@ class DownloadsDock(Widget, can_focus=True):
         self._write()
         self._scroll()
 
-    def on_focus(self, _event: events.Focus) -> None:
-        """Show other keys."""
-        self.refresh()
-
-    def on_blur(self, _event: events.Blur) -> None:
-        """Show other keys."""
+    @on(events.Focus)
+    @on(events.Blur)
+    def _show_other_keys(self) -> None:
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -218,8 +194,7 @@ class DownloadsDock(Widget, can_focus=True):
 
     def action_want(self, action: DownloadAction) -> None:
         """Request an action on the marked job, if it makes sense."""
-        job = self.marked
-        if job is not None and (wanted := meaning(action, job)) is not None:
+        if (job := self.marked) is not None and (wanted := meaning(action, job)) is not None:
             self.post_message(self.Wanted(wanted, job))
 
     def action_leave(self) -> None:

@@ -1,11 +1,11 @@
 """Screens with a list of downloads: the list follows the queue, and its keys act on the jobs."""
 
-import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import anyio
-from textual import on, work
+from textual import getters, on, work
 from textual.widgets import Input
 
 from ollm_tui.decode.clean import clean_line
@@ -28,16 +28,13 @@ MUCH_BYTES: Final = 50_000_000
 class CancelDownload(YesNoDialog):
     """Returns whether to cancel a download; its text names pausing, which keeps the file."""
 
-    def __init__(
-        self, job: Job, shown_name: ShownName, *, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, job: Job, shown_name: ShownName) -> None:
         super().__init__(
             "Cancel the download?",
             "The part downloaded so far is deleted. Pausing keeps it.",
             Passage(amount(job.completed, job.total), title_of(job, shown_name)),
             yes="cancel and delete the partial file",
             no="or Esc keep downloading",
-            clock=clock,
         )
 
 
@@ -54,6 +51,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
 
     YIELDS: ClassVar[frozenset[str]] = frozenset()
     """Actions whose keys belong to the list while it has the focus."""
+    dock = getters.query_one(DownloadsDock)
     PARTS: ClassVar[tuple[str, ...]] = ()
     """Selectors of the widgets that must exist before anything is shown."""
 
@@ -66,8 +64,8 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
 
     # For subclasses
 
-    def say_of_downloads(self, words: str) -> None:
-        """Show why an action on a download failed."""
+    def say(self, words: str, *, is_error: bool = False) -> None:
+        """Show a sentence, such as why an action on a download failed."""
         raise NotImplementedError
 
     def model_arrived(self) -> None:
@@ -88,11 +86,6 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
             ways_here=keymap.hints_of(way_here),
         )
 
-    @property
-    def dock(self) -> DownloadsDock:
-        """The list."""
-        return self.query_one(DownloadsDock)
-
     @work(group="downloads", exclusive=True)
     async def follow_downloads(self, *, makes_them: bool = False) -> None:
         """Show the jobs as they change, until the screen is closed."""
@@ -106,7 +99,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
                 self._show_jobs(queue.jobs())
                 await self._sleep(FRAME_S)
 
-    def _show_jobs(self, jobs: "Sequence[Job]", *, is_first: bool = False) -> None:
+    def _show_jobs(self, jobs: Sequence[Job], *, is_first: bool = False) -> None:
         before = self._done
         if not self.has_its_parts:
             return
@@ -126,7 +119,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         if self.dock.display:
             self.set_focus(self.dock)
         else:
-            self.say_of_downloads("No recent downloads.")
+            self.say("No recent downloads.", is_error=True)
 
     @on(DownloadsDock.Left)
     def _leave_downloads(self, event: DownloadsDock.Left) -> None:
@@ -138,23 +131,20 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
         event.stop()
         job = event.job
         if event.action == "chat":
-            ref = ModelRef.parse(job.model or "")
-            if ref is not None:
+            if (ref := ModelRef.parse(job.model or "")) is not None:
                 self.dismiss(ref)
         elif event.action == "cancel" and job.completed >= MUCH_BYTES:
-            self.app.push_screen(CancelDownload(job, self._shown_name), self._cancels(job))
+            dialog = CancelDownload(job, self._shown_name)
+            self.app.push_screen(dialog, partial(self._cancel, job))
         else:
             self._carry_out(event.action, job)
 
-    def _cancels(self, job: "Job") -> Callable[[bool | None], None]:
-        def answered(yes: bool | None) -> None:
-            if yes:
-                self._carry_out("cancel", job)
-
-        return answered
+    def _cancel(self, job: Job, is_sure: bool | None) -> None:
+        if is_sure:
+            self._carry_out("cancel", job)
 
     @work(group="download action")
-    async def _carry_out(self, action: str, job: "Job") -> None:
+    async def _carry_out(self, action: str, job: Job) -> None:
         queue = self._runtime.downloads
         actions: dict[str, Callable[[], Awaitable[Any]]] = {
             "pause": lambda: queue.pause(job.id),
@@ -163,8 +153,12 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
             "cancel": lambda: queue.cancel(job.id),
             "dismiss": lambda: queue.dismiss(job.id),
         }
+        await self.change_queue(actions[action]())
+
+    async def change_queue(self, change: Awaitable[object]) -> None:
+        """Await a change of the queue, show why it failed, and show the jobs."""
         try:
-            await actions[action]()
+            await change
         except AIError as error:
-            self.say_of_downloads(clean_line(str(error)).strip())
-        self._show_jobs(queue.jobs())
+            self.say(clean_line(str(error)).strip(), is_error=True)
+        self._show_jobs(self._runtime.downloads.jobs())

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
-from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -11,27 +10,16 @@ from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
 from ollm_tui.tui.figures import amount, size, time_left
 from ollm_tui.tui.widgets import Piece, cut, fit
 
-_SIGNS: Final[Mapping[JobState, tuple[str, str]]] = MappingProxyType(
-    {
-        "queued": ("·", "quiet"),
-        "running": ("↓", "busy"),
-        "paused": ("‖", "warning"),
-        "done": ("✓", "done"),
-        "failed": ("✗", "error"),
-        "cancelled": ("■", "quiet"),
-    }
-)
-_WORDS: Final[Mapping[JobState, str]] = MappingProxyType(
-    {
-        "queued": "queued",
-        "running": "",
-        "paused": "paused",
-        "done": "done",
-        "failed": "failed",
-        "cancelled": "cancelled",
-    }
-)
-_LONGEST: Final = 500
+_STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
+    "queued": ("·", "quiet", "queued"),
+    "running": ("↓", "busy", ""),
+    "paused": ("‖", "warning", "paused"),
+    "done": ("✓", "done", "done"),
+    "failed": ("✗", "error", "failed"),
+    "cancelled": ("■", "quiet", "cancelled"),
+}
+"""The sign of a state, its look and its word."""
+LONGEST: Final = 500
 """Characters of a name or a message that are used; no line shows as many."""
 _LEAST_TITLE, _MOST_TITLE = 12, 32
 _AMOUNT_CELLS: Final = 17
@@ -40,27 +28,24 @@ _NARROW, _WIDE = 64, 100
 _INDENT: Final = 4
 _GAP: Final = 2
 _TROUBLE_LINES: Final = 2
-
-
+_LEAST_FIRST: Final = ("note", "rate", "left")
+"""What is left out first if there is no room; half a figure would mislead."""
 ShownName: TypeAlias = Callable[[str], str]
 """Returns a provider's name as people write it."""
 
 
 def title_of(job: Job, shown_name: ShownName) -> str:
     """Return what is downloaded, and by which provider if not by this program."""
-    name = clean_name(job.title[:_LONGEST])
+    name = clean_name(job.title[:LONGEST])
     if not isinstance(job.origin, ProviderPull):
         return name
     provider = shown_name(job.origin.provider)
-    return name if provider in name else f"{name} on {clean_name(provider[:_LONGEST])}"
+    return name if provider in name else f"{name} on {clean_name(provider[:LONGEST])}"
 
 
 def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
-    """Return the line of a job, and below it what went wrong and what to do about it.
-
-    Titles, bars and figures of all jobs are aligned.
-    """
-    sign, look = _SIGNS[job.state]
+    """Return the line of a job, and below it what went wrong and what to do about it."""
+    sign, look, _word = _STATES[job.state]
     title_cells = max(_LEAST_TITLE, min(_MOST_TITLE, width // 3))
     bar_cells = 0 if width < _NARROW else 10 if width < _WIDE else 20
     line = [
@@ -72,23 +57,19 @@ def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
     return [_cut_line([*line, *facts], width), *_trouble(job, width)]
 
 
-_LEAST_FIRST: Final = ("note", "rate", "left")
-"""What is left out first if there is no room; half a figure would mislead."""
-
-
 def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
-    """Return how much is downloaded and what else is known, the most important first."""
     facts: dict[str, Piece] = {}
     if job.completed or job.total is not None:
         text = amount(job.completed, job.total)
         facts["amount"] = Piece(f"{text:<{_AMOUNT_CELLS}}" if is_wide else text)
     if job.state == "running":
         facts |= _pace(job, is_wide=is_wide)
-    if word := _WORDS[job.state]:
-        facts["state"] = Piece(word, _SIGNS[job.state][1])
+    _sign, look, word = _STATES[job.state]
+    if word:
+        facts["state"] = Piece(word, look)
     if job.is_elsewhere:
         facts["elsewhere"] = Piece("in another window", "warning")
-    if note := clean_line(job.note[:_LONGEST]).strip():
+    if note := clean_line(job.note[:LONGEST]).strip():
         facts["note"] = Piece(note, "quiet")
     # a note on a stalled download is cut, but stays
     for least in _LEAST_FIRST if "rate" in facts else ():
@@ -108,17 +89,9 @@ def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
 
 
 def _bar(job: Job, cells: int) -> list[Piece]:
-    if job.state == "done":
-        full = cells
-    elif job.fraction is None:
-        full = 0
-    else:
-        full = min(cells, math.floor(job.fraction * cells))
-    return [
-        Piece("  "),
-        Piece("▮" * full, "bar"),
-        Piece("▯" * (cells - full), "quiet"),
-    ]
+    fraction = 1.0 if job.state == "done" else job.fraction or 0.0
+    full = min(cells, math.floor(fraction * cells))
+    return [Piece("  "), Piece("▮" * full, "bar"), Piece("▯" * (cells - full), "quiet")]
 
 
 def _trouble(job: Job, width: int) -> list[list[Piece]]:
@@ -126,7 +99,7 @@ def _trouble(job: Job, width: int) -> list[list[Piece]]:
         return []
     words = " ".join(filter(None, (job.error.message, job.error.hint)))
     room = max(8, width - _INDENT)
-    lines = wrap(clean_line(words[:_LONGEST]), room) or [""]
+    lines = wrap(clean_line(words[:LONGEST]), room) or [""]
     if len(lines) > _TROUBLE_LINES:
         lines = [*lines[: _TROUBLE_LINES - 1], " ".join(lines[_TROUBLE_LINES - 1 :])]
     return [[Piece(" " * _INDENT), Piece(cut(line, room), "error")] for line in lines]
@@ -135,13 +108,12 @@ def _trouble(job: Job, width: int) -> list[list[Piece]]:
 def _cut_line(line: Sequence[Piece], width: int) -> list[Piece]:
     """Return the pieces that fit; the one at the edge is cut."""
     kept: list[Piece] = []
-    room = width
     for piece in line:
-        if room <= 0:
-            break
-        short = piece if piece.width <= room else Piece(cut(piece.text, room), piece.look)
-        kept.append(short)
-        room -= piece.width
+        if width > 0:
+            kept.append(
+                piece if piece.width <= width else Piece(cut(piece.text, width), piece.look)
+            )
+        width -= piece.width
     return kept
 
 

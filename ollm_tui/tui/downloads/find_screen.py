@@ -13,11 +13,11 @@ from textual.events import Resize
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.library.downloads.job import Origin
-from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.dialogs import DialogOpener, fill_list, move_highlight
+from ollm_tui.tui.dialogs import DialogOpener, Help, fill_list, move_highlight
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
 from ollm_tui.tui.downloads.find_rows import (
@@ -63,8 +63,7 @@ class FindModels(ShowsDownloads):
             scrollbar-size-vertical: 1;
             & > .option-list--option-disabled { color: $text-primary; }
             & > .option-list--option-highlighted {
-                background: $block-cursor-background;
-                color: $block-cursor-foreground;
+                background: $block-cursor-background; color: $block-cursor-foreground;
                 text-style: $block-cursor-text-style;
             }
         }
@@ -81,12 +80,7 @@ class FindModels(ShowsDownloads):
     listed = getters.query_one(OptionList)
 
     def __init__(
-        self,
-        runtime: "Runtime",
-        keymap: Keymap,
-        text: str = "",
-        *,
-        sleep: Sleep = anyio.sleep,
+        self, runtime: "Runtime", keymap: Keymap, text: str = "", *, sleep: Sleep = anyio.sleep
     ) -> None:
         super().__init__(runtime, sleep=sleep)
         self._keymap = keymap
@@ -188,11 +182,11 @@ class FindModels(ShowsDownloads):
         """Rate the marked model."""
         row = self._marked
         if not isinstance(row, EntryRow):
-            self._say("Only a listed model can be rated.")
+            self.say("Only a listed model can be rated.")
             return
         sentence = await rate(DialogOpener(self), self._runtime.model_registry, row.entry)
         self._show()
-        self._say(sentence)
+        self.say(sentence)
 
     # Showing
 
@@ -246,7 +240,8 @@ class FindModels(ShowsDownloads):
             self._sentence = ""
         self._show_sentence()
 
-    def _say(self, words: str) -> None:
+    def say(self, words: str, *, is_error: bool = False) -> None:
+        """Show a sentence until another row is marked."""
         self._sentence, self._sentence_row = words, self._marked_id
         self._show_sentence()
 
@@ -280,23 +275,17 @@ class FindModels(ShowsDownloads):
                 self._keymap,
                 download=self._download,
                 chat=self.dismiss,
-                say=self._say,
+                say=self.say,
             )
             chooser.choose(row, search)
 
     @work(group="fetch")
     async def _download(self, origins: Sequence[Origin]) -> None:
-        queue = self._runtime.downloads
-        try:
-            for origin in origins:
-                await queue.add(origin)
-        except AIError as error:
-            self._say(clean_line(str(error)).strip())
-        self._show_jobs(queue.jobs())
+        await self.change_queue(self._add(origins))
 
-    def say_of_downloads(self, words: str) -> None:
-        """Show why an action on a download failed."""
-        self._say(words)
+    async def _add(self, origins: Sequence[Origin]) -> None:
+        for origin in origins:
+            await self._runtime.downloads.add(origin)
 
     def model_arrived(self) -> None:
         """Mark what is installed now."""
@@ -311,10 +300,6 @@ class FindModels(ShowsDownloads):
 
     def action_help(self) -> None:
         """Open the help."""
-        # loaded on first use
-        from ollm_tui.commands import COMMANDS
-        from ollm_tui.tui.dialogs import Help
-
         self.app.push_screen(Help(self._keymap, COMMANDS, "find_models"))
 
     def action_close(self) -> None:

@@ -39,7 +39,6 @@ EACH: Final = 3
 
 
 def _starter() -> OriginRow:
-    """Return the small model that needs no hub, for a machine without models."""
     name = STARTER.file_name.removesuffix(".gguf")
     about = f"the starter model, {size(STARTER.size_bytes)}, from its package"
     return OriginRow(StarterPackage(), name, about)
@@ -148,12 +147,10 @@ class ModelSearch:
         """Return rows for what the text names literally."""
         address = self._address
         match address:
-            case UrlFile():
-                return [
-                    OriginRow(address, format_address(address), "download the file to the library")
-                ]
-            case LocalFiles():
-                return [OriginRow(address, format_address(address), "copy it to the library")]
+            case UrlFile() | LocalFiles():
+                is_local = isinstance(address, LocalFiles)
+                about = "copy it to the library" if is_local else "download the file to the library"
+                return [OriginRow(address, format_address(address), about)]
             case HubAddress():
                 return [RepositoryRow(address, self._hub), *self._pulls()]
             case PlainName():

@@ -3,6 +3,8 @@
 import math
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -12,7 +14,7 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.downloads.dock_rows import progress_word, title_of
+from ollm_tui.tui.downloads.dock_rows import LONGEST, progress_word, title_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat
@@ -26,7 +28,6 @@ FRAME_S: Final = 0.5
 """The figure is drawn at most once in this time."""
 QUIET_S: Final = 5.0
 """How long the queue is watched after the last download has ended."""
-_LONGEST: Final = 500
 Sleep = Callable[[float], Awaitable[None]]
 
 
@@ -34,75 +35,64 @@ async def find_models_page(
     runtime: "Runtime", keymap: Keymap, text: str = "", *, sleep: Sleep = anyio.sleep
 ) -> "FindModels":
     """Make the screen that finds models; it is imported in a thread."""
-    make = await anyio.to_thread.run_sync(_find_models_class)
-    return make(runtime, keymap, text, sleep=sleep)
-
-
-def _find_models_class() -> "type[FindModels]":
+    await anyio.to_thread.run_sync(import_module, "ollm_tui.tui.downloads.find_screen")
     # a screen of its own, which many never open
     from ollm_tui.tui.downloads.find_screen import FindModels
 
-    return FindModels
+    return FindModels(runtime, keymap, text, sleep=sleep)
 
 
+@dataclass(slots=True)
 class ChatDownloads:
     """Opens the screen that finds models, and says in the chat what was downloaded."""
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        chat: OpenChat,
-        dialogs: Dialogs,
-        keymap: Keymap,
-        show_progress: Callable[[str], None],
-    ) -> None:
-        self._runtime = runtime
-        self._chat = chat
-        self._dialogs = dialogs
-        self._keymap = keymap
-        self._show_progress = show_progress
-        self.sleep: Sleep = anyio.sleep
-        """How pauses pass."""
-        self._began = time.time()
-        self._states: dict[str, JobState] = {}
-        self._is_listed = False
-        """Whether another screen lists the downloads; the chat then says later what ended."""
-        self._chosen: ModelRef | None = None
+    runtime: "Runtime"
+    chat: OpenChat
+    dialogs: Dialogs
+    keymap: Keymap
+    show_progress: Callable[[str], None]
+    sleep: Sleep = anyio.sleep
+    """How pauses pass."""
+    _began: float = field(default_factory=time.time)
+    _states: dict[str, JobState] = field(default_factory=dict)
+    _is_listed: bool = False
+    """Whether another screen lists the downloads; the chat then says later what ended."""
+    _chosen: ModelRef | None = None
 
     def find(self, text: str = "") -> None:
         """Open the screen that finds models, with a text to search for."""
-        self._dialogs.run(self._find(text), "view", is_exclusive=True)
+        self.dialogs.run(self._find(text), "view", is_exclusive=True)
 
     async def _find(self, text: str) -> None:
-        page = await find_models_page(self._runtime, self._keymap, text, sleep=self.sleep)
-        if self._dialogs.is_free:
+        page = await find_models_page(self.runtime, self.keymap, text, sleep=self.sleep)
+        if self.dialogs.is_free:
             self.open(page)
 
     def open(self, page: "ShowsDownloads") -> None:
         """Open a screen that lists the downloads too."""
         self._is_listed = True
-        self._dialogs.open(page, self.came_back)
+        self.dialogs.open(page, self.came_back)
 
     def came_back(self, ref: ModelRef | None) -> None:
         """Watch what was started on another screen, and use the model that was chosen there."""
         self._is_listed, self._chosen = False, ref
         self.watch()
         if ref is not None:
-            self._dialogs.run(self._use(ref), "fetched", is_exclusive=True)
+            self.dialogs.run(self._use(ref), "fetched", is_exclusive=True)
 
     async def _use(self, ref: ModelRef) -> None:
-        if self._runtime.catalog.find(ref) is None:  # the lists are older than it
-            await self._runtime.model_info(ref)
-        self._chat.use_model(ref)
+        if self.runtime.catalog.find(ref) is None:  # the lists are older than it
+            await self.runtime.model_info(ref)
+        self.chat.use_model(ref)
 
     # While something is downloaded
 
     def watch(self) -> None:
         """Follow the downloads for as long as one is queued or running."""
-        self._dialogs.run(self._watch(), "downloads", is_exclusive=True)
+        self.dialogs.run(self._watch(), "downloads", is_exclusive=True)
 
     async def _watch(self) -> None:
-        runtime = self._runtime
+        runtime = self.runtime
         # Asking for the queue makes it, which a chat without downloads does not need.
         if not await runtime.has_downloads():
             return
@@ -117,7 +107,7 @@ class ChatDownloads:
                     await self.sleep(FRAME_S)
 
     async def _look(self, jobs: Sequence[Job], scope: anyio.CancelScope) -> None:
-        self._show_progress(progress_word(jobs))
+        self.show_progress(progress_word(jobs))
         is_active = any(job.state in {"queued", "running"} for job in jobs)
         scope.deadline = math.inf if is_active else anyio.current_time() + QUIET_S
         if self._is_listed:
@@ -141,19 +131,19 @@ class ChatDownloads:
         ref = ModelRef.parse(job.model or "")
         hint = None
         if ref is not None:
-            await self._runtime.model_info(ref)
+            await self.runtime.model_info(ref)
         # A model chosen on the other screen is in use already.
         if ref is not None and ref != self._chosen:
-            address = self._runtime.catalog.shown_address(ref)
-            hint = f"/model {clean_name(address[:_LONGEST])} to chat with it."
-        self._chat.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
+            address = self.runtime.catalog.shown_address(ref)
+            hint = f"/model {clean_name(address[:LONGEST])} to chat with it."
+        self.chat.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
 
     def _say_failed(self, job: Job) -> None:
-        trouble = job.error
-        reason = clean_line(trouble.message[:_LONGEST]) if trouble is not None else "It failed."
-        advice = clean_line((trouble.hint or "")[:_LONGEST]) if trouble is not None else ""
-        hint = " ".join(filter(None, (advice, "/pull shows the details.")))
-        self._chat.say(f"{self._title(job)} could not be downloaded. {reason}", "error", hint)
+        error = job.error
+        reason = clean_line(error.message[:LONGEST]) if error is not None else "It failed."
+        advice = clean_line((error.hint or "")[:LONGEST]) if error is not None else ""
+        hint = f"{advice} /pull shows the details.".strip()
+        self.chat.say(f"{self._title(job)} could not be downloaded. {reason}", "error", hint)
 
     def _title(self, job: Job) -> str:
-        return title_of(job, self._runtime.catalog.shown_name)
+        return title_of(job, self.runtime.catalog.shown_name)

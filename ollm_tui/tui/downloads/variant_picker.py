@@ -1,8 +1,7 @@
 """Choose what of a repository to download: the quantization, the context and the target."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
@@ -42,14 +41,12 @@ from ollm_tui.tui.keys import Keymap
 if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import HubRepo
 
-_NOT_NOW: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "variant.context": "Its context window is not known",
-        "variant.cache": "Its context window is not known",
-        "variant.place": "There is no other place for it",
-        "variant.projector": "It has no image encoder",
-    }
-)
+_NOT_NOW: Final[Mapping[str, str]] = {
+    "variant.context": "Its context window is not known",
+    "variant.cache": "Its context window is not known",
+    "variant.place": "There is no other place for it",
+    "variant.projector": "It has no image encoder",
+}
 ROOMY: Final = 32
 """From so many rows on there is room for a long list."""
 
@@ -95,12 +92,9 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         """Lay out the list and the lines about the marked row."""
         with Vertical():
             yield Static(Content(clean_name(self._offer.repo)), classes="title")
-            yield Static("", id="what", markup=False)
-            yield Static("", id="trouble", markup=False)
+            yield from (Static("", id=name, markup=False) for name in ("what", "trouble"))
             yield OptionList(compact=True, markup=False)
-            yield Static("", id="fit", markup=False)
-            yield Static("", id="where", markup=False)
-            yield Static("", id="about", markup=False)
+            yield from (Static("", id=name, markup=False) for name in ("fit", "where", "about"))
 
     def on_mount(self) -> None:
         """Show what is known and load the rest."""
@@ -161,7 +155,6 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         self._write("#about", " · ".join(f"{hint.label} {hint.description}" for hint in hints))
 
     def _useful(self, chosen: Chosen | None) -> list[str]:
-        """Return the ids of the keys that do something now."""
         can_fetch = chosen is not None and origins_of(self._offer, self._repo, chosen)
         has_window = any(row.fit is not None and row.fit.context for row in self._rows)
         useful = {
@@ -182,11 +175,9 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         return f"{taken} image encoder ({clean_name(projector.name)}{amount})"
 
     def _say_trouble(self, words: str) -> None:
-        if not self.has_its_parts:
-            return
-        shown = self.query_one("#trouble", Static)
-        shown.set_class(bool(words), "-shown")
-        shown.update(Content(clean_line(words).strip()))
+        if self.has_its_parts:
+            self.query_one("#trouble").set_class(bool(words), "-shown")
+            self._write("#trouble", clean_line(words).strip())
 
     def _write(self, selector: str, text: str) -> None:
         if self.has_its_parts:
@@ -235,12 +226,14 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
     def action_context(self, steps: int) -> None:
         """Check the fit with a larger or a smaller context window."""
         if self._can("variant.context"):
-            self._change_fits(lambda fits: fits.with_context(steps))
+            self._fits = self._fits.with_context(steps)
+            self._show()
 
     def action_cache(self) -> None:
         """Check the fit with another KV cache type."""
         if self._can("variant.cache"):
-            self._change_fits(ModelFits.with_next_cache)
+            self._fits = self._fits.with_next_cache()
+            self._show()
 
     def _can(self, key_id: str) -> bool:
         """Return whether a key does something now, and show why if it does not."""
@@ -248,10 +241,6 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         if not can:
             self.remark(_NOT_NOW[key_id])
         return can
-
-    def _change_fits(self, change: Callable[[ModelFits], ModelFits]) -> None:
-        self._fits = change(self._fits)
-        self._show()
 
     def action_place(self) -> None:
         """Choose the next target."""
@@ -288,10 +277,8 @@ def _targets(offer: Offer) -> list[tuple[DownloadTarget, str | None]]:
     """Return the targets with the name that each pulls by; None is the repository's own."""
     targets: list[tuple[DownloadTarget, str | None]] = []
     for target in offer.targets:
-        if target.provider is None:
+        if target.provider is None or target.takes_hub:
             targets.append((target, None))
-        elif target.takes_hub:
-            targets.append((target, None))
-            if offer.ollama is not None:
-                targets.append((target, offer.ollama))
+        if target.provider is not None and target.takes_hub and offer.ollama is not None:
+            targets.append((target, offer.ollama))
     return targets or [(DownloadTarget(label="this machine"), None)]

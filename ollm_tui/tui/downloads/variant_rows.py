@@ -1,7 +1,7 @@
 """The rows of the choice of a quantization, and the lines about the chosen one; pure."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from textual.content import Content
@@ -13,6 +13,7 @@ from ollm_tui.library.fitting import USUAL_QUANTIZATION, EntryFit, window_of
 from ollm_tui.library.hub.repo import HubModel, HubRepo, Variant
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget
+from ollm_tui.tui.downloads.dock_rows import LONGEST
 from ollm_tui.tui.downloads.find_rows import LOOKS
 from ollm_tui.tui.figures import parameters, popularity, size, window
 from ollm_tui.tui.widgets import cut, fit
@@ -37,13 +38,10 @@ class ModelFits(EntryFit):
         return replace(self, kv_type=CACHES[(index + 1) % len(CACHES)])
 
 
-_LONGEST: Final = 500
-"""Characters of a foreign text that are looked at; no line shows as many."""
 _PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
 """The image encoders by preference."""
 _QUANT_CELLS: Final = 12
 _LICENCE: Final = 40
-_NO_LICENCE: Final = "licence unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +95,7 @@ class Chosen:
     target: DownloadTarget
     projector: Variant | None = None
     """The image encoder to download with it."""
-    pull_name: str | None = field(default=None)
+    pull_name: str | None = None
     """The name that a server pulls it by; None for the repository's files."""
 
 
@@ -134,10 +132,8 @@ def _with_fits(
         family,
     )
     return [
-        VariantRow(
-            quantization=row.quantization,
-            size=row.size,
-            variant=row.variant,
+        replace(
+            row,
             fit=fits.of_size(row.size, parameter_count, trained, family)
             if row.size and _is_model(row)
             else None,
@@ -152,9 +148,8 @@ def _is_model(row: VariantRow) -> bool:
 
 
 def _parameters(offer: Offer, model: HubModel | None) -> int | None:
-    return (model.parameters if model else None) or (
-        offer.entry.parameters if offer.entry else None
-    )
+    known = offer.entry.parameters if offer.entry else None
+    return (model.parameters if model else None) or known
 
 
 def _trained(offer: Offer, model: HubModel | None) -> int | None:
@@ -188,7 +183,7 @@ def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = 
 
 def row_content(row: VariantRow, width: int) -> Content:
     """Return one row of `width` cells."""
-    label = fit(clean_name(row.label[:_LONGEST]), max(_QUANT_CELLS, width - 48))
+    label = fit(clean_name(row.label[:LONGEST]), max(_QUANT_CELLS, width - 48))
     amount = (size(row.size) if row.size else "").rjust(8)
     verdict = fit_short(row.fit) if row.fit else ""
     look = LOOKS[row.fit.verdict] if row.fit else "$text-muted"
@@ -204,7 +199,7 @@ def row_content(row: VariantRow, width: int) -> Content:
 def _remark(row: VariantRow) -> str:
     variant = row.variant
     if variant is not None and variant.problem:
-        return clean_line(variant.problem[:_LONGEST])
+        return clean_line(variant.problem[:LONGEST])
     words = ["recommended"] if row.is_best else []
     if variant is not None and variant.kind != "model":
         words.append("not for chats" if variant.kind == "other" else variant.kind)
@@ -221,20 +216,17 @@ def heading_lines(offer: Offer, repo: HubRepo | None, hub_place: str) -> list[st
     downloads = model.downloads if model else entry.downloads if entry else None
     likes = model.likes if model else entry.likes if entry else None
     many, trained = _parameters(offer, model), _trained(offer, model)
+    none = "licence unknown" if model else ""
     facts = (
         f"{parameters(many)} parameters" if many else "",
         f"{window(trained)} context" if trained else "",
-        f"licence {cut(clean_line(licence[:_LONGEST]), _LICENCE)}"
-        if licence
-        else _NO_LICENCE
-        if model
-        else "",
+        f"licence {cut(clean_line(licence[:LONGEST]), _LICENCE)}" if licence else none,
         popularity(downloads, "download", " a month"),
         popularity(likes, "like"),
     )
     lines = [" · ".join(filter(None, facts))]
     if model is not None and model.gated:
-        page = f"{clean_line(hub_place[:_LONGEST])}/{clean_name(offer.repo[:_LONGEST])}"
+        page = f"{clean_line(hub_place[:LONGEST])}/{clean_name(offer.repo[:LONGEST])}"
         lines.append(f"Accept its terms at {page}, then set HF_TOKEN to download it.")
     return lines
 
@@ -257,7 +249,7 @@ def target_line(chosen: Chosen) -> str:
     """Return the target and its free space."""
     target = chosen.target
     if target.provider is not None:
-        name = clean_name((chosen.pull_name or "")[:_LONGEST])
+        name = clean_name((chosen.pull_name or "")[:LONGEST])
         return f"To {clean_name(target.label)}, which pulls {name}"
     free = f" · {size(target.free)} free" if target.free is not None else ""
     return f"To {clean_name(str(target.folder))}{free}"
@@ -265,8 +257,7 @@ def target_line(chosen: Chosen) -> str:
 
 def is_too_large(chosen: Chosen) -> bool:
     """Return whether it is known not to fit on the disk."""
-    needed = chosen.row.size
-    free = chosen.target.free
+    needed, free = chosen.row.size, chosen.target.free
     return needed is not None and free is not None and needed > free
 
 

@@ -5,8 +5,7 @@ from typing import Final
 
 from textual import on
 from textual.content import Content
-from textual.events import Resize
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_name
@@ -31,15 +30,8 @@ class PickLink(FilterList[str | None]):
         super().__init__()
         self._links = [(link.address, _label(link)) for link in links]
 
-    @on(Input.Changed)
-    def _narrow(self) -> None:
-        self._show()
-
-    def on_resize(self, _event: Resize) -> None:
-        """Write the rows for the new width."""
-        self.call_after_refresh(self._show)
-
-    def _show(self) -> None:
+    def show_rows(self, mark: str | None = None) -> None:
+        """List the links that match."""
         words = self.query_text.casefold().split()
         kept = [
             (number, label)

@@ -1,10 +1,11 @@
 """What can be done with a model: what is asked first, and why an action is unavailable."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.models.actions import ACTIONS, MODEL_ACTIONS, ModelAction
+from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
@@ -29,56 +30,41 @@ class Say(Protocol):
 
     def __call__(self, words: str, *, is_error: bool = False) -> None:
         """Show `words`; an empty text takes the last sentence away."""
-        ...
 
 
+@dataclass(slots=True)
 class ModelActions:
     """Runs an action on a model after its questions; `ModelOperations` does the work."""
 
-    def __init__(
-        self,
-        operations: ModelOperations,
-        keymap: Keymap,
-        dialogs: DialogOpener,
-        say: Say,
-        chat: Callable[[ModelEntry], None],
-    ) -> None:
-        self._operations = operations
-        self._keymap = keymap
-        self._dialogs = dialogs
-        self._say = say
-        self._chat = chat
-        self._refusals: dict[ModelRef, Refusals] = {}
-
-    def forget(self) -> None:
-        """Discard the refusals that are known."""
-        self._refusals.clear()
-
-    def known_refusals(self, ref: ModelRef) -> Refusals | None:
-        """Return the refusals of a model, or None if they have not been asked for yet."""
-        return self._refusals.get(ref)
+    operations: ModelOperations
+    keymap: Keymap
+    dialogs: DialogOpener
+    say: Say
+    chat: Callable[[ModelEntry], None]
+    known_refusals: dict[ModelRef, Refusals] = field(default_factory=dict)
+    """What `refusals` has asked for."""
 
     async def refusals(self, ref: ModelRef) -> Refusals:
         """Return why each action on a model is unavailable; asked for once."""
-        if ref not in self._refusals:
+        if ref not in self.known_refusals:
             try:
-                self._refusals[ref] = dict(await self._operations.manager.unavailable_reasons(ref))
+                reasons = await self.operations.manager.unavailable_reasons(ref)
+                self.known_refusals[ref] = dict(reasons)
             except AIError as error:
                 return dict.fromkeys(MODEL_ACTIONS, str(error))
-        return self._refusals[ref]
+        return self.known_refusals[ref]
 
     async def run(self, action: ModelAction, entry: ModelEntry) -> None:
         """Ask what the action needs and begin it, or show why it is unavailable."""
         refusal = (await self.refusals(entry.ref)).get(action, "Not available for this model.")
         if refusal is not None:
-            self._say(refusal, is_error=True)
-        elif not self._operations.is_refused(entry.ref) and self._dialogs.can_open:
+            self.say(refusal, is_error=True)
+        elif not self.operations.is_refused(entry.ref) and self.dialogs.can_open:
             await self._run(action, entry)
 
     async def _run(self, action: ModelAction, entry: ModelEntry) -> None:
-        operations, ref = self._operations, entry.ref
-        stops_for = ACTIONS[action].stops_for
-        if stops_for and not await operations.may_stop(ref, stops_for):
+        operations, ref = self.operations, entry.ref
+        if not await operations.may_stop(ref, action):
             return
         match action:
             case "show":
@@ -86,7 +72,7 @@ class ModelActions:
             case "load":
                 await self._load(entry)
             case "copy":
-                if (name := await self._dialogs.ask(CopyName(ref.model))) is not None:
+                if (name := await self.dialogs.ask(CopyName(ref.model))) is not None:
                     operations.run(action, ref, name)
             case "delete":
                 await self._delete(entry)
@@ -95,16 +81,16 @@ class ModelActions:
 
     async def _load(self, entry: ModelEntry) -> None:
         if (await self.refusals(entry.ref)).get("keep") is not None:
-            self._operations.run("load", entry.ref)
+            self.operations.run("load", entry.ref)
             return
         heading = f"Load {entry.name} and keep it loaded"
         dialog = Choose(heading, _KEEP_ALIVE, "Enter load · Esc close")
-        keep_alive = await self._dialogs.ask(dialog)
+        keep_alive = await self.dialogs.ask(dialog)
         if keep_alive is not None:
-            self._operations.run("load", entry.ref, keep_alive or None)
+            self.operations.run("load", entry.ref, keep_alive or None)
 
     async def _delete(self, entry: ModelEntry) -> None:
-        operations, ref = self._operations, entry.ref
+        operations, ref = self.operations, entry.ref
         other_names = await operations.other_names(ref)
         question = DeleteModel(
             entry.info,
@@ -113,24 +99,23 @@ class ModelActions:
             is_loaded=bool(entry.is_loaded),
             other_names=other_names,
         )
-        if await self._dialogs.ask(question):
+        if await self.dialogs.ask(question):
             operations.run("delete", ref)
 
     async def _show(self, entry: ModelEntry) -> None:
-        """Show the details of a model, and run what is chosen there."""
-        self._say(f"Asking about {entry.name}…")
+        self.say(f"Asking about {entry.name}…")
         try:
-            details = await self._operations.manager.show(entry.ref)
+            details = await self.operations.manager.show(entry.ref)
         except AIError as error:
-            self._say(str(error), is_error=True)
+            self.say(str(error), is_error=True)
             return
-        self._say("")
-        if not self._dialogs.can_open:
+        self.say("")
+        if not self.dialogs.can_open:
             return
-        page = self._operations.details_page(details, await self.refusals(entry.ref))
-        answer = await self._dialogs.ask(page)
+        page = self.operations.details_page(details, await self.refusals(entry.ref))
+        answer = await self.dialogs.ask(page)
         if answer == "chat":
-            self._chat(entry)
+            self.chat(entry)
         elif answer is not None:
             await self.run(answer, entry)
 
@@ -141,9 +126,9 @@ class ModelActions:
             ChoiceRow(
                 command.key.action,
                 command.entry.title,
-                self._keymap.key_for(command.key.id),
+                self.keymap.key_for(command.key.id),
                 clean_line(refusal) if (refusal := refusals.get(command.action)) else None,
             )
             for command in MODEL_COMMANDS.values()
         ]
-        return await self._dialogs.ask(Choose(entry.name, [*first, *rows], "Enter run · Esc close"))
+        return await self.dialogs.ask(Choose(entry.name, [*first, *rows], "Enter run · Esc close"))

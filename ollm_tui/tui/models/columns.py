@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from rich.cells import cell_len
@@ -20,20 +19,16 @@ SortKey: TypeAlias = str | float | tuple[int, str]
 GAP: Final = 2
 _LEAST_NAME: Final = 18
 _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
-    *(
-        ("can", 20),
-        ("name", 26),
-        ("provider", 15),
-        ("name", 40),
-        ("can", 35),
-        ("provider", 20),
-        ("name", 500),
-    ),
+    *(("can", 20), ("name", 26), ("provider", 15), ("name", 40)),
+    *(("can", 35), ("provider", 20), ("name", 500)),
 )
 """How far columns grow, one after the other, if there is room."""
-_FITS: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
-    {"gpu": (0, "good"), "partly": (1, "fair"), "cpu": (2, "quiet"), "no": (3, "bad")}
-)
+_FITS: Final[Mapping[str, tuple[float | None, str]]] = {
+    "gpu": (0, "good"),
+    "partly": (1, "fair"),
+    "cpu": (2, "quiet"),
+    "no": (3, "bad"),
+}
 """Verdicts by rank, the best first, and their component classes."""
 
 
@@ -107,26 +102,12 @@ def _loaded_key(entry: ModelEntry) -> float | None:
     return 1.0 + (entry.gpu_share or 0.0) if entry.is_loaded else 0.0
 
 
-def _fit_text(entry: ModelEntry) -> str:
-    return fit_short(entry.fit) if entry.fit else ""
-
-
-def _fit_key(entry: ModelEntry) -> float | None:
-    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return None if verdict is None else verdict[0]
-
-
-def _fit_look(entry: ModelEntry) -> str:
-    verdict = _FITS.get(entry.fit.verdict) if entry.fit else None
-    return "quiet" if verdict is None else verdict[1]
+def _fit(entry: ModelEntry) -> tuple[float | None, str]:
+    return _FITS.get(entry.fit.verdict if entry.fit else "", (None, "quiet"))
 
 
 def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
     return (len(entry.abilities), " ".join(entry.abilities)) if entry.abilities else None
-
-
-def _size_key(entry: ModelEntry) -> float | None:
-    return entry.info.size_bytes or None
 
 
 def _size_text(entry: ModelEntry) -> str:
@@ -139,7 +120,15 @@ COLUMNS: Final[tuple[Column, ...]] = (
     Column(
         "provider", "Provider", 12, lambda one: one.provider, lambda one: one.provider.casefold()
     ),
-    Column("size", "Size", 7, _size_text, _size_key, is_right=True, largest_first=True),
+    Column(
+        "size",
+        "Size",
+        7,
+        _size_text,
+        lambda one: one.info.size_bytes or None,
+        is_right=True,
+        largest_first=True,
+    ),
     Column(
         "quant",
         "Quant",
@@ -165,16 +154,17 @@ COLUMNS: Final[tuple[Column, ...]] = (
         largest_first=True,
     ),
     Column(
-        "loaded",
-        "Loaded",
-        8,
-        _loaded,
-        _loaded_key,
-        largest_first=True,
-        look=lambda _one: "good",
+        "loaded", "Loaded", 8, _loaded, _loaded_key, largest_first=True, look=lambda _one: "good"
     ),
     Column("modified", "Modified", 10, _modified_text, _modified_key, largest_first=True),
-    Column("fit", "Fit", 8, _fit_text, _fit_key, look=_fit_look),
+    Column(
+        id="fit",
+        head="Fit",
+        width=8,
+        text=lambda one: fit_short(one.fit) if one.fit else "",
+        key=lambda one: _fit(one)[0],
+        look=lambda one: _fit(one)[1],
+    ),
 )
 _FIRST_TO_STAY: Final[tuple[ColumnId, ...]] = (
     *("name", "size", "loaded", "can", "provider", "context", "fit", "quant", "modified"),
@@ -225,11 +215,6 @@ class Sorting:
         """The name of the column within a sentence."""
         return _column(self.column).head.lower()
 
-    @property
-    def mark(self) -> str:
-        """The arrow beside the head of the column."""
-        return "▼" if self.is_descending else "▲"
-
 
 def _column(column_id: ColumnId) -> Column:
     return next(column for column in COLUMNS if column.id == column_id)
@@ -258,14 +243,7 @@ def arranged(
     if sorting is None:
         return kept
     key_of = _column(sorting.column).key
-    known: list[tuple[SortKey, ModelEntry]] = []
-    unknown: list[ModelEntry] = []
-    for entry in kept:
-        key = key_of(entry)
-        if key is None:
-            unknown.append(entry)
-        else:
-            known.append((key, entry))
+    known = [(key, entry) for entry in kept if (key := key_of(entry)) is not None]
     # of one column all keys are of one type
     known.sort(key=lambda pair: pair[0], reverse=sorting.is_descending)
-    return [*(entry for _key, entry in known), *unknown]
+    return [*(entry for _key, entry in known), *(one for one in kept if key_of(one) is None)]

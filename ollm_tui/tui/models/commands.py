@@ -1,18 +1,17 @@
 """`/show`, `/load` and `/unload`: what the commands of a chat do with one model."""
 
 from collections.abc import Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.models.actions import ACTIONS, ModelAction
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.operations import ModelOperations
-from ollm_tui.tui.services import OpenChat
+from ollm_tui.tui.services import OpenChat, reported
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -22,22 +21,15 @@ if TYPE_CHECKING:
 _NOT_FROM_A_CHAT: Final = "copy"
 
 
+@dataclass(slots=True)
 class ModelCommands:
     """What the commands of a chat do with one model: /show, /load and /unload."""
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        chat: OpenChat,
-        dialogs: Dialogs,
-        keymap: Keymap,
-        operations: ModelOperations,
-    ) -> None:
-        self._runtime = runtime
-        self._chat = chat
-        self._dialogs = dialogs
-        self._keymap = keymap
-        self._operations = operations
+    runtime: "Runtime"
+    chat: OpenChat
+    dialogs: Dialogs
+    keymap: Keymap
+    operations: ModelOperations
 
     def show(self, name: str, section: str | None) -> None:
         """Open the details of a model, the chat's own for an empty name, at one section."""
@@ -48,54 +40,42 @@ class ModelCommands:
         self._begin(self._change(action, name, value))
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._dialogs.run(self._run(work), "model")
-
-    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        try:
-            await work
-        except AIError as error:
-            self._chat.say(error.message, "error", error.hint)
+        self.dialogs.run(reported(work, self.chat.say), "model")
 
     async def _show(self, name: str, section: str | None) -> None:
-        manager, ref = self._operations.manager, await self._resolve(name)
+        manager, ref = self.operations.manager, await self._resolve(name)
         if ref is None:
             return
         details = await manager.show(ref)
         refusals: dict[ModelAction, str | None] = {**await manager.unavailable_reasons(ref)}
-        key = self._keymap.key_for("chat.models")
+        key = self.keymap.key_for("chat.models")
         refusals[_NOT_FROM_A_CHAT] = f"Copy it in the model list: {key}."
-        if not self._dialogs.is_free:
+        if not self.dialogs.is_free:
             return
-        page = self._operations.details_page(details, refusals, section)
+        page = self.operations.details_page(details, refusals, section)
         if section is not None and not page.has(section):
-            self._chat.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
+            self.chat.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
             return
-        self._dialogs.open(page, partial(self._answered, details))
+        self.dialogs.open(page, partial(self._answered, details))
 
     def _answered(self, details: "ModelDetails", answer: "DetailsAnswer") -> None:
-        match answer:
-            case None:
-                pass
-            case "chat":
-                self._chat.use_model(details.ref)
-            case "delete":
-                self._begin(self._delete(details))
-            case _:
-                self.run(answer, str(details.ref))
+        if answer == "chat":
+            self.chat.use_model(details.ref)
+        elif answer == "delete":
+            self._begin(self._delete(details))
+        elif answer is not None:
+            self.run(answer, str(details.ref))
 
     async def _change(self, action: ModelAction, name: str, value: str | None) -> None:
         ref = await self._resolve(name)
         if ref is not None and await self._may_run(action, ref):
-            self._operations.run(action, ref, value or None, in_chat=True)
+            self.operations.run(action, ref, value or None, in_chat=True)
 
     async def _may_run(self, action: ModelAction, ref: ModelRef) -> bool:
-        if self._operations.is_refused(ref, in_chat=True):
-            return False
-        stops_for = ACTIONS[action].stops_for
-        return not stops_for or await self._operations.may_stop(ref, stops_for)
+        is_refused = self.operations.is_refused(ref, in_chat=True)
+        return not is_refused and await self.operations.may_stop(ref, action)
 
     async def _delete(self, details: "ModelDetails") -> None:
-        """Delete a model after a yes."""
         if not await self._may_run("delete", details.ref):
             return
         # Not needed before a model is deleted.
@@ -104,20 +84,16 @@ class ModelCommands:
         question = DeleteModel(
             replace(details.info, name=details.ref.model),
             details.place,
-            is_own=self._operations.is_own(details.ref),
+            is_own=self.operations.is_own(details.ref),
             is_loaded=bool(details.info.loaded),
         )
-        if await self._dialogs.ask(question):
-            self._operations.run("delete", details.ref)
+        if await self.dialogs.ask(question):
+            self.operations.run("delete", details.ref)
 
     async def _resolve(self, name: str) -> ModelRef | None:
-        """Resolve a name, the chat's own model for an empty one; None, and a note, if impossible.
-
-        Raises:
-            AIError: no provider has the model.
-        """
-        own = self._chat.conversation.model
+        """Resolve a name, the chat's own model for an empty one; None, and a note, without one."""
+        own = self.chat.conversation.model
         if not name and own is None:
-            self._chat.say("No model is selected.", "warning")
+            self.chat.say("No model is selected.", "warning")
             return None
-        return (await self._runtime.router.resolve(name or own or "")).ref
+        return (await self.runtime.router.resolve(name or own or "")).ref

@@ -64,7 +64,7 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self.keymap = keymap or Keymap()
         self.provider_name = details.ref.provider
         self._refusals = refusals
-        self._sections = sections_of(details, (now or _utc_now)())
+        self._sections = sections_of(details, now() if now else datetime.now(UTC))
         self._first = section_number(self._sections, section) or 0
         self._copying = Copying(self, copies)
         self._is_searching = False
@@ -103,16 +103,14 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
 
     def action_leave(self, answer: 'ModelAction | Literal["chat"]') -> None:
         """Close with an action, or show why it is unavailable."""
-        refusal = None if answer == "chat" else self._refusal(answer)
+        refusal = None
+        if answer != "chat":
+            refusals = self._refusals
+            refusal = "Not available here." if refusals is None else refusals.get(answer)
         if refusal is None:
             self.dismiss(answer)
         else:
             self.hints.flash(clean_line(refusal), FLASH_S)
-
-    def _refusal(self, action: "ModelAction") -> str | None:
-        if self._refusals is None:
-            return "Not available here."
-        return self._refusals.get(action)
 
     def action_section(self, direction: int) -> None:
         """Go to another section."""
@@ -140,7 +138,6 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
 
     @on(Sheet.Moved)
     def _name_keys(self) -> None:
-        """Show the keys of what can be done."""
         able = [
             MODEL_COMMANDS[action].details_key.id
             for action in _OFFERED
@@ -182,7 +179,3 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
         self._is_searching = False
         self.set_focus(self.sheet)
         self.bar.hide()
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)

@@ -1,7 +1,6 @@
 """Ask before a model is copied or deleted."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual import on
@@ -25,7 +24,7 @@ class CopyName(Dialog[str | None]):
     """Returns the name of the copy: not empty, and not the model's own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True),
+        Binding("escape,ctrl+c", "dismiss(None)", "Close", show=False, priority=True)
     ]
     DEFAULT_CSS = """
     CopyName > Vertical { width: 64; height: auto; }
@@ -63,7 +62,6 @@ class DeleteModel(YesNoDialog):
         is_own: bool,
         is_loaded: bool,
         other_names: Sequence[str] = (),
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Ask about a model at `place`; `is_own` is whether the open chat uses it.
 
@@ -82,7 +80,6 @@ class DeleteModel(YesNoDialog):
             Passage(f"{amount} · {clean_name(place)}", info.name),
             yes="delete",
             no="or Esc keep it",
-            clock=clock,
         )
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.models.capabilities import Ability, Source, capabilities_of
 from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.runtime.model_lookup import gpu_share_of
 
 if TYPE_CHECKING:
     from ollm_tui.library.fit import Fit
@@ -20,13 +20,13 @@ LIST_TIMEOUT_S: Final = 5.0
 """How long a provider may take to list its models."""
 FOREVER_S: Final = 10 * 365 * 86_400
 """A model that stays loaded for longer stays until it is unloaded."""
-_SIGNS: Final[Mapping[Source, str]] = MappingProxyType({"known": "", "assumed": "?", "set": "!"})
+_SIGNS: Final[Mapping[Source, str]] = {"known": "", "assumed": "?", "set": "!"}
 """What follows an ability: `?` is assumed from the name, `!` is set by the person."""
 _EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
 _UNUSABLE: Final = "unusable"
 """Replaces the abilities of a model whose file is damaged or lacks a part."""
 _LONGEST_PROBLEM: Final = 300
-_SYNONYMS: Final[Mapping[str, str]] = MappingProxyType({"thinking": "thinking thinks"})
+_SYNONYMS: Final[Mapping[str, str]] = {"thinking": "thinking thinks"}
 
 
 def extra_abilities(info: ModelInfo) -> list[str]:
@@ -46,19 +46,13 @@ def all_abilities(info: ModelInfo) -> list[str]:
     embedding = capabilities_of(info).embedding
     outputs = info.capability.output if info.capability else frozenset()
     inputs = info.capability.input if info.capability else frozenset()
-    words = []
-    if "text" in outputs:
-        words.append("chat")
-    elif not outputs and not embedding.value:
-        words.append("chat?")
-    words += extra_abilities(info)
-    if embedding.value:
-        words.append(f"embedding{_SIGNS[embedding.source]}")
-    if "audio" in inputs | outputs:
-        words.append("audio")
-    if "image" in outputs:
-        words.append("image")
-    return words
+    chat = "chat" if "text" in outputs else "" if outputs or embedding.value else "chat?"
+    others = (
+        f"embedding{_SIGNS[embedding.source]}" if embedding.value else "",
+        "audio" if "audio" in inputs | outputs else "",
+        "image" if "image" in outputs else "",
+    )
+    return [word for word in (chat, *extra_abilities(info), *others) if word]
 
 
 def can_chat(info: ModelInfo) -> bool:
@@ -146,11 +140,7 @@ class ModelEntry:
     @cached_property
     def gpu_share(self) -> float | None:
         """The share of it in graphics memory, from 0 to 1; None if that is not known."""
-        total = self.running.size_bytes if self.running else None
-        on_gpu = self.running.details.get("size_vram") if self.running else None
-        if not total or total < 0 or not isinstance(on_gpu, int):
-            return None
-        return min(1.0, max(0.0, on_gpu / total))
+        return gpu_share_of(self.running) if self.running else None
 
     @cached_property
     def _name_and_provider(self) -> tuple[str, str]:
@@ -168,13 +158,10 @@ class ModelEntry:
 
         With `with_facts` words may also match abilities, quantization and `loaded`.
         """
-        total = 0
-        for term in query.lower().split():
-            rank = _term_rank(term, *self._name_and_provider, self._facts if with_facts else "")
-            if rank is None:
-                return None
-            total += rank
-        return total
+        facts = self._facts if with_facts else ""
+        ranks = [_term_rank(one, *self._name_and_provider, facts) for one in query.lower().split()]
+        known = [rank for rank in ranks if rank is not None]
+        return sum(known) if len(known) == len(ranks) else None
 
 
 def _term_rank(term: str, name: str, provider: str, facts: str) -> int | None:
@@ -191,21 +178,14 @@ def _term_rank(term: str, name: str, provider: str, facts: str) -> int | None:
 
 
 def _is_subsequence(term: str, name: str) -> bool:
-    at = -1
-    for letter in term:
-        at = name.find(letter, at + 1)
-        if at < 0:
-            return False
-    return True
+    letters = iter(name)
+    return all(letter in letters for letter in term)
 
 
 def matching(
     entries: Iterable[ModelEntry], query: str, recents: Sequence[str], *, with_facts: bool = True
 ) -> list[ModelEntry]:
-    """Return the entries that match a query, the best first, recently used ones before others.
-
-    `recents` are addresses, the latest first.
-    """
+    """Return the entries that match, the best first, then by `recents`: addresses, latest first."""
     recency = {address: number for number, address in enumerate(recents)}
     last = len(recents)
     if not query.strip():

@@ -14,6 +14,7 @@ from ollm_tui.decode.counted import alternatives, plural
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.router import same_model
+from ollm_tui.runtime.model_lookup import gpu_share_of
 from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.entry import FOREVER_S, LONGEST, seconds_left
 
@@ -24,22 +25,21 @@ MOST_PROBLEMS = 4
 def memory_lines(running: Mapping[ModelRef, ModelInfo], now: datetime) -> list[str]:
     """Return a line for each loaded model: its size, where it is and until when."""
     lines = [_memory_line(ref, info, now) for ref, info in running.items()]
-    more = len(lines) - MOST_IN_MEMORY
-    return [*lines[:MOST_IN_MEMORY], *([f"and {more} more in memory"] if more > 0 else [])]
+    return _first(lines, MOST_IN_MEMORY, "more in memory")
+
+
+def _first(lines: list[str], most: int, more: str) -> list[str]:
+    rest = len(lines) - most
+    return [*lines[:most], f"and {rest} {more}"] if rest > 0 else lines
 
 
 def _memory_line(ref: ModelRef, info: ModelInfo, now: datetime) -> str:
     amount = size(info.size_bytes) if info.size_bytes and info.size_bytes > 0 else ""
-    memory = ", ".join(part for part in (amount, _gpu_share(info)) if part)
+    share = gpu_share_of(info)
+    on_gpu = "" if share is None else f"{round(100 * share)} % GPU"
+    memory = ", ".join(part for part in (amount, on_gpu) if part)
     parts = (clean_name(ref.model[:LONGEST]), memory or "in memory", _time_left(info, now))
     return " · ".join(part for part in parts if part)
-
-
-def _gpu_share(info: ModelInfo) -> str:
-    on_gpu, total = info.details.get("size_vram"), info.size_bytes
-    if not isinstance(on_gpu, int) or not total or total < 0:
-        return ""
-    return f"{min(100, max(0, round(100 * on_gpu / total)))} % GPU"
 
 
 def _time_left(info: ModelInfo, now: datetime) -> str:
@@ -58,10 +58,8 @@ def _time_left(info: ModelInfo, now: datetime) -> str:
 
 def problem_lines(listings: Iterable[Listing]) -> list[str]:
     """Return a line with the next step for each provider without a list, at most a few."""
-    problems = [(one.label, one.problem) for one in listings if one.problem is not None]
-    lines = [problem_line(label, str(problem)) for label, problem in problems]
-    more = len(lines) - MOST_PROBLEMS
-    return [*lines[:MOST_PROBLEMS], *([f"and {more} more"] if more > 0 else [])]
+    lines = [problem_line(one.label, str(one.problem)) for one in listings if one.problem]
+    return _first(lines, MOST_PROBLEMS, "more")
 
 
 def problem_line(label: str, problem: str) -> str:
@@ -101,11 +99,9 @@ def empty_words(
         f"{'Or start' if find else 'Start'} an engine, `ollama serve` in another terminal, "
         f"and press {again_key};\nthen `ollm models pull qwen3:4b` downloads a model."
     )
-    if beside:
-        steps = f"{steps}\n\n{clean_line(beside)}"
-    if any(listing.problem is not None for listing in listings):
-        return f"No models available.\n\n{steps}"
-    return f"No models are installed.\n\n{steps}"
+    has_problem = any(listing.problem is not None for listing in listings)
+    first = "No models available." if has_problem else "No models are installed."
+    return "\n\n".join((first, steps, *([clean_line(beside)] if beside else ())))
 
 
 class ModelFacts(Vertical):
@@ -125,27 +121,24 @@ class ModelFacts(Vertical):
 
     def compose(self) -> ComposeResult:
         """Lay out the lines."""
-        yield Static("", id="problems", markup=False)
-        yield Static("", id="memory", markup=False)
-        yield Static("", id="sentence", markup=False)
+        for name in ("problems", "memory", "sentence"):
+            yield Static("", id=name, markup=False)
 
-    def show_problems(self, lines: Sequence[str]) -> None:
-        """Show which providers gave no list, and what to do about it."""
-        self._show("#problems", lines)
-
-    def show_memory(self, lines: Sequence[str]) -> None:
-        """Show the loaded models."""
-        self._show("#memory", lines)
-
-    def show_sentence(self, lines: Sequence[str], *, is_error: bool) -> None:
-        """Show what is in progress, or how it ended."""
+    def show(
+        self,
+        problems: Sequence[str],
+        memory: Sequence[str],
+        sentence: Sequence[str],
+        *,
+        is_error: bool,
+    ) -> None:
+        """Show which providers gave no list, which models are loaded, and what is in progress."""
         self.query_one("#sentence").set_class(is_error, "-error")
-        self._show("#sentence", lines)
-
-    def _show(self, selector: str, lines: Sequence[str]) -> None:
-        line = self.query_one(selector, Static)
-        line.set_class(bool(lines), "-shown")
-        line.update(Content("\n".join(lines)))
+        shown = {"#problems": problems, "#memory": memory, "#sentence": sentence}
+        for selector, lines in shown.items():
+            line = self.query_one(selector, Static)
+            line.set_class(bool(lines), "-shown")
+            line.update(Content("\n".join(lines)))
 
 
 def unlisted_words(catalog: ModelCatalog, ref: ModelRef, key: str) -> tuple[str, str | None] | None:

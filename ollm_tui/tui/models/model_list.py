@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
@@ -36,7 +37,8 @@ class ModelListCache:
         self._last_names: dict[str, tuple[str, ...]] = {}
         """The names of the last list that each provider answered with."""
         self._entries: dict[str, list[ModelEntry]] = {}
-        self._running: Mapping[ModelRef, ModelInfo] = {}
+        self.running: Mapping[ModelRef, ModelInfo] = {}
+        """The loaded models."""
         self._fit_check: FitCheck | None = None
 
     def put(self, listing: Listing) -> list[ModelRef]:
@@ -56,8 +58,8 @@ class ModelListCache:
 
     def put_running(self, running: Mapping[ModelRef, ModelInfo]) -> None:
         """Store which models are loaded."""
-        if running != self._running:
-            self._running = running
+        if running != self.running:
+            self.running = running
             self._entries.clear()
 
     def put_fit_check(self, fit_check: FitCheck) -> None:
@@ -69,11 +71,6 @@ class ModelListCache:
     def listings(self) -> Sequence[Listing]:
         """The lists, in order."""
         return tuple(self._listings.values())
-
-    @property
-    def running(self) -> Mapping[ModelRef, ModelInfo]:
-        """The loaded models."""
-        return self._running
 
     @property
     def knows_fit(self) -> bool:
@@ -89,7 +86,7 @@ class ModelListCache:
 
     def _entry(self, listing: Listing, info: ModelInfo) -> ModelEntry:
         ref = ModelRef(listing.provider, info.name)
-        running = self._running.get(ref)
+        running = self.running.get(ref)
         # a loaded model takes the memory that it would be checked against
         is_loaded = info.loaded or running is not None
         check = None if is_loaded else self._fit_check
@@ -97,10 +94,7 @@ class ModelListCache:
 
 
 def fit_check_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> FitCheck:
-    """Return a check for the models that run on this machine and have a size; None for others.
-
-    `place` returns where a model is, with the server's addresses.
-    """
+    """Return a check for models of this machine; `place` returns where one is, with addresses."""
     is_local: dict[str, bool] = {}
 
     def check(ref: ModelRef, info: ModelInfo) -> Fit | None:
@@ -128,50 +122,43 @@ def _context(info: ModelInfo) -> int:
     return info.context or min(most, USUAL_CONTEXT)
 
 
+@dataclass(slots=True)
 class ModelListLoader:
-    """Fills a cache as the answers arrive and calls `changed` each time.
+    """Fills a cache as the answers arrive; old lists stay until new ones replace them."""
 
-    The old lists stay until new ones replace them.
-    """
+    runtime: "Runtime"
+    cache: ModelListCache
+    changed: Callable[[], None]
+    operations: ModelOperations
+    is_loading: bool = False
+    other_folders: str = ""
+    """Which models other programs have, in a sentence."""
+    _described: set[ModelRef] = field(default_factory=set)
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        cache: ModelListCache,
-        changed: Callable[[], None],
-        operations: ModelOperations,
-    ) -> None:
-        self._runtime = runtime
-        self._cache = cache
-        self._changed = changed
-        self._operations = operations
-        self._described: set[ModelRef] = set()
-        self.is_loading = False
-        self.other_folders = ""
-        """Which models other programs have, in a sentence."""
-        for listing in runtime.catalog.cached():
-            cache.put(listing)
+    def __post_init__(self) -> None:
+        for listing in self.runtime.catalog.cached():
+            self.cache.put(listing)
 
     async def load_lists(self, *, refresh: bool = False) -> None:
         """Load the list of every provider; `refresh` also looks for new engines."""
         if refresh:
-            self._runtime.catalog.forget()
+            self.runtime.catalog.forget()
         self.is_loading = True
-        self._changed()
+        self.changed()
         answered = []
         try:
-            async with self._runtime.catalog.listings(within_s=LIST_TIMEOUT_S) as answers:
+            async with self.runtime.catalog.listings(within_s=LIST_TIMEOUT_S) as answers:
                 async for listing in answers:
                     answered.append(listing.provider)
-                    for ref in self._cache.put(listing):
-                        self._operations.gone(ref, listing.label)
-                    self._changed()
-            in_order = [listing.provider for listing in self._runtime.catalog.cached()]
+                    for ref in self.cache.put(listing):
+                        self.operations.gone(ref, listing.label)
+                    self.changed()
+            in_order = [listing.provider for listing in self.runtime.catalog.cached()]
             kept = [name for name in in_order if name in answered]
-            self._cache.keep(dict.fromkeys([*kept, *answered]))
+            self.cache.keep(dict.fromkeys([*kept, *answered]))
         finally:
             self.is_loading = False
-        self._changed()
+        self.changed()
 
     async def describe(self, entry: ModelEntry) -> None:
         """Load what a model can do if its list does not say; once for each model."""
@@ -179,26 +166,26 @@ class ModelListLoader:
             return
         await anyio.sleep(GLANCE_S)
         self._described.add(entry.ref)
-        await self._runtime.catalog.describe(entry.ref)
-        for listing in self._runtime.catalog.cached():
+        await self.runtime.catalog.describe(entry.ref)
+        for listing in self.runtime.catalog.cached():
             if listing.provider == entry.ref.provider:
-                self._cache.put(listing)
-        self._changed()
+                self.cache.put(listing)
+        self.changed()
 
     async def check_machine(self) -> None:
         """Measure this machine, so that entries can tell if they fit."""
-        machine = await self._runtime.machine()
+        machine = await self.runtime.machine()
         if machine.ram_free is not None or machine.gpus:
-            self._cache.put_fit_check(fit_check_for(machine, self._operations.place))
-            self._changed()
+            self.cache.put_fit_check(fit_check_for(machine, self.operations.place))
+            self.changed()
 
     async def check_other_folders(self) -> None:
         """Look for models of other programs if there is none to show."""
-        if not self._cache.entries():
-            self.other_folders = (await self._runtime.other_folders()).words
-            self._changed()
+        if not self.cache.entries():
+            self.other_folders = (await self.runtime.other_folders()).words
+            self.changed()
 
     async def load_running(self) -> None:
         """Load which models are in memory."""
-        self._cache.put_running(dict(await self._runtime.manager.running()))
-        self._changed()
+        self.cache.put_running(dict(await self.runtime.manager.running()))
+        self.changed()

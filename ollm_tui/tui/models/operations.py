@@ -4,9 +4,8 @@ It goes on when the screen that started it is left.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.manager import ModelManager
     from ollm_tui.tui.models.details import ModelDetailsScreen
 
-    _Operation = Callable[[], Awaitable["Outcome"]]
-
 logger = logging.getLogger(__name__)
 
 LISTED_WITHIN_S: Final = 2.0
@@ -42,7 +39,7 @@ class Outcome:
     words: str
     hint: str | None = None
     is_error: bool = False
-    is_told: bool = False
+    is_in_chat: bool = False
     """Whether the chat says so already."""
 
 
@@ -51,27 +48,9 @@ class WorkWatcher(Protocol):
 
     def work_changed(self, outcome: Outcome | None) -> None:
         """An operation has started, or ended with an outcome."""
-        ...
 
 
-class RunningOperations:
-    """The operations in progress: a sentence for each model, the oldest first."""
-
-    def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed = changed
-        self.words: dict[ModelRef, str] = {}
-
-    @contextmanager
-    def add(self, ref: ModelRef, words: str) -> Iterator[None]:
-        """Let no other operation on a model start meanwhile."""
-        self.words[ref] = words
-        self._changed()
-        try:
-            yield
-        finally:
-            self.words.pop(ref, None)
-
-
+@dataclass(slots=True)
 class ModelOperations:
     """Loads, unloads, copies and deletes models, one operation at a time with each.
 
@@ -79,34 +58,22 @@ class ModelOperations:
     shows that it has lost its model.
     """
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        chat: OpenChat,
-        dialogs: Dialogs,
-        keymap: Keymap,
-        copies: Path | None,
-    ) -> None:
-        self._runtime = runtime
-        self._chat = chat
-        self._dialogs = dialogs
-        self._keymap = keymap
-        self._copies = copies
-        self.running = RunningOperations(self._show_ongoing)
-        self._watcher: WorkWatcher | None = None
+    runtime: "Runtime"
+    chat: OpenChat
+    dialogs: Dialogs
+    keymap: Keymap
+    copies: Path | None
+    running: dict[ModelRef, str] = field(default_factory=dict)
+    """A sentence for each operation in progress, the oldest first."""
+    _watcher: WorkWatcher | None = None
 
     def watch(self, watcher: WorkWatcher | None) -> None:
         """Let one screen show the operations from now on, or none."""
         self._watcher = watcher
 
-    @property
-    def ongoing(self) -> Sequence[str]:
-        """A sentence for each operation, the oldest first."""
-        return tuple(self.running.words.values())
-
     def is_refused(self, ref: ModelRef, *, in_chat: bool = False) -> bool:
         """Whether an operation on a model is in progress; if so, show that another has to wait."""
-        is_busy = ref in self.running.words
+        is_busy = ref in self.running
         if is_busy:
             refusal = f"Another action on {clean_name(ref.model)} is in progress."
             self._report(Outcome(ref, refusal), in_chat=in_chat)
@@ -115,7 +82,7 @@ class ModelOperations:
     @property
     def manager(self) -> "ModelManager":
         """What does the work."""
-        return self._runtime.manager
+        return self.runtime.manager
 
     def place(self, ref: ModelRef) -> str | None:
         """Return where a model is, as foreign text, or None if that is unknown."""
@@ -125,11 +92,8 @@ class ModelOperations:
             return None
 
     async def other_names(self, ref: ModelRef) -> Sequence[str]:
-        """Return the model's other names, by the digests its server lists.
-
-        Empty if the server does not list its models within `LISTED_WITHIN_S`.
-        """
-        catalog = self._runtime.catalog
+        """Return the model's other names by its server's digests; none if that takes too long."""
+        catalog = self.runtime.catalog
         catalog.forget(ref.provider)
         try:
             listing = await catalog.listing(ref.provider, within_s=LISTED_WITHIN_S)
@@ -139,19 +103,15 @@ class ModelOperations:
         digest = digests.pop(ref.model, None)
         return tuple(name for name, other in digests.items() if digest and other == digest)
 
-    @property
-    def own_model(self) -> ModelRef | None:
-        """The model of the open chat."""
-        return self._chat.ref
-
     def is_own(self, ref: ModelRef) -> bool:
         """Whether a model is that of the open chat, by this name or another of it."""
-        own = self._chat.ref
+        own = self.chat.ref
         return own is not None and own.provider == ref.provider and same_model(own.model, ref.model)
 
-    async def may_stop(self, ref: ModelRef, action: str) -> bool:
+    async def may_stop(self, ref: ModelRef, action: ModelAction) -> bool:
         """Whether an action may end this model's answer; asks the person while there is one."""
-        return not self.is_own(ref) or await self._chat.may_stop(action)
+        stops_for = ACTIONS[action].stops_for
+        return not stops_for or not self.is_own(ref) or await self.chat.may_stop(stops_for)
 
     def run(
         self, action: ModelAction, ref: ModelRef, value: str | None = None, *, in_chat: bool = False
@@ -160,84 +120,63 @@ class ModelOperations:
 
         With `in_chat` the chat says how it goes, whatever screen watches.
         """
+        if self.is_refused(ref, in_chat=in_chat):
+            return
+        self.running[ref] = words = ACTIONS[action].doing.format(name=clean_name(ref.model))
+        if in_chat:
+            self.chat.say(words)
+        if self._watcher is not None:
+            self._watcher.work_changed(None)
+        self.dialogs.run(self._run(action, ref, value, in_chat=in_chat), "model work")
+
+    async def _run(
+        self, action: ModelAction, ref: ModelRef, value: str | None, *, in_chat: bool
+    ) -> None:
+        try:
+            outcome = await self._outcome(action, ref, value)
+        except AIError as error:
+            logger.info("Nothing was done with a model: %s", error)
+            outcome = Outcome(ref, error.message, error.hint, is_error=True)
+        finally:
+            del self.running[ref]
+        self.runtime.catalog.forget(ref.provider)
+        self._report(outcome, in_chat=in_chat)
+
+    async def _outcome(self, action: ModelAction, ref: ModelRef, value: str | None) -> Outcome:
         known, name = ACTIONS[action], clean_name(ref.model)
-
-        async def operation() -> Outcome:
-            if known.stops_for:
-                self._stop(ref)
-            provider = self._runtime.catalog.shown_name(ref.provider)
-            place = clean_name(self.place(ref) or provider)
-            result = await self.manager.run(action, ref, value)
-            if action == "load" and self.is_own(ref):
-                await self._chat.refresh_window()
-            words = known.done.format(name=name, place=place, copy=clean_name(result.model))
-            return Outcome(ref, words, is_told=action == "delete" and self._lose(ref, words))
-
-        self._start(ref, known.doing.format(name=name), operation, in_chat=in_chat)
-
-    def _stop(self, ref: ModelRef) -> None:
-        if self.is_own(ref):
-            self._chat.stop_answer()
+        if known.stops_for and self.is_own(ref):
+            self.chat.stop_answer()
+        place = clean_name(self.place(ref) or self.runtime.catalog.shown_name(ref.provider))
+        result = await self.manager.run(action, ref, value)
+        if action == "load" and self.is_own(ref):
+            await self.chat.refresh_window()
+        words = known.done.format(name=name, place=place, copy=clean_name(result.model))
+        return Outcome(ref, words, is_in_chat=action == "delete" and self._lose(ref, words))
 
     def _lose(self, ref: ModelRef, words: str) -> bool:
         """Say in the chat that its model is gone; False if it is not the chat's."""
         if not self.is_own(ref):
             return False
-        self._chat.drop_model()
-        key = self._keymap.key_for("chat.models")
-        text = f"{words} This chat used it; no model is selected now."
-        self._chat.say(text, "warning", f"Press {key} to choose another.")
+        self.chat.drop_model()
+        self._warn(f"{words} This chat used it; no model is selected now.")
         return True
 
     def gone(self, ref: ModelRef, label: str) -> None:
-        """Warn in the chat that its model is no longer listed where it was.
-
-        It stays selected: one server of several may be away, and the next prompt says what is
-        wrong.
-        """
+        """Warn in the chat that its model is no longer listed; it stays selected."""
         if self.is_own(ref):
-            key = self._keymap.key_for("chat.models")
-            where = clean_name(label)
-            text = f"{where} no longer lists {clean_name(ref.model)}, this chat's model."
-            self._chat.say(text, "warning", f"Press {key} to choose another.")
+            name = clean_name(ref.model)
+            self._warn(f"{clean_name(label)} no longer lists {name}, this chat's model.")
 
-    def _start(
-        self, ref: ModelRef, words: str, operation: "_Operation", *, in_chat: bool = False
-    ) -> None:
-        if self.is_refused(ref, in_chat=in_chat):
-            return
-        if in_chat:
-            self._chat.say(words)
-        doing = ExitStack()
-        doing.enter_context(self.running.add(ref, words))
-        self._dialogs.run(self._run(ref, operation, doing, in_chat), "model work")
-
-    async def _run(
-        self,
-        ref: ModelRef,
-        operation: "_Operation",
-        doing: ExitStack,
-        in_chat: bool,
-    ) -> None:
-        with doing:
-            try:
-                outcome = await operation()
-            except AIError as error:
-                logger.info("Nothing was done with a model: %s", error)
-                outcome = Outcome(ref, error.message, error.hint, is_error=True)
-        self._runtime.catalog.forget(ref.provider)
-        self._report(outcome, in_chat=in_chat)
+    def _warn(self, text: str) -> None:
+        key = self.keymap.key_for("chat.models")
+        self.chat.say(text, "warning", f"Press {key} to choose another.")
 
     def _report(self, outcome: Outcome, *, in_chat: bool) -> None:
         """Show an outcome on the screen that watches; in the chat if none does, or on request."""
         if self._watcher is not None:
             self._watcher.work_changed(outcome)
-        if (in_chat or self._watcher is None) and not outcome.is_told:
-            self._chat.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)
-
-    def _show_ongoing(self) -> None:
-        if self._watcher is not None:
-            self._watcher.work_changed(None)
+        if (in_chat or self._watcher is None) and not outcome.is_in_chat:
+            self.chat.say(outcome.words, "error" if outcome.is_error else "info", outcome.hint)
 
     # The details of a model
 
@@ -251,10 +190,10 @@ class ModelOperations:
         # A screen of its own, which many chats never open.
         from ollm_tui.tui.models.details import ModelDetailsScreen
 
-        if self._chat.ref == details.ref:
-            details = in_chat(details, self._chat.conversation.options)
+        if self.chat.ref == details.ref:
+            details = in_chat(details, self.chat.conversation.options)
         page = ModelDetailsScreen(
-            details, refusals=refusals, section=section, keymap=self._keymap, copies=self._copies
+            details, refusals=refusals, section=section, keymap=self.keymap, copies=self.copies
         )
-        page.provider_name = self._runtime.catalog.shown_name(details.ref.provider)
+        page.provider_name = self.runtime.catalog.shown_name(details.ref.provider)
         return page

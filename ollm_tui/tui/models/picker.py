@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.events import Resize
-from textual.widgets import Input, OptionList
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -96,8 +95,7 @@ def _shortened(text: str, width: int) -> str:
 
 def problem_lines(listings: Iterable[Listing]) -> list[str]:
     """Return a line for each provider without a list."""
-    problems = [(one.label, one.problem) for one in listings if one.problem is not None]
-    return [problem_line(label, problem.message) for label, problem in problems]
+    return [problem_line(one.label, one.problem.message) for one in listings if one.problem]
 
 
 ROOMY = 30
@@ -140,30 +138,23 @@ class PickModel(FilterList[ModelRef | None]):
         async with self._catalog.listings(within_s=LIST_TIMEOUT_S) as answers:
             async for listing in answers:
                 self._listings[listing.provider] = listing
-                self._show(mark=self.marked)
+                self.show_rows(self.marked)
         self._is_loading = False
-        self._show(mark=self.marked)
+        self.show_rows(self.marked)
         if not self._shown:
             self._other_folders = (await self._find_other_folders()).words
-            self._show(mark=self.marked)
+            self.show_rows(self.marked)
 
     def action_refresh_lists(self) -> None:
         """Look for engines and load all lists again."""
         self._catalog.forget()
         self._listings.clear()
         self._is_loading = True
-        self._show(mark=self.marked)
+        self.show_rows(self.marked)
         self._load()
 
-    @on(Input.Changed)
-    def _narrow(self) -> None:
-        self._show()
-
-    def on_resize(self, _event: Resize) -> None:
-        """Write the rows for the new width."""
-        self.call_after_refresh(lambda: self._show(mark=self.marked))
-
-    def _show(self, mark: str | None = None) -> None:
+    def show_rows(self, mark: str | None = None) -> None:
+        """List the models that match, by section."""
         rows = [row for listing in self._listings.values() for row in rows_of(listing)]
         self._shown = {}
         options: list[Option] = []
@@ -182,12 +173,8 @@ class PickModel(FilterList[ModelRef | None]):
         for row in section.rows:
             option_id = f"{section.heading}/{row.ref}"
             self._shown[option_id] = row
-            prompt = row_content(
-                row,
-                self.row_width,
-                is_current=str(row.ref) == self._current,
-                names_provider=section.names_provider,
-            )
+            is_current, by_name = str(row.ref) == self._current, section.names_provider
+            prompt = row_content(row, self.row_width, is_current=is_current, names_provider=by_name)
             options.append(Option(prompt, id=option_id))
         return options
 
@@ -206,6 +193,5 @@ class PickModel(FilterList[ModelRef | None]):
 
     @on(OptionList.OptionSelected)
     def _choose(self, event: OptionList.OptionSelected) -> None:
-        row = self._shown.get(event.option_id or "")
-        if row is not None:
+        if (row := self._shown.get(event.option_id or "")) is not None:
             self.dismiss(row.ref)

@@ -1,6 +1,5 @@
 """The models screen: the models of all providers, and what can be done with them."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
@@ -87,19 +86,12 @@ class ModelsScreen(ShowsDownloads):
     table = getters.query_one(ModelTable)
     filter = getters.query_one("#filter > Input", Input)
 
-    def __init__(
-        self,
-        runtime: "Runtime",
-        operations: ModelOperations,
-        keymap: Keymap,
-        *,
-        now: Callable[[], datetime] | None = None,
-    ) -> None:
+    def __init__(self, runtime: "Runtime", operations: ModelOperations, keymap: Keymap) -> None:
         super().__init__(runtime)
         self.VERTICAL_BREAKPOINTS = [(0, "-low"), (LOW, "-high")]
         self.keymap = keymap
         self._operations = operations
-        self._now = now or utc_now
+        self._now = utc_now
         self._cache = ModelListCache()
         self._loader = ModelListLoader(runtime, self._cache, self._lists_changed, operations)
         dialogs = DialogOpener(self)
@@ -128,7 +120,7 @@ class ModelsScreen(ShowsDownloads):
         """Show what is known and load the rest."""
         self._operations.watch(self)
         self._show_chat_model()
-        self._show(mark=self.current_ref)
+        self._show(mark=self._operations.chat.ref)
         self._load_lists()
         self._check_machine()
         self.follow_downloads()
@@ -137,11 +129,6 @@ class ModelsScreen(ShowsDownloads):
     def on_unmount(self) -> None:
         """Leave what is in progress to the chat."""
         self._operations.watch(None)
-
-    @property
-    def current_ref(self) -> ModelRef | None:
-        """The model of the open chat."""
-        return self._operations.own_model
 
     # Loading
 
@@ -152,7 +139,7 @@ class ModelsScreen(ShowsDownloads):
         await self._loader.check_other_folders()
 
     def _lists_changed(self) -> None:
-        self._actions.forget()
+        self._actions.known_refusals.clear()
         self._show_chat_model()
         self._show()
 
@@ -195,10 +182,9 @@ class ModelsScreen(ShowsDownloads):
         self._show_facts()
 
     def _show_chat_model(self) -> None:
-        """Show the model of the open chat in the header and in the table."""
         if not self.has_its_parts:
             return
-        own = self.current_ref
+        own = self._operations.chat.ref
         self.table.show_current(str(own) if own else None)
         provider = self._runtime.catalog.shown_name(own.provider) if own else ""
         self.query_one(ChatHeader).show_model(own.model if own else "", provider)
@@ -206,14 +192,13 @@ class ModelsScreen(ShowsDownloads):
     def _show_facts(self) -> None:
         if not self.has_its_parts:
             return
-        facts = self.query_one(ModelFacts)
-        facts.show_problems(problem_lines(self._cache.listings))
-        facts.show_memory(memory_lines(self._cache.running, self._now()))
         words, is_error = self._sentence
-        ongoing = [*self._operations.ongoing]
-        if self._loader.is_loading and not ongoing and not words:
-            ongoing.append("Loading models…")
-        facts.show_sentence([*ongoing, *([words] if words else [])], is_error=is_error)
+        sentence = [*self._operations.running.values(), *([words] if words else [])]
+        if self._loader.is_loading and not sentence:
+            sentence.append("Loading models…")
+        problems = problem_lines(self._cache.listings)
+        memory = memory_lines(self._cache.running, self._now())
+        self.query_one(ModelFacts).show(problems, memory, sentence, is_error=is_error)
         self._show_keys()
 
     def _empty_words(self) -> str:
@@ -268,7 +253,7 @@ class ModelsScreen(ShowsDownloads):
         entry = self.table.marked
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
-            refusals = self._actions.known_refusals(entry.ref) or {}
+            refusals = self._actions.known_refusals.get(entry.ref, {})
             memory: ModelAction = "unload" if entry.is_loaded else "load"
             actions: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
             can = [MODEL_COMMANDS[one].key.id for one in actions if refusals.get(one, "") is None]
@@ -286,15 +271,10 @@ class ModelsScreen(ShowsDownloads):
     @work(exclusive=True, group="ask")
     async def action_menu(self) -> None:
         """List all actions for the marked model."""
-        entry = self.table.marked
-        if entry is None:
+        if (entry := self.table.marked) is None:
             return
-        chat = ChoiceRow(
-            "chat",
-            "Chat with it",
-            self.keymap.key_for("models.chat"),
-            why_no_chat(entry.info),
-        )
+        key = self.keymap.key_for("models.chat")
+        chat = ChoiceRow("chat", "Chat with it", key, why_no_chat(entry.info))
         action = await self._actions.menu(entry, [chat])
         if action is not None:
             await self.run_action(action)
@@ -332,10 +312,6 @@ class ModelsScreen(ShowsDownloads):
         else:
             self.follow_downloads()
             self._load_lists()
-
-    def say_of_downloads(self, words: str) -> None:
-        """Show why an action on a download failed."""
-        self.say(words, is_error=True)
 
     def model_arrived(self) -> None:
         """Load the lists again."""
@@ -390,8 +366,7 @@ class ModelsScreen(ShowsDownloads):
     @on(ModelTable.HeadClicked)
     def _head_clicked(self, event: ModelTable.HeadClicked) -> None:
         now, column = self._sorting, event.column.id
-        is_same = now is not None and now.column == column
-        self._sort(now.turned if now is not None and is_same else sorted_by(column))
+        self._sort(now.turned if now and now.column == column else sorted_by(column))
 
     def _sort(self, sorting: Sorting | None) -> None:
         self._sorting = sorting

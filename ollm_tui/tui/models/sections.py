@@ -63,12 +63,13 @@ _NOT_LISTED: Final = frozenset(
 def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
     """Return the sections of a model's details, without empty ones."""
     modelfile = details.modelfile or ""
+    parameters = tuple(Fact(name=name, value=value) for name, value in details.parameters)
     sections = [
         SheetSection(id="summary", title="Summary", facts=tuple(_summary(details, now))),
         SheetSection(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
         SheetSection(id="context", title="Context", facts=tuple(_windows(details.context))),
         SheetSection(id="settings", title="Effective settings", facts=_settings(details.settings)),
-        SheetSection(id="parameters", title="Model parameters", facts=_pairs(details.parameters)),
+        SheetSection(id="parameters", title="Model parameters", facts=parameters),
         SheetSection(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
         SheetSection(id="system", title="Model system prompt", text=details.system or ""),
         SheetSection(id="template", title="Template", text=details.template or "", words=False),
@@ -137,16 +138,13 @@ def _loaded(details: "ModelDetails", now: datetime) -> str | None:
 
 
 def _abilities(details: "ModelDetails") -> Iterator[Fact]:
-    """Yield each ability and how it is known."""
     info = details.info
     abilities = capabilities_of(info)
     for name in ABILITIES:
         fact = abilities.ability(name)
-        if fact.value is not None:
-            value = "yes" if fact.value else "no"
-            yield Fact(name=name, value=value, note=_SOURCES[fact.source])
-        else:
-            yield Fact(name=name, value="unknown", note="not known")
+        value = "unknown" if fact.value is None else "yes" if fact.value else "no"
+        note = "not known" if fact.value is None else _SOURCES[fact.source]
+        yield Fact(name=name, value=value, note=note)
     if info.capability is not None:
         for word, kinds in (("takes", info.capability.input), ("gives", info.capability.output)):
             if kinds:
@@ -156,34 +154,25 @@ def _abilities(details: "ModelDetails") -> Iterator[Fact]:
 def _windows(context: "ContextFacts | None") -> Iterator[Fact]:
     if context is None:
         return
-    yield Fact(name="counts", value=_tokens(context.tokens), note=context.source)
-    if context.loaded is not None:
-        yield Fact(name="loaded", value=_tokens(context.loaded))
-    if context.configured is not None:
-        by = context.configured_by or ""
-        yield Fact(name="configured", value=_tokens(context.configured), note=by)
-    if context.trained is not None:
-        yield Fact(name="trained", value=_tokens(context.trained))
+    windows = (
+        ("counts", context.tokens, context.source),
+        ("loaded", context.loaded, ""),
+        ("configured", context.configured, context.configured_by or ""),
+        ("trained", context.trained, ""),
+    )
+    for name, count, note in windows:
+        if count is not None:
+            yield Fact(name=name, value=counted(count, "token"), note=note)
 
 
 def _settings(values: "Iterable[EffectiveValue]") -> tuple[Fact, ...]:
-    """Return each setting with its source, and the value it overrides."""
     facts = []
     for value in values:
         below = value.beneath[0] if value.beneath else None
         instead = f", instead of {below.value} of {below.source}" if below else ""
-        facts.append(
-            Fact(name=value.name, value=value.value or "-", note=f"{value.source}{instead}")
-        )
+        note = f"{value.source}{instead}"
+        facts.append(Fact(name=value.name, value=value.value or "-", note=note))
     return tuple(facts)
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> tuple[Fact, ...]:
-    return tuple(Fact(name=name, value=value) for name, value in pairs)
-
-
-def _tokens(count: int) -> str:
-    return counted(count, "token")
 
 
 def _text(value: "JsonValue") -> str:

@@ -17,8 +17,8 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of, rows_of
-from ollm_tui.tui.transcript import restyled, row_cells
+from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of
+from ollm_tui.tui.transcript import restyled, row_cells, wrap
 
 SLICE_S: Final = 0.008
 """How long layout may block the screen at a time."""
@@ -39,19 +39,11 @@ class Sheet(ScrollView, can_focus=True):
     """The number of the current section."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "sheet--title",
-        "sheet--name",
-        "sheet--value",
-        "sheet--note",
-        "sheet--text",
-        "sheet--bar",
-        "sheet--match",
+        f"sheet--{look}" for look in ("title", "name", "value", "note", "text", "bar", "match")
     }
     DEFAULT_CSS = """
     Sheet {
-        background: transparent;
-        scrollbar-size-vertical: 1;
-        overflow-x: hidden;
+        background: transparent; scrollbar-size-vertical: 1; overflow-x: hidden;
         & .sheet--title { color: $text-primary; text-style: bold; }
         & .sheet--name { color: $text-muted; }
         & .sheet--note { color: $text-muted; }
@@ -82,17 +74,13 @@ class Sheet(ScrollView, can_focus=True):
         self._heads: list[int] = []
         self._layout: Iterator[SheetRow] = iter(())
         self._needle: re.Pattern[str] | None = None
-        self._is_whole = False
+        self.is_whole = False
+        """Whether layout is finished."""
         self._target: int | None = first or None
         self._match: int | None = None
         self.set_reactive(Sheet.current, first)
 
     # Laying out
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether layout is finished."""
-        return self._is_whole
 
     def on_resize(self) -> None:
         """Lay out for the new width; the current section stays in view."""
@@ -100,7 +88,7 @@ class Sheet(ScrollView, can_focus=True):
         if width != self._width:
             self._width = width
             self._lines, self._rows, self._heads = [], [], []
-            self._is_whole, self._match = False, None
+            self.is_whole, self._match = False, None
             self._layout = self._laid_out(width)
             self._target = self.current or None
             self._continue_layout()
@@ -111,7 +99,8 @@ class Sheet(ScrollView, can_focus=True):
             self._lines.append(line)
             if len(self._heads) <= line.section:
                 self._heads.append(len(self._rows))
-            yield from rows_of(line, width, words=words, number=number)
+            for start, end, _next in wrap(line.text, max(1, width - line.hang), words=words):
+                yield SheetRow(number, start, end)
 
     def _continue_layout(self) -> None:
         """Lay out for one slice, and schedule the next one."""
@@ -120,22 +109,22 @@ class Sheet(ScrollView, can_focus=True):
             self._rows.append(row)
             if len(self._rows) >= MOST_ROWS:
                 self._layout = iter(())
-                self._is_whole = True
+                self.is_whole = True
                 break
             if count % 8 == 7 and self._clock() > until:
                 break
         else:
-            self._is_whole = True
+            self.is_whole = True
         self.virtual_size = Size(width, len(self._rows))
         self._reach()
         self.refresh()
-        if not self._is_whole:
+        if not self.is_whole:
             # messages alone would follow each other and leave no time for others
             frame = events.Callback(callback=partial(self._continue_later, width))
             asyncio.get_running_loop().call_later(PAUSE_S, self.post_message, frame)
 
     def _continue_later(self, width: int) -> None:
-        if self.is_attached and width == self._width and not self._is_whole:
+        if self.is_attached and width == self._width and not self.is_whole:
             self._continue_layout()
 
     def _reach(self) -> None:
@@ -143,7 +132,7 @@ class Sheet(ScrollView, can_focus=True):
         if self._target is None or len(self._heads) <= self._target:
             return
         head = self._heads[self._target]
-        if self._is_whole or len(self._rows) >= head + self.size.height:
+        if self.is_whole or len(self._rows) >= head + self.size.height:
             # the scrollbar that allows it may only appear with the next layout
             self.scroll_to(y=head, animate=False, immediate=True, force=True)
             self._target = None
@@ -154,13 +143,8 @@ class Sheet(ScrollView, can_focus=True):
         """Make the next or the previous section the current one, and show it from its top."""
         number = min(len(self.sections) - 1, max(0, self.current + direction))
         if number != self.current:
-            self.show_section(number)
-
-    def show_section(self, number: int) -> None:
-        """Make a section the current one and bring it into view."""
-        self.current = number
-        self._target = number
-        self._reach()
+            self.current = self._target = number
+            self._reach()
 
     def watch_current(self) -> None:
         """Move the mark."""
@@ -182,10 +166,7 @@ class Sheet(ScrollView, can_focus=True):
     def edge(self, direction: int) -> None:
         """Go to the beginning or the end."""
         self._target = None
-        if direction < 0:
-            self.scroll_home(animate=False)
-        else:
-            self.scroll_end(animate=False)
+        (self.scroll_home if direction < 0 else self.scroll_end)(animate=False)
         self.current = 0 if direction < 0 else len(self.sections) - 1
 
     # Searching
@@ -199,7 +180,7 @@ class Sheet(ScrollView, can_focus=True):
     async def find(self, direction: int, *, fresh: bool = False) -> bool:
         """Scroll to the next match and return whether there is one; `fresh` starts at the view."""
         needle = self._needle
-        while not self._is_whole:
+        while not self.is_whole:
             await anyio.lowlevel.checkpoint()
         if needle is None or not self._rows:
             return False
@@ -276,7 +257,6 @@ class Sheet(ScrollView, can_focus=True):
 
 
 def _cut(line: Line, start: int, end: int) -> Iterator[tuple[str, str]]:
-    """Cut a row out of the spans of its line."""
     offset = 0
     for text, look in line.spans:
         piece = text[max(0, start - offset) : max(0, end - offset)]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.decode.clean import clean
-from ollm_tui.tui.transcript import wrap
 
 Look: TypeAlias = Literal["title", "name", "value", "note", "text"]
 PIECE: Final = 4096
@@ -87,15 +86,7 @@ def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Lin
             yield Line(number, spans=spans, hang=_INDENT), section.words
 
 
-def rows_of(line: Line, width: int, *, words: bool, number: int) -> Iterator[SheetRow]:
-    """Yield the rows of a line; an empty line is one empty row."""
-    room = max(1, width - line.hang)
-    for start, end, _following in wrap(line.text, room, words=words):
-        yield SheetRow(number, start, end)
-
-
 def _column(facts: Sequence[Fact], width: int) -> int:
-    """Return the width of the column of names."""
     widest = max((len(fact.name) for fact in facts), default=0)
     return min(widest, WIDEST_NAME, max(1, width * 2 // 5))
 

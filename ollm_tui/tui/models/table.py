@@ -1,6 +1,7 @@
 """The table of models, painted line by line; only visible rows cost anything."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -23,22 +24,13 @@ class ModelTable(ScrollView, can_focus=False):
     """Shows entries below a fixed head; the screen handles the keys."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "model-table--head",
-        "model-table--quiet",
-        "model-table--good",
-        "model-table--fair",
-        "model-table--bad",
-        "model-table--current",
-        "model-table--marked",
+        f"model-table--{look}"
+        for look in ("head", "quiet", "good", "fair", "bad", "current", "marked")
     }
     DEFAULT_CSS = """
     ModelTable {
-        height: 1fr;
-        background: transparent;
-        color: $foreground;
-        overflow-x: hidden;
-        scrollbar-size-vertical: 1;
-        scrollbar-gutter: stable;
+        height: 1fr; background: transparent; color: $foreground; overflow-x: hidden;
+        scrollbar-size-vertical: 1; scrollbar-gutter: stable;
         & .model-table--head { color: $text-primary; text-style: bold; }
         & .model-table--quiet { color: $text-muted; }
         & .model-table--good { color: $text-success; }
@@ -46,8 +38,7 @@ class ModelTable(ScrollView, can_focus=False):
         & .model-table--bad { color: $text-error; }
         & .model-table--current { text-style: bold; }
         & .model-table--marked {
-            background: $block-cursor-background;
-            color: $block-cursor-foreground;
+            background: $block-cursor-background; color: $block-cursor-foreground;
             text-style: $block-cursor-text-style;
         }
         &:ansi .model-table--quiet { text-style: dim; }
@@ -56,26 +47,23 @@ class ModelTable(ScrollView, can_focus=False):
     }
     """
 
+    @dataclass
     class Marked(Message):
         """Another model is marked, or none."""
 
-        def __init__(self, entry: ModelEntry | None) -> None:
-            self.entry = entry
-            super().__init__()
+        entry: ModelEntry | None
 
+    @dataclass
     class Chosen(Message):
         """A model was clicked twice."""
 
-        def __init__(self, entry: ModelEntry) -> None:
-            self.entry = entry
-            super().__init__()
+        entry: ModelEntry
 
+    @dataclass
     class HeadClicked(Message):
         """The head of a column was clicked."""
 
-        def __init__(self, column: Column) -> None:
-            self.column = column
-            super().__init__()
+        column: Column
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +128,7 @@ class ModelTable(ScrollView, can_focus=False):
         if index != self._index and self._entries:
             before, self._index = self._index, index
             for row in (before, index):
-                self._refresh_row(row)
+                self.refresh_lines(row + 1, 1)
             self.post_message(self.Marked(self.marked))
         self._show_mark()
 
@@ -181,9 +169,6 @@ class ModelTable(ScrollView, can_focus=False):
         self._strips.clear()
         self.refresh()
 
-    def _refresh_row(self, index: int) -> None:
-        self.refresh_lines(index + 1, 1)
-
     def _look(self, name: str, *, is_marked: bool = False) -> Style:
         style = self._looks.get(f"{name}{is_marked}")
         if style is None:
@@ -214,8 +199,10 @@ class ModelTable(ScrollView, can_focus=False):
         look = self._look("head")
         segments = [Segment(" " * _INDENT, look)]
         for column in self.columns:
-            is_sorted = self._sorting is not None and self._sorting.column == column.id
-            mark = f" {self._sorting.mark}" if is_sorted and self._sorting else ""
+            sorting = self._sorting
+            mark = ""
+            if sorting and sorting.column == column.id:
+                mark = " ▼" if sorting.is_descending else " ▲"
             segments.append(Segment(column.placed(column.head + mark) + " " * GAP, look))
         return Strip(segments).adjust_cell_length(width, look)
 

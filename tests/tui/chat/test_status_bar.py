@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
-from ollm_tui.protocol.message import Usage
 from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.status_bar import Status, StatusBar, status_line
 from ollm_tui.tui.keys.key import KeyHint
@@ -160,9 +159,9 @@ async def test_it_repaints_only_when_the_line_changes(monkeypatch: pytest.Monkey
         app.bar._tick()
         app.bar._tick()
         assert len(repaints) == 2
-        app.bar.show_usage(Usage(prompt_tokens=900, completion_tokens=100))
+        app.bar.show_context(1000, None)
         assert len(repaints) == 3
         assert "ctx 1.0k/?" in plain(app.bar._line)
-        app.bar.show_usage(Usage())
+        app.bar.show_context(1000, None)
         app.bar.show_keys(())
         assert len(repaints) == 3

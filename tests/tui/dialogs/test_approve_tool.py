@@ -155,7 +155,7 @@ async def test_what_takes_it_away_means_no(close: str) -> None:
     async with asked() as stage:
         await stage.wait(ARMED_AFTER_S)
         if close == "withdraw":
-            stage.dialog.withdraw()
+            stage.dialog.refuse()
             await stage.pilot.pause()
             assert len(stage.app.screen_stack) == 1
         else:
@@ -217,7 +217,7 @@ async def test_a_dialog_that_opens_under_typing_approves_nothing() -> None:
                 app.post_message(event)
             await pilot.pause()
             assert not dialog._decided.is_set()
-            dialog.withdraw()
+            dialog.refuse()
             await pilot.pause()
             app.now += 10
 

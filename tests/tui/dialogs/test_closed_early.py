@@ -76,7 +76,7 @@ async def test_a_key_for_a_dialog_answers_no_question_that_opens_over_it(
         await stage.settle()
         assert stage.app.screen_stack[-1] is question
         assert not question._decided.is_set()
-        question.withdraw()
+        question.refuse()
         await stage.settle()
         if key == "escape":
             assert stage.app.screen is stage.chat
@@ -106,7 +106,7 @@ async def test_what_is_withdrawn_below_another_dialog_goes_with_it(tmp_path: Pat
         await stage.settle()
         stage.app.push_screen(LeaveOutPictures("qwen3:8b", 2))
         await stage.settle()
-        question.withdraw()
+        question.refuse()
         await stage.pilot.press("escape")
         await stage.settle()
         assert stage.app.screen is stage.chat
