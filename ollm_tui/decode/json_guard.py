@@ -1,11 +1,6 @@
-"""Parse and write JSON that others wrote, with one kind of failure.
+"""Parse and write JSON that others wrote, with one kind of failure and limits for its memory.
 
-Python's parser accepts ``NaN``, turns ``1e999`` into infinity, raises RecursionError on deep
-nesting and lets escaped lone surrogates through, which no later encoding accepts. It also makes
-values that take thirty times the memory of their text, so their number has a limit.
-
-Python's parser and encoder hold every other thread up until they are done: a third of a second for
-a chat of 20 MB. ``parse_json(in_slices=True)`` and ``json_slices`` let others run in between.
+The parser and encoder of `json` stop all other threads; slices let those run in between.
 """
 
 import json

@@ -1,9 +1,6 @@
-"""Read the one tool call that ReAct text asks for: a name, and an input.
+"""Read the one tool call that ReAct text asks for: a name, and an input, which is JSON.
 
-The input is JSON, with unambiguous mistakes repaired: Python's quotes, ``True``, ``False`` and
-``None``, a comma after the last entry, and line ends and other control characters inside a string.
-Not repaired, because that would be a guess: a missing quote, colon, comma or bracket, a bare word,
-a comment, a repeated key.
+Unambiguous mistakes in it are mended; a missing quote, comma or bracket, or a bare word is not.
 """
 
 import json

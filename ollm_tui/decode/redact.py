@@ -1,12 +1,6 @@
-"""Find secrets in a text by their values, however they were written on the way.
+"""Find secrets in a text by their letters and digits, however they were written on the way.
 
-A key is compared by its letters and digits alone, in lower case and in order: escapes of URLs,
-JSON and HTML are undone, everything else is left out. So a key is found in any case, backwards,
-wrapped over lines, spelled with escapes or full-width letters, in base64 and in hexadecimal. Each
-form is one more search for a fixed text, so the work grows with the length of the text alone.
-
-A value that may be an ordinary word (`ollama`, `none`) is found as it is written and URL-coded;
-taking such a word for a key in any spelling would leave little of a sentence.
+A value that may be an ordinary word (`ollama`) is found only as it is written and URL-coded.
 """
 
 import base64
@@ -84,7 +78,10 @@ Span: TypeAlias = tuple[int, int]
 
 
 class SecretFinder:
-    """Finds given secrets in any text."""
+    """Finds given secrets in any text, whatever case, order or escapes they are written with.
+
+    Each form, such as base64, is one more search for a fixed text: the work is linear in the text.
+    """
 
     def __init__(self, secrets: Iterable[str | None], *, cut: bool = True) -> None:
         """Find these; with `cut` also parts of them at the ends of a text.

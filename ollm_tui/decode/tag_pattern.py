@@ -1,9 +1,4 @@
-"""Spell out a tag that is given as a pattern: all the texts it stands for.
-
-Understood are literal characters, escaped ones, character classes, groups, ``|``, ``?`` and
-``{n}``, ``{n,m}``: what has a small number of spellings. These are then searched for together
-in one pass. Anything that could repeat without end, look around or refer back is refused.
-"""
+"""Spell out a tag that is given as a pattern: the texts it stands for, which must be few."""
 
 from itertools import product
 from typing import Final
@@ -20,6 +15,8 @@ class BadPattern(ValueError):
 
 def spell_out(pattern: str) -> tuple[str, ...]:
     """Return every text that the pattern matches.
+
+    It may hold escaped characters, classes, groups, ``|``, ``?``, ``{n}`` and ``{n,m}``.
 
     Raises:
         BadPattern: with a sentence about the part that is not supported.
