@@ -1,12 +1,4 @@
-"""One answer of any wire format, from its first piece to its one end.
-
-States and transitions:
-
-* ``open``: text, thinking and tool calls are added. Text is searched for leading reasoning tags.
-* ``ended``: reached once, by `finish` or `fail`. What is added later is ignored.
-
-Adjacent pieces of one kind are joined by `take_events`, so a slow screen gets fewer of them.
-"""
+"""One answer of any wire format, from its first piece to its one end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

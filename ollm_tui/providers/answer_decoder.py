@@ -1,13 +1,4 @@
-"""The shells of decoders: of every answer, and of those over server-sent events.
-
-States and transitions of `SSEAnswerDecoder`:
-
-* ``unknown``: only white space and byte order marks have arrived. The first other byte decides:
-  `{`, `[` and `<` lead to ``whole``, anything else to ``events``.
-* ``events``: server-sent events. `[DONE]` ends the answer; so does the end of the body after a
-  finish reason. Tool calls are complete only then, because reasons arrive early, twice or wrong.
-* ``whole``: the server ignored `stream`. The body is parsed as JSON at its end.
-"""
+"""The shells of decoders: of every answer, and of those over server-sent events."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -24,7 +15,7 @@ from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import generation_failed, text_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, web_page
+from ollm_tui.providers.http_faults import LIMIT, WEB_PAGE, Endpoint
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
@@ -93,7 +84,7 @@ class AnswerDecoder(ABC):
             try:
                 read()
             except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
+                self._builder.fail(self._endpoint.fault(LIMIT, limit=str(error)))
         return self._builder.take_events()
 
 
@@ -202,7 +193,7 @@ class SSEAnswerDecoder(AnswerDecoder):
     def _read_whole(self, text: str) -> None:
         text = text.strip("\ufeff \t\r\n")
         if is_markup(text):
-            self._builder.fail(web_page(self._endpoint))
+            self._builder.fail(self._endpoint.fault(WEB_PAGE))
             return
         try:
             values = parse_json_objects(text)

@@ -1,10 +1,6 @@
 """The HTTP client of one server: connections, proxy, certificates and time limits; no redirects.
 
-A connection carries another request only if nothing of the last exchange is left on it. A server
-may send more than its reply: bytes past the end of the body, a second response, or a reply that
-begins before the request is sent. On a connection that is kept open, such bytes would be read as
-the reply to the next request. So a connection is closed after a reply that left anything over or
-came early; httpcore itself drops idle connections with unread bytes.
+A connection that got more than its reply is closed: the rest would be read as the next reply.
 """
 
 import ssl

@@ -1,7 +1,4 @@
-"""Which engine answers at an address: probed without a key, within a second, and cached.
-
-A probe goes nowhere but to the address itself: redirects are not followed.
-"""
+"""Which engine answers at an address: probed there only, without a key, and cached."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace

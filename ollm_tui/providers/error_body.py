@@ -1,9 +1,4 @@
-"""A server's message about a failure, wherever it is in the body.
-
-Servers put the message under `error.message`, `error`, `message` or `detail`, as text, object or
-list, in JSON of any content type, framed as an event stream, or as plain text. Of HTML only the
-title is used.
-"""
+"""A server's message about a failure, wherever it is in the body, which may have any format."""
 
 import re
 from dataclasses import dataclass, field

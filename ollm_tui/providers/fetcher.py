@@ -1,8 +1,6 @@
 """Files and replies over HTTP: a child task reads each response, redirects are followed here.
 
-A client is made for each combination of proxy and certificates, not for each server, so that
-redirects cost nothing. The token goes to the origin of the request and to no other; a query, which
-may be a key, bypasses everything that logs URLs.
+The token goes to the origin of the request and to no other; a query bypasses what logs URLs.
 """
 
 import base64
@@ -22,7 +20,7 @@ from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, unsendable_request
+from ollm_tui.providers.http_faults import LIMIT, UNSENDABLE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import (
     Hop,
@@ -116,7 +114,7 @@ class HttpFetcher:
                 "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
             )
         except (httpx.InvalidURL, ValueError) as error:
-            raise unsendable_request(endpoint) from error
+            raise endpoint.fault(UNSENDABLE) from error
         reader = ResponseReader(client, sent, endpoint, decodes=False)
         group.start_soon(reader.run)
         return reader
@@ -227,7 +225,7 @@ def _identity(request: FetchRequest) -> dict[str, str]:
 def _bounded(head: Head, endpoint: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
     if size > MOST_HEAD_BYTES:
-        raise limit_exceeded(endpoint, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+        raise endpoint.fault(LIMIT, limit=f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
     return head
 
 

@@ -1,8 +1,6 @@
 """Which engine a server is, by its replies to a few requests; pure.
 
-Engines imitate each other: KoboldCpp and llama.cpp list models as Ollama does, llama.cpp and LM
-Studio speak Anthropic's protocol, and several report their version at the same path. The table of
-backends says which predicate recognizes which engine, and in what order they are tried.
+Engines imitate each other: the table of backends has the order in which predicates are tried.
 """
 
 from collections.abc import Callable, Mapping

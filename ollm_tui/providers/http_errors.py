@@ -1,7 +1,6 @@
 """What a server reports as a failure, as one `AIError`: a response, an error object, a bad end.
 
-The category of a failure follows from the status and from phrases, because servers share no codes:
-a full context window alone has many spellings.
+Servers share no codes, so the category of a failure follows from its status and phrases.
 """
 
 import re
@@ -22,13 +21,7 @@ from ollm_tui.providers.error_body import (
     read_error_text,
     read_error_value,
 )
-from ollm_tui.providers.http_faults import (
-    Endpoint,
-    connection_lost,
-    empty_answer,
-    proxy_refusal,
-    web_page,
-)
+from ollm_tui.providers.http_faults import CUT, EMPTY, PROXY_WANTS_PASSWORD, WEB_PAGE, Endpoint
 from ollm_tui.providers.refusals import is_overflow, overflow_sizes, refuses_tools
 
 Category: TypeAlias = Literal[
@@ -177,7 +170,7 @@ def http_error(head: Head, body: bytes, endpoint: Endpoint) -> AIError:
     if 300 <= head.status < 400:
         return _redirect(head, endpoint)
     if head.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and endpoint.proxy:
-        return proxy_refusal(endpoint)
+        return endpoint.fault(PROXY_WANTS_PASSWORD)
     return _Failure(read_error_body(body), head, endpoint).error(head.status)
 
 
@@ -218,9 +211,9 @@ def unfinished(endpoint: Endpoint, unreadable: str | None, *, is_empty: bool) ->
     """
     words = (unreadable or "").strip()
     if not words:
-        return empty_answer(endpoint) if is_empty else connection_lost(endpoint)
+        return endpoint.fault(EMPTY) if is_empty else endpoint.fault(CUT)
     if is_markup(words):
-        return web_page(endpoint)
+        return endpoint.fault(WEB_PAGE)
     error = text_error(words, endpoint)
     error.retryable = False  # the server has answered
     if not is_empty:

@@ -1,7 +1,4 @@
-"""The life of adapters: each is initialized once before its first use, and disposed of at the end.
-
-States of one adapter: unused -> initializing -> ready (or failed) -> disposed.
-"""
+"""The life of adapters: initialized once before the first use, and disposed of at the end."""
 
 import logging
 from collections.abc import AsyncIterator

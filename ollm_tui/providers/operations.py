@@ -1,7 +1,6 @@
 """Operations on the models of any provider, and guarded calls of adapters.
 
-An adapter of a plugin may raise and return anything: what comes out of this module is models of
-the right types, or an `AIError`.
+An adapter of a plugin may raise and return anything; this module returns models or an `AIError`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping

@@ -1,7 +1,4 @@
-"""The proxy for requests to a server: the provider's own, the environment's, or none.
-
-Requests to this machine never use a proxy: they would leave it, along with the key.
-"""
+"""The proxy for requests to a server; those to this machine never use one, and stay here."""
 
 import ipaddress
 from collections.abc import Mapping

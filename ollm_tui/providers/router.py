@@ -1,10 +1,4 @@
-"""Finds the provider for a model name or address.
-
-`provider://model` goes straight to that provider. `local://model` means this machine: Ollama if
-it has the model, else the built-in engine; if neither has it, the error of connecting to Ollama.
-A bare name is searched for in the listings of all providers, by priority, except for services on
-the internet.
-"""
+"""Finds the provider for a model name or address."""
 
 import difflib
 from collections.abc import Collection, Sequence

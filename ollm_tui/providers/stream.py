@@ -1,14 +1,4 @@
-"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads the bytes.
-
-States and transitions of `AnswerStream`:
-
-* ``sending``: the request is on its way. If the server refuses a field that can be left out, the
-  request is sent again without it; if the server is still starting, it is sent again after a wait.
-  Any other failure leads to ``ended``.
-* ``answering``: chunks arrive and are decoded. The decoder's end, a fault, a time limit or the
-  abort signal lead to ``ended``.
-* ``ended``: the one `Finish` or `ErrorEvent` has been returned; nothing follows.
-"""
+"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads bytes."""
 
 import time
 from collections import deque
@@ -35,7 +25,7 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import no_first_byte, stalled
+from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
@@ -177,8 +167,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     def _timeout_error(self) -> AIError:
         limits, endpoint = self._transport.spec, self._transport.endpoint
         if self._pace.first_at is None:
-            return no_first_byte(endpoint, limits.first_byte_timeout_s)
-        return stalled(endpoint, limits.idle_timeout_s)
+            return endpoint.fault(NO_FIRST_BYTE, seconds=limits.first_byte_timeout_s)
+        return endpoint.fault(STALLED, seconds=limits.idle_timeout_s)
 
     async def _send(self) -> list[ProviderEvent]:
         if self._plan.prepare is not None:

@@ -1,7 +1,6 @@
 """The HTTP client of one adapter, for streams and for small JSON replies.
 
-The client is made on first use. Requests go only to the server's own scheme, host and port, and
-redirects are not followed, so that a key stays with its origin.
+Requests go only to the server's own origin and follow no redirects, so that a key stays there.
 """
 
 import json
@@ -23,13 +22,7 @@ from ollm_tui.providers.base_url import join, shown_address, url_secrets, userin
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import (
-    Endpoint,
-    limit_exceeded,
-    slow_reply,
-    unsendable_request,
-    web_page,
-)
+from ollm_tui.providers.http_faults import LIMIT, SLOW, UNSENDABLE, WEB_PAGE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
 from ollm_tui.providers.single_error import single_error
@@ -89,10 +82,10 @@ class Transport:
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
-            raise unsendable_request(self.endpoint) from error
+            raise self.endpoint.fault(UNSENDABLE) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
             # The client adds the credentials to whatever it sends.
-            raise unsendable_request(self.endpoint)
+            raise self.endpoint.fault(UNSENDABLE)
         reader = ResponseReader(client, request, self.endpoint)
         group.start_soon(reader.run)
         return reader
@@ -122,7 +115,7 @@ class Transport:
                     finally:
                         reader.dispose()
         except TimeoutError:
-            raise slow_reply(self.endpoint, limit) from None
+            raise self.endpoint.fault(SLOW, seconds=limit) from None
         return reply
 
     async def aclose(self) -> None:
@@ -139,14 +132,14 @@ class Transport:
             raise http_error(head, error, self.endpoint)
         body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
-            raise limit_exceeded(self.endpoint, f"a reply of more than {most_bytes} bytes")
+            raise self.endpoint.fault(LIMIT, limit=f"a reply of more than {most_bytes} bytes")
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
-            raise web_page(self.endpoint)
+            raise self.endpoint.fault(WEB_PAGE)
         try:
             return parse_json(text) if text else None
         except LimitPassed as error:
-            raise limit_exceeded(self.endpoint, str(error)) from error
+            raise self.endpoint.fault(LIMIT, limit=str(error)) from error
         except BadJson as error:
             raise self.endpoint.error(
                 ErrorCode.ENGINE_ERROR,

@@ -1,7 +1,6 @@
 """What of a request an adapter refuses before anything is sent, and what it leaves out; pure.
 
-A field that is added to requests is refused here until an adapter supports it: the supported fields
-are listed, and every other one must have its default.
+Every field that is not listed here as supported must have its default.
 """
 
 from collections.abc import Callable, Collection, Mapping

@@ -1,9 +1,6 @@
 """`WatchedPull`: one download in a child task, with its progress.
 
-States: ``new`` until the block is entered or the first progress is requested; ``pulling`` while a
-child task downloads; ``ended`` when that is over or the reader leaves, and everything is closed.
-The reader may read below a cancel scope of its own, because only the child task opens and closes
-anything.
+Only the child opens and closes anything, so the reader may read below a cancel scope of its own.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable

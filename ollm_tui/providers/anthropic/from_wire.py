@@ -1,7 +1,6 @@
 """Messages API streams to events; pure (Anthropic docs, "Streaming messages").
 
-An answer is a list of blocks. A piece belongs to the block of its `index`. The kind of an event is
-the `type` in its data, because relays drop the `event:` line. `message_stop` ends the answer.
+The kind of an event is the `type` in its data, because relays drop the `event:` line.
 """
 
 from collections.abc import Mapping

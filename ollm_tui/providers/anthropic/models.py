@@ -1,8 +1,6 @@
 """What is known of each model: `ModelInfo`, and limits that its requests have to fit; pure.
 
-Requests are written for the newest models. Older ones think by a budget of tokens in place of an
-effort, newer ones refuse sampling options, and each has its maximal length of an answer. The list
-of models declares some of it; the rest is learned from refusals.
+Requests are written for the newest models; the list, and refusals, tell what others take.
 """
 
 import re

@@ -1,8 +1,4 @@
-"""A `Request` as the body of `/messages`; pure.
-
-There are two roles that take turns. Results of tools are sent by the user, first in the message
-after the calls; the system prompt is a field of its own; adjacent messages of one role are joined.
-"""
+"""A `Request` as the body of `/messages`, where user and assistant take turns; pure."""
 
 import hashlib
 import re

@@ -1,8 +1,6 @@
 """A child process seen from its parent: started, read, watched and ended without ever hanging.
 
-It uses `subprocess.Popen` with its own descriptors instead of asyncio's subprocesses, which wait
-for pipes that a grandchild may hold open, and keep a thread per child. The exit is noticed
-through a pidfd where there is one.
+Unlike asyncio's subprocesses, it waits for no pipe of a grandchild, and needs no thread.
 """
 
 import contextlib

@@ -1,7 +1,6 @@
 """Ollama's NDJSON answers to events; pure (Ollama API docs, "Generate a chat message").
 
-An answer ends with a line with `done: true`, whose message counts too. An `error` line may follow
-any other although the status is 200.
+An `error` line may follow any other although the status is 200.
 """
 
 from ollm_tui.decode import LimitPassed

@@ -1,8 +1,6 @@
 """One download by an Ollama server (Ollama API docs, "Pull a model").
 
-The server reports progress line by line. `{"status": "success"}` is the only good end; a line with
-`error` is a failure although the status of the response is 200. Closing the connection stops the
-server, which keeps what it has.
+A line with `error` is a failure at status 200; closing the connection stops the server.
 """
 
 import re
@@ -21,7 +19,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
+from ollm_tui.providers.http_faults import LIMIT, Endpoint
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
@@ -212,7 +210,7 @@ class PullLines:
         try:
             return read()
         except LimitPassed as error:
-            self.failure = limit_exceeded(self._endpoint, str(error))
+            self.failure = self._endpoint.fault(LIMIT, limit=str(error))
             return []
 
     def _read(self, items: list[NDJSONItem]) -> list[PullProgress]:
@@ -222,7 +220,7 @@ class PullLines:
                 break
             if isinstance(item, BadLine):
                 if item.over_limit:
-                    self.failure = limit_exceeded(self._endpoint, item.reason)
+                    self.failure = self._endpoint.fault(LIMIT, limit=item.reason)
                 elif self._unreadable is None and (item.complete or not self.activity):
                     self._unreadable = item.text
                 continue

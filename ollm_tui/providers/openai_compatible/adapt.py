@@ -1,8 +1,4 @@
-"""Repeat a request without a field that the server refuses, where the answer stays the same.
-
-What a model has refused is left out for it from then on. A field that the user set is left out too,
-and reported; one that gives the answer its form is not, and the refusal becomes the error.
-"""
+"""Repeat a request without a field that the server refuses, where the answer stays the same."""
 
 from collections.abc import Collection, Iterable, Mapping
 

@@ -1,7 +1,4 @@
-"""llama.cpp's server: of one model, or as a router of many, each in a process of its own.
-
-It counts tokens with the chat template, and replies 503 to everything while it loads its model.
-"""
+"""llama.cpp's server: of one model, or as a router of many, each in a process of its own."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace

@@ -1,8 +1,4 @@
-"""llama.cpp's replies about models as `ModelInfo`; pure.
-
-A server of one model has its window and input types at `/props`. A router of many has at `/models`
-which of them are in memory, and `/props` for each of these by name.
-"""
+"""llama.cpp's replies about models, from `/props` and a router's `/models`; pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace

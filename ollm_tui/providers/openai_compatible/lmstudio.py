@@ -1,8 +1,4 @@
-"""LM Studio: chat at the common API; models are listed, loaded and downloaded at its own.
-
-Since 0.4.0 its models are at `/api/v1/models`, before at `/api/v0/models`. `max_context_length` is
-what a model was trained for; the window in use belongs to its loaded instance.
-"""
+"""LM Studio: chat at the common API; models are listed, loaded and downloaded at its own."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus

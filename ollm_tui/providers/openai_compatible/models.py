@@ -1,11 +1,4 @@
-"""`/v1/models` of any server as `ModelInfo`; pure.
-
-It lists names. The context window is beside them, if anywhere, as `max_model_len` (vLLM),
-`context_length` (OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
-`max_input_tokens` (LiteLLM).
-Capabilities are declared as modalities by OpenRouter and llama.cpp, as switches by Mistral and as a
-type by Together; a service that declares none leaves them unknown.
-"""
+"""`/v1/models` of any server as `ModelInfo`; pure."""
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue

@@ -1,8 +1,4 @@
-"""vLLM: its own options by the names of its version, and exact token counts.
-
-It silently ignores unknown fields, and so an option by the name of another version. The version is
-requested once, when an option depends on it.
-"""
+"""vLLM: its own options by the names of its version, and exact token counts."""
 
 import re
 from collections.abc import Sequence

@@ -1,10 +1,6 @@
 """vLLM's options beside OpenAI's: their types, and their names by version; pure.
 
 A module of its own, so that pydantic builds the types only for requests that use them.
-
-A constraint on the answer is `structured_outputs` since 0.12; before that each kind had a
-`guided_*` field of its own. vLLM ignores what it does not know, so the names must be right.
-Keys that are not in this list are passed on as they are: vLLM grows faster than the list.
 """
 
 from collections.abc import Mapping

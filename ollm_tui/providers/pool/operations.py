@@ -1,8 +1,4 @@
-"""What a pool can do beside chatting, each operation spread over its members.
-
-A request about a model goes to the first member that replies; what changes models goes to every
-member that has the model, one after another.
-"""
+"""What a pool can do beside chatting, each operation spread over its members."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence

@@ -1,15 +1,6 @@
 """The stream of a pool: members are tried in turn until one begins to answer.
 
-States of `PooledStream`:
-
-* ``opening``: a child task tries one member after another. If a member is down or lacks the model,
-  it goes on to the next one with a `Rerouted` event; if none is left, the stream is ``ended``.
-* ``answering``: a member has sent its first event. From here on its stream is passed on unchanged,
-  and no other member is tried. Its end leads to ``ended``.
-* ``ended``: the one closing event has been sent.
-
-The child task enters and leaves the member's stream, so that no cancel scope of the reader lies
-between the two.
+A child task enters and leaves the member's stream, so that no scope of the reader lies between.
 """
 
 from collections import deque
