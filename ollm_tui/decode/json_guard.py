@@ -158,10 +158,7 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
 
 
 class _WalkingDecoder(json.JSONDecoder):
-    """Walks lists and objects in Python, as the standard library does without its C part.
-
-    The usual decoder lets no other thread run until it has read the whole text.
-    """
+    """Walks the text in Python, so that other threads run before the whole text is read."""
 
     def __init__(
         self, *, parse_constant: Callable[[str], Any], parse_float: Callable[[str], Any]

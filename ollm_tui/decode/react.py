@@ -78,7 +78,7 @@ class ReActOutput:
     def __init__(self) -> None:
         self.kind: type[ThinkPiece] | None = None
         self.kinds_written: set[type[ThinkPiece]] = set()
-        self.pieces = PieceList()
+        self.pieces: PieceList[ThinkPiece] = PieceList()
         self._undecided: list[str] = []
         self._length = 0
         self._blanks: list[str] = []

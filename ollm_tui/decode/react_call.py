@@ -100,7 +100,6 @@ class CallDraft:
 
 
 def _read_input(text: str) -> tuple[str, JsonObject | None]:
-    """Return the input as it was written and as arguments."""
     body = _unfenced(text)
     written = first_value(body) if body.startswith("{") else None
     if written is not None and (args := parse_arguments(written)) is not None:

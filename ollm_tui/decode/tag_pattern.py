@@ -33,8 +33,6 @@ def spell_out(pattern: str) -> tuple[str, ...]:
 
 
 class _Reader:
-    """A recursive descent over one pattern; every method returns the texts it stands for."""
-
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
@@ -146,11 +144,8 @@ class _Reader:
 
     def _few(self, texts: set[str]) -> set[str]:
         if len(texts) > MOST_SPELLINGS:
-            raise self._too_many()
+            raise self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
         return texts
-
-    def _too_many(self) -> BadPattern:
-        return self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
 
     def _here(self, text: str) -> bool:
         return self._pattern.startswith(text, self._at)

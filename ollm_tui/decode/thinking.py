@@ -3,8 +3,9 @@
 White space is held back until it is known whether it stands beside a tag, and then dropped.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
 
@@ -24,22 +25,23 @@ class ThinkingPiece:
 
 
 ThinkPiece: TypeAlias = TextPiece | ThinkingPiece
+P = TypeVar("P")
 
 
-class PieceList:
+class PieceList(Generic[P]):
     """Pieces of a text in their order, neighbours of one kind joined."""
 
     def __init__(self) -> None:
-        self._pieces: list[tuple[type[ThinkPiece], list[str]]] = []
+        self._pieces: list[tuple[Callable[[str], P], list[str]]] = []
 
-    def add(self, kind: type[ThinkPiece], text: str) -> None:
+    def add(self, kind: Callable[[str], P], text: str) -> None:
         """Add a piece; a no-op if it is empty."""
         if self._pieces and self._pieces[-1][0] is kind:
             self._pieces[-1][1].append(text)
         elif text:
             self._pieces.append((kind, [text]))
 
-    def take(self) -> list[ThinkPiece]:
+    def take(self) -> list[P]:
         """Return the pieces since the last call."""
         pieces, self._pieces = self._pieces, []
         return [kind("".join(parts)) for kind, parts in pieces]
@@ -56,7 +58,7 @@ class ThinkOutput:
         self._thinking_joint = thinking_joint
         self._text_joint = text_joint
         self._closed_blocks_only = closed_blocks_only
-        self.pieces = PieceList()
+        self.pieces: PieceList[ThinkPiece] = PieceList()
         self._blanks: list[str] = []
         self._opening = ""
         self._body: list[str] = []

@@ -1,10 +1,16 @@
 """One answer of any wire format, from its first piece to its one end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
-from ollm_tui.decode.thinking import ThinkingPiece, ThinkPiece, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.thinking import (
+    PieceList,
+    TextPiece,
+    ThinkingPiece,
+    ThinkPiece,
+    ThinkTags,
+    ThinkTagSplitter,
+)
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
@@ -47,35 +53,25 @@ _REASONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Finish reasons by their spellings, without case and signs; the empty one means none."""
+_DELTAS: Mapping[type[ThinkPiece], type[TextDelta | ThinkingDelta]] = MappingProxyType(
+    {TextPiece: TextDelta, ThinkingPiece: ThinkingDelta}
+)
 _SIGNS = str.maketrans("", "", "_- .")
-
-
-@dataclass(slots=True)
-class Measurements:
-    """What the server measured; later figures replace earlier ones."""
-
-    usage: Usage | None = None
-    timings: Timings | None = None
-
-    def update(self, usage: Usage | None, timings: Timings | None) -> None:
-        """Replace the figures that are given."""
-        self.usage = usage or self.usage
-        self.timings = timings or self.timings
 
 
 class AnswerBuilder:
     """Collects the pieces of one answer and returns them as events."""
 
     def __init__(self, tags: ThinkTags | None = None) -> None:
-        self.measured = Measurements()
+        self.usage: Usage | None = None
+        self.timings: Timings | None = None
         self.ended = False
         self.has_output = False
         self._lost = 0
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
         self._unsplit: list[str] = []
-        self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
-        self._pieces: list[str] = []
+        self._pieces: PieceList[TextDelta | ThinkingDelta] = PieceList()
         self._events: list[ProviderEvent] = []
 
     def add_text(self, delta: str) -> None:
@@ -88,7 +84,7 @@ class AnswerBuilder:
         """Add a piece of reasoning that the server sent apart from the text."""
         if delta and not self.ended:
             self._split_tags()
-            self._add(ThinkingDelta, delta)
+            self._pieces.add(ThinkingDelta, delta)
             self.has_output = True
 
     def add_signature(self, signature: str, signer: str, *, sealed: bool = False) -> None:
@@ -117,6 +113,11 @@ class AnswerBuilder:
         """
         self._calls.weigh(arguments)
 
+    def measure(self, usage: Usage | None, timings: Timings | None) -> None:
+        """Replace the figures that the server measured by those that are given."""
+        self.usage = usage or self.usage
+        self.timings = timings or self.timings
+
     def mark_lost_piece(self) -> None:
         """Record that a piece was unreadable: its content may be missing from a tool call."""
         self._lost += 1
@@ -134,8 +135,8 @@ class AnswerBuilder:
         self._end(
             Finish(
                 reason,
-                self.measured.usage,
-                self.measured.timings,
+                self.usage,
+                self.timings,
                 raw_reason=raw_reason or None,
                 lost_pieces=self._lost,
             )
@@ -149,7 +150,7 @@ class AnswerBuilder:
         self._flush()
         if self.has_output and error.retryable:
             error.retryable = False  # a repetition would repeat the first words
-        self._end(ErrorEvent(error, usage=self.measured.usage))
+        self._end(ErrorEvent(error, usage=self.usage))
 
     def fail_without_retry(self, error: AIError) -> None:
         """End the answer with an error that the server sent inside it."""
@@ -182,20 +183,10 @@ class AnswerBuilder:
 
     def _add_pieces(self, pieces: Sequence[ThinkPiece]) -> None:
         for piece in pieces:
-            self._add(ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta, piece.text)
-
-    def _add(self, kind: type[TextDelta] | type[ThinkingDelta], delta: str) -> None:
-        if kind is not self._kind:
-            self._flush()
-            self._kind = kind
-        self._pieces.append(delta)
+            self._pieces.add(_DELTAS[type(piece)], piece.text)
 
     def _flush(self) -> None:
-        if self._pieces:
-            joined = "".join(self._pieces)
-            self._pieces = []
-            if joined:
-                self._events.append(self._kind(joined))
+        self._events += self._pieces.take()
 
     def _end(self, event: Finish | ErrorEvent) -> None:
         self.ended = True

@@ -37,10 +37,7 @@ def sent_query(query: str) -> str:
 
 
 class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of the base URL to every request, behind the client, which logs whole URLs.
-
-    A request may have a query of its own, as its extension `OWN_QUERY`.
-    """
+    """Adds the base URL's query and `OWN_QUERY` behind the client, which logs whole URLs."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
         self._inner = inner

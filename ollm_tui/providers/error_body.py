@@ -85,7 +85,7 @@ def read_error_value(value: JsonValue) -> ErrorBody:
         value = value[0] if value else None
     outer = as_object(value)
     inner = _innermost(outer)
-    message = _first_text(*(outer.get(key) for key in _MESSAGES))
+    message = next((text for key in _MESSAGES if (text := _message(outer.get(key)))), None)
     return ErrorBody(
         _limited(_raised(_without_tags(message))) if message else None,
         _named(inner, _CODES) or _named(outer, _CODES),
@@ -147,10 +147,7 @@ def _named(data: JsonObject, keys: tuple[str, ...]) -> str | None:
 
 
 def _refused_field(outer: JsonObject) -> JsonObject:
-    """Find the fields that a validator names under `detail[].loc`, as dotted paths.
-
-    `param` is the first of them, whatever is wrong with it; `refused` are the unknown ones.
-    """
+    """Find the fields that a validator names: `param` is the first, `refused` the unknown."""
     message = outer.get("message")
     if isinstance(message, str) and message.startswith('{"'):
         try:
@@ -175,7 +172,6 @@ def is_markup(text: str) -> bool:
 
 
 def _incomplete_message(text: str) -> str | None:
-    """Find the message in incomplete JSON."""
     match = _SENTENCE.search(text)
     if match is None:
         return None
@@ -196,10 +192,6 @@ def _framed(body: bytes) -> list[str]:
     except ValueError:
         return []
     return [event.data for event in events]
-
-
-def _first_text(*values: JsonValue) -> str | None:
-    return next((text for value in values if (text := _message(value))), None)
 
 
 def _message(value: JsonValue, room: int = MAX_DEPTH) -> str | None:

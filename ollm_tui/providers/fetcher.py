@@ -22,13 +22,7 @@ from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_
 from ollm_tui.providers.http_errors import Head
 from ollm_tui.providers.http_faults import LIMIT, UNSENDABLE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.redirects import (
-    Hop,
-    first_hop,
-    is_redirect,
-    next_hop,
-    too_many_redirects,
-)
+from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many_redirects
 from ollm_tui.providers.response_reader import ResponseReader, in_time
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
@@ -109,21 +103,15 @@ class HttpFetcher:
         if hop.sends_credentials:
             headers |= _identity(request)
         client = await self._client(hop, proxy)
+        query = sent_query(hop.parts.query)
+        extensions = {OWN_QUERY: query, "timeout": client.timeout.as_dict()}
         try:
-            sent = httpx.Request(
-                "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
-            )
+            sent = httpx.Request("GET", hop.url, headers=headers, extensions=extensions)
         except (httpx.InvalidURL, ValueError) as error:
             raise endpoint.fault(UNSENDABLE) from error
         reader = ResponseReader(client, sent, endpoint, decodes=False)
         group.start_soon(reader.run)
         return reader
-
-    def _extensions(self, client: httpx.AsyncClient, hop: Hop) -> dict[str, object]:
-        return {
-            OWN_QUERY: sent_query(hop.parts.query),
-            "timeout": client.timeout.as_dict(),
-        }
 
     async def _head(self, reader: ResponseReader, endpoint: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
@@ -159,7 +147,7 @@ class HttpFetcher:
         return client
 
 
-class _Response:
+class _Response(AsyncIterator[bytes]):
     """A response whose body is read by a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
@@ -180,21 +168,12 @@ class _Response:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Return the chunks of the body."""
-        return _Body(self._reader, self._endpoint, self._idle_s)
+        """Return the chunks of the body; the time limit counts only while the caller waits."""
+        return self
 
     def dispose(self) -> None:
         """Close the connection and discard what has not been read."""
         self._reader.dispose()
-
-
-class _Body(AsyncIterator[bytes]):
-    """The body of one response; the time limit counts only while the caller waits."""
-
-    def __init__(self, reader: ResponseReader, endpoint: Endpoint, idle_s: float) -> None:
-        self._reader = reader
-        self._endpoint = endpoint
-        self._idle_s = idle_s
 
     async def __anext__(self) -> bytes:
         try:

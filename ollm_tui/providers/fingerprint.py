@@ -24,17 +24,9 @@ OPENAI_MODELS = "/v1/models"
 OLLAMA_VERSION = "/api/version"
 OLLAMA_TAGS = "/api/tags"
 PATHS = (
-    KOBOLD_VERSION,
-    LLAMACPP_PROPS,
-    LMSTUDIO_MODELS,
-    OLD_LMSTUDIO_MODELS,
-    LOCALAI_CARD,
-    LOCALAI_READY,
-    VERSION,
-    OPENAI_MODELS,
-    OLLAMA_VERSION,
-    OLLAMA_TAGS,
-)
+    KOBOLD_VERSION, LLAMACPP_PROPS, LMSTUDIO_MODELS, OLD_LMSTUDIO_MODELS, LOCALAI_CARD,
+    LOCALAI_READY, VERSION, OPENAI_MODELS, OLLAMA_VERSION, OLLAMA_TAGS,
+)  # fmt: skip
 """The paths below a server's root that are requested, without a key, to identify it."""
 _OTHERS: Mapping[str, str] = MappingProxyType(
     {"sglang": "SGLang", "tabbyapi": "TabbyAPI", "pygmalionai": "Aphrodite"}

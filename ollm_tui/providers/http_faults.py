@@ -154,16 +154,16 @@ class Endpoint:
         message: str,
         hint: str | None,
         *,
-        fault: str,
+        fault: str | None = None,
         retryable: bool = False,
     ) -> AIError:
-        """Make an error of this provider; `fault` is its kind for a program."""
+        """Make an error of this provider; `fault` is its kind for a program, if it has one."""
         return AIError(
             code,
             message,
             hint=hint,
             provider=self.provider or None,
-            details={"fault": fault},
+            details={"fault": fault} if fault else None,
             retryable=retryable,
         )
 

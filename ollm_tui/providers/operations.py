@@ -61,13 +61,6 @@ def puller(adapter: ProviderAdapter) -> SupportsPull:
     raise cannot(adapter, "pull models")
 
 
-def runner(adapter: ProviderAdapter) -> SupportsRunning:
-    """Return the adapter if it can list the loaded models."""
-    if isinstance(adapter, SupportsRunning):
-        return adapter
-    raise cannot(adapter, "list the loaded models")
-
-
 @asynccontextmanager
 async def pulling(
     adapter: ProviderAdapter, name: str

@@ -33,7 +33,6 @@ def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
 
 
 def _without(provider: str) -> str:
-    """Return the hint on how to turn off the proxy; only providers have that setting."""
     return f' `proxy = "none"` below [providers.{provider}] goes without one.' if provider else ""
 
 

@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import anyio
@@ -24,11 +24,12 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.http_errors import Head, http_error
+from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.providers.unsupported import OnLeftOut
 
 LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
@@ -45,17 +46,15 @@ class RequestPlan:
     """What to send, how to read the answer, and how to adapt to a refusal."""
 
     path: str
-    body: Callable[[], JsonObject]
+    body: Callable[[OnLeftOut], JsonObject]
     """Makes the request's body; raises `AIError` for what cannot be sent."""
     decoder: Callable[[], AnswerDecoder]
-    adapt: Callable[[JsonObject, AIError], JsonObject | None]
+    adapt: Callable[[JsonObject, AIError, OnLeftOut], JsonObject | None]
     """Returns the body in the form that the error asks for, or None if there is none."""
     wait_until_ready: Callable[[AIError], Awaitable[bool]] | None = None
     """Waits if the error means that the server is starting; returns whether it is ready now."""
     prepare: Preparation | None = None
     """Finds out what the body depends on, before it is made."""
-    left_out: list[ProviderEvent] = field(default_factory=list)
-    """Events about fields that were left out; they precede the answer."""
 
 
 @asynccontextmanager
@@ -87,6 +86,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._decoder = plan.decoder()
         self._reader: ResponseReader | None = None
         self._events: deque[ProviderEvent] = deque()
+        self._left_out: list[ProviderEvent] = []
+        """Events about fields that were left out; they precede the answer."""
         self._started_at = time.monotonic()
         self._alive_at = self._started_at
         self._pace = Pace()
@@ -95,11 +96,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._ended = False
         self._waiting: anyio.CancelScope | None = None
 
-    def __aiter__(self) -> AsyncIterator[ProviderEvent]:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if self._ended:
             raise StopAsyncIteration
         while not self._events and not self._is_aborted:
@@ -156,7 +153,6 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
             self._collect(self._decoder.fail(self._timeout_error()))
 
     def _time_left(self) -> float:
-        """Return the seconds until the time limit that applies now is reached."""
         limits = self._transport.spec
         if self._pace.first_at is None:
             end = self._started_at + limits.first_byte_timeout_s
@@ -176,12 +172,12 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
                 await self._plan.prepare()
             if self._is_aborted:
                 return []
-        body = self._plan.body()
+        body = self._plan.body(self._left_out.append)
         for _ in range(MAX_REQUESTS - 1):
             error = await self._send_body(body)
             if error is None:
                 return []
-            adapted = self._plan.adapt(body, error)
+            adapted = self._plan.adapt(body, error, self._left_out.append)
             if adapted is not None:
                 body = adapted
             elif not await self._wait_until_ready(error):
@@ -209,11 +205,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         if 200 <= head.status < 300:
             self._is_answering = True
             return None
-        return await self._refusal(head, reader)
-
-    async def _refusal(self, head: Head, reader: ResponseReader) -> AIError:
-        body = await reader.read_error_body(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
-        return http_error(head, body, self._transport.endpoint)
+        reason = await reader.read_error_body(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
+        return http_error(head, reason, self._transport.endpoint)
 
     async def _read(self) -> list[ProviderEvent]:
         if self._reader is None:
@@ -226,8 +219,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return events
 
     def _collect(self, events: list[ProviderEvent]) -> None:
-        self._events += self._plan.left_out
-        self._plan.left_out.clear()
+        self._events += self._left_out
+        self._left_out.clear()
         was_silent = self._pace.first_at is None
         self._pace.note(events, time.monotonic())
         if was_silent and self._pace.first_at is not None:

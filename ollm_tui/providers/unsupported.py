@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_args
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import ACCEPTED, Message
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import (
@@ -25,19 +25,9 @@ from ollm_tui.protocol.request import (
 from ollm_tui.protocol.tools import ToolChoice, ToolName
 
 _REQUEST = frozenset(
-    {
-        "model",
-        "messages",
-        "input",
-        "system_prompt",
-        "tools",
-        "tool_choice",
-        "should_think",
-        "options",
-        "stream",
-        "signal",
-    }
-)
+    {"model", "messages", "input", "system_prompt", "tools", "tool_choice", "should_think",
+     "options", "stream", "signal"}
+)  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
 _EMBEDDING = frozenset({"extra_body"})
@@ -131,7 +121,6 @@ def unsent_options(options: GenerationOptions, unsent: Collection[str]) -> list[
 
 
 def _no_conversation(request: Request) -> AIError:
-    """Return the error of a single input, which a chat request cannot have."""
     blocks = normalize_content(request.input or "")
     other = next((block.type for block in blocks if not isinstance(block, TextContent)), None)
     if other is not None:
@@ -167,7 +156,6 @@ def _unsupported(name: str, what: str) -> AIError:
 
 
 def _check_word(word: str, known: Collection[str], what: str) -> None:
-    """Refuse a word that adapters would pass on, or mistake for another."""
     if word not in known:
         raise AIError(
             ErrorCode.BAD_REQUEST,
@@ -197,16 +185,12 @@ def _check_body(body: JsonMapping) -> None:
                 f"Several answers to one request (`{key}`) are not implemented.",
                 hint="Ask again for another answer.",
             )
-        if key in _OTHER_KINDS and not _is_plain(value):
+        if key in _OTHER_KINDS and value not in (None, "", ["text"]):
             raise AIError(
                 ErrorCode.UNSUPPORTED_MODALITY,
                 f"{_OTHER_KINDS[key]} (`{key}`) is not implemented.",
                 hint=f"Take `{key}` out of extra_body.",
             )
-
-
-def _is_plain(value: JsonValue) -> bool:
-    return value in (None, "") or value == ["text"]
 
 
 def ignore_left_out(event: LeftOut) -> None:

@@ -5,7 +5,6 @@ Only the child opens and closes anything, so the reader may read below a cancel 
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import anyio
@@ -42,12 +41,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         await self._opened()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -55,15 +49,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         self._ended = True
         await self._stack.aclose()
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> PullProgress:
-        """Return the next progress.
-
-        Raises:
-            AIError: The download failed.
-        """
         if self._ended:
             raise StopAsyncIteration
         try:

@@ -81,7 +81,6 @@ class AnthropicDecoder(SSEAnswerDecoder):
         self._add_usage(as_object(message.get("usage")))
 
     def _read_whole_message(self, message: JsonObject) -> None:
-        """Read an answer that was not streamed."""
         self._saw_answer = True
         for index, block in enumerate(objects(message.get("content"))):
             self._begin_block(index, block)
@@ -165,7 +164,7 @@ class AnthropicDecoder(SSEAnswerDecoder):
         if len(dump_or_reason(counts)) > MAX_COUNTS_CHARS:
             return
         self._usage = counts
-        self._builder.measured.update(read_usage(self._usage), None)
+        self._builder.measure(read_usage(self._usage), None)
 
 
 def read_usage(counts: JsonObject) -> Usage | None:

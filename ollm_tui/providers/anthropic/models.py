@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, objects, positive, string
+from ollm_tui.decode.json_fields import as_object, objects, positive, present, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -24,18 +24,9 @@ BUDGETS: Mapping[str | None, int] = MappingProxyType(
 MIN_BUDGET = 1024
 _SAMPLING = ("top_k", "top_p", "temperature")
 _REQUIRED = frozenset(
-    {
-        "model",
-        "messages",
-        "system",
-        "tools",
-        "tool_choice",
-        "stream",
-        "max_tokens",
-        "thinking",
-        "output_config",
-    }
-)
+    {"model", "messages", "system", "tools", "tool_choice", "stream", "max_tokens", "thinking",
+     "output_config"}
+)  # fmt: skip
 """Keys that are never left out, as the answer would be another one, or none."""
 _NOT_SUPPORTED = re.compile(
     r"deprecated|not support|unsupported|not permitted|not allowed|cannot both|may only be"
@@ -176,13 +167,13 @@ def read_limits(entries: Sequence[JsonObject]) -> dict[str, Limits]:
 
 
 def _model(entry: JsonObject) -> ModelInfo:
-    details: JsonObject = {}
-    if longest := positive(entry, "max_tokens"):
-        details["max_output_tokens"] = longest
-    if stage := string(entry, "lifecycle"):
-        details["lifecycle"] = stage
-    if efforts := _efforts(as_object(entry.get("capabilities"))):
-        details["efforts"] = [*efforts]
+    levels = as_object(as_object(entry.get("capabilities")).get("effort"))
+    efforts: list[JsonValue] = [level for level in _EFFORTS if _supports(levels, level)]
+    details = {
+        "max_output_tokens": positive(entry, "max_tokens"),
+        "lifecycle": string(entry, "lifecycle"),
+        "efforts": efforts or None,
+    }
     return ModelInfo(
         name=string(entry, "id") or "",
         label=string(entry, "display_name"),
@@ -190,7 +181,7 @@ def _model(entry: JsonObject) -> ModelInfo:
         capability=_capability(entry),
         context=positive(entry, "max_input_tokens")
         or positive(as_object(entry.get("meta")), "n_ctx"),  # llama.cpp
-        details=details,
+        details=present(details),
     )
 
 
@@ -208,11 +199,6 @@ def _limits(entry: JsonObject) -> Limits:
     types = as_object(thinking.get("types"))
     thinking_type = next((name for name in ("adaptive", "enabled") if _supports(types, name)), None)
     return Limits(max_tokens=positive(entry, "max_tokens"), thinking_type=thinking_type)
-
-
-def _efforts(declared: JsonObject) -> list[str]:
-    levels = as_object(declared.get("effort"))
-    return [level for level in _EFFORTS if _supports(levels, level)]
 
 
 def _supports(declared: JsonObject, name: str) -> bool:

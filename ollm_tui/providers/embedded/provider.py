@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import anyio
@@ -28,7 +27,7 @@ from ollm_tui.providers.embedded.settings import (
     unread_settings,
     with_defaults,
 )
-from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
+from ollm_tui.providers.embedded.stream import EngineStream, ended_stream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
@@ -78,16 +77,11 @@ class EmbeddedProvider:
         await self._supervisor.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         try:
             await self.dispose()
         finally:
-            await self._supervisor.__aexit__(kind, error, trace)
+            await self._supervisor.__aexit__()
 
     @asynccontextmanager
     async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
@@ -98,10 +92,10 @@ class EmbeddedProvider:
                 engine = await self._lease(stack, request)
             except AIError as error:
                 error.provider = self.name
-                yield EndedStream(ErrorEvent(error))
+                yield ended_stream(ErrorEvent(error))
                 return
             if engine is None:
-                yield EndedStream(Finish("abort"))
+                yield ended_stream(Finish("abort"))
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
@@ -209,11 +203,7 @@ class EmbeddedProvider:
             await self._drop_adapters()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Keep the model loaded until the stack closes; return None if the signal came first.
-
-        Raises:
-            AIError: It cannot be loaded, or does not support the request.
-        """
+        """Keep the model loaded until the stack closes; return None if the signal came first."""
         check_request(request)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
@@ -255,7 +245,6 @@ class EmbeddedProvider:
         return min(self._settings.context, trained)
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
-        """Add what is known about a model while it runs."""
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
                 until = _until(engine)

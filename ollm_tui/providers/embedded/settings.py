@@ -81,7 +81,7 @@ MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
         # window is full.
         "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
             system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
-        ),
+        )
     }
 )
 
@@ -97,7 +97,8 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
         repeat_penalty=_first(options.repeat_penalty, defaults.repeat_penalty),
     )
     request = replace(request, options=options)
-    if request.system_prompt is None and not _is_instructed(request):
+    is_instructed = any(message.role == "system" for message in request.conversation)
+    if request.system_prompt is None and not is_instructed:
         request = replace(request, system_prompt=defaults.system_prompt)
     return request
 
@@ -116,10 +117,6 @@ def left_unread(name: str) -> LeftOut:
         hint="Put them into config.toml, or change them with /set.",
     )
     return LeftOut(name, why)
-
-
-def _is_instructed(request: Request) -> bool:
-    return any(message.role == "system" for message in request.conversation)
 
 
 def _first(given: float | None, default: float | None) -> float | None:

@@ -35,8 +35,8 @@ def read_tags(reply: JsonValue) -> list[ModelInfo]:
     models = []
     for entry in objects(as_object(reply).get("models")):
         info = _entry(entry)
-        trained = positive(as_object(entry.get("details")), "context_length")
-        details = info.details if trained is None else {**info.details, "context_trained": trained}
+        trained = {"context_trained": positive(as_object(entry.get("details")), "context_length")}
+        details = {**info.details, **present(trained)}
         models.append(replace(info, details=details, reported=_declared_in_list(info.capability)))
     return [info for info in models if info.name]
 
@@ -65,26 +65,20 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
     parameters = read_parameters(string(data, "parameters") or "")
     window = next((value for key, value in parameters if key == "num_ctx"), "")
     is_number = re.fullmatch(r"[0-9]{1,12}", window) is not None
-    details = _details(data)
-    trained = positive(facts, f"{string(facts, 'general.architecture')}.context_length")
-    if trained is not None:
-        details["context_trained"] = trained
-    if parameters:
-        details["parameters"] = _by_name(parameters)
-    count = positive(facts, "general.parameter_count")
-    if count is not None:
-        details["parameter_count"] = count
-    if tokenizer := string(facts, "tokenizer.ggml.model"):
-        details["tokenizer"] = tokenizer
-    if shape := _shape(facts):
-        details["shape"] = shape
-    details |= _texts(data)
+    architecture = string(facts, "general.architecture")
+    details = {
+        "context_trained": positive(facts, f"{architecture}.context_length"),
+        "parameters": _by_name(parameters) or None,
+        "parameter_count": positive(facts, "general.parameter_count"),
+        "tokenizer": string(facts, "tokenizer.ggml.model"),
+        "shape": _shape(facts, architecture) or None,
+    }
     return ModelInfo(
         name=name,
         modified_at=string(data, "modified_at"),
         capability=read_capability(data.get("capabilities")),
         context=(int(window) or None) if is_number else None,
-        details=details,
+        details=_details(data) | present(details) | _texts(data),
     )
 
 
@@ -94,9 +88,8 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
     return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
 
 
-def _shape(facts: JsonObject) -> JsonObject:
+def _shape(facts: JsonObject, architecture: str | None) -> JsonObject:
     """Return the sizes that the memory of a model's cache depends on."""
-    architecture = string(facts, "general.architecture")
     heads = positive(facts, f"{architecture}.attention.head_count")
     width = positive(facts, f"{architecture}.embedding_length")
     per_head = width // heads if width and heads else None

@@ -48,11 +48,11 @@ class OllamaProvider(HttpProvider):
         """Chat at `/api/chat`."""
         plan = RequestPlan(
             path="/api/chat",
-            body=lambda: chat_body(request, plan.left_out.append),
+            body=partial(chat_body, request),
             decoder=partial(
                 OllamaDecoder, self._transport.endpoint, tags_for(request.should_think)
             ),
-            adapt=lambda body, error: adapt(body, error, plan.left_out.append),
+            adapt=adapt,
         )
         return answer_stream(self._transport, plan, request.signal)
 
@@ -161,7 +161,6 @@ class OllamaProvider(HttpProvider):
         return max(self._transport.spec.list_timeout_s, self._transport.spec.idle_timeout_s)
 
     async def _running(self) -> dict[str, ModelInfo]:
-        """Return the models in memory by name."""
         with self._explained("list the loaded models"):
             reply = await self._transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
             return read_running(reply)

@@ -132,7 +132,6 @@ class _Download:
         return limits.idle_timeout_s if self._is_downloading else limits.first_byte_timeout_s
 
     def _time_left(self) -> float:
-        """Return the seconds until the time limit that applies now is reached."""
         return max(0.0, self._alive_at + self._limit() - time.monotonic())
 
     def _stalled(self) -> AIError:

@@ -16,19 +16,9 @@ _DISPLAY_NAMES = dict.fromkeys(_RENAMED, "max_tokens")
 """Both names are the same option to a user."""
 _REQUIRED = frozenset({"model", "tools", "stream"})
 _FORM = frozenset(
-    {
-        "tool_choice",
-        "response_format",
-        "structured_outputs",
-        "guided_json",
-        "guided_regex",
-        "guided_choice",
-        "guided_grammar",
-        "structural_tag",
-        "grammar",
-        "json_schema",
-    }
-)
+    {"tool_choice", "response_format", "structured_outputs", "guided_json", "guided_regex",
+     "guided_choice", "guided_grammar", "structural_tag", "grammar", "json_schema"}
+)  # fmt: skip
 """Without these the answer would not have the form that was requested."""
 _MESSAGE_KEYS = frozenset({"name"})
 _ROLES = {"system": "developer", "developer": "user"}
@@ -100,7 +90,6 @@ def _may_be_left_out(path: FieldPath) -> bool:
 
 
 def _roles(body: JsonObject) -> list[str]:
-    """Return the roles of the messages, in their order."""
     roles = (string(message, "role") for message in objects(body.get("messages")))
     return [role for role in roles if role]
 

@@ -4,7 +4,6 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Self
 
 import anyio
 
@@ -105,7 +104,7 @@ def read_capability(reply: JsonValue) -> ModelCapability | None:
     return ModelCapability(TEXT | inputs, TEXT)
 
 
-class KoboldStream:
+class KoboldStream(AsyncIterator[ProviderEvent]):
     """The events of one answer, with its finish reason corrected."""
 
     def __init__(self, events: AsyncIterator[ProviderEvent], options: GenerationOptions) -> None:
@@ -115,11 +114,7 @@ class KoboldStream:
         self.may_be_generating = False
         """Whether the request was sent and the server has not reported its end."""
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if not self._ended:
             self.may_be_generating = True
         event = await anext(self._events)
@@ -137,10 +132,7 @@ class KoboldStream:
         return event
 
     def _corrected(self, end: Finish) -> Finish:
-        """Replace the reason `length` by `stop` where a stop sequence may have ended the answer.
-
-        The server reports both as `length`; it is one only if all allowed tokens were generated.
-        """
+        """Tell a stop sequence from `length` by the tokens: the server reports both so."""
         if end.reason != "length" or not self._options.stop:
             return end
         written = end.usage.completion_tokens if end.usage else None

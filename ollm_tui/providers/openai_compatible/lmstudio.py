@@ -100,7 +100,6 @@ class LMStudioProvider(OpenAICompatibleProvider):
                 raise not_pulled(endpoint, name, None)
 
     async def _job_states(self, job: JsonObject) -> AsyncIterator[JsonObject]:
-        """Yield a job as it began, and then as the server reports it."""
         yield job
         path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
         async for state in poll(lambda: self._native_json("GET", path, None, "download models")):

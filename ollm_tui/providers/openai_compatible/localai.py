@@ -97,7 +97,6 @@ class LocalAIProvider(OpenAICompatibleProvider):
         await self._root_json("POST", f"/models/delete/{quote(name, safe='')}")
 
     async def _install(self, name: str) -> str:
-        """Start an install job and return its id."""
         body = {"url": name} if "://" in name else {"id": await self._in_gallery(name)}
         job = string(as_object(await self._root_json("POST", "/models/apply", body)), "uuid")
         if job is None:
@@ -117,12 +116,10 @@ class LocalAIProvider(OpenAICompatibleProvider):
         return with_loaded(await self._models(), await self._optional_json("/system"))
 
     async def _models(self) -> Sequence[ModelInfo]:
-        """Return the models, with their capabilities if the server's version has them."""
         models = read_capabilities(await self._optional_json("/v1/models/capabilities"))
         return await super()._fetch_models() if models is None else models
 
     async def _wait_until_ready(self, error: AIError) -> bool:
-        """Wait until the server has started, if that is what the error means."""
         if error.status != HTTPStatus.SERVICE_UNAVAILABLE or await self._is_ready():
             return False
         async for _ in poll_ticks():

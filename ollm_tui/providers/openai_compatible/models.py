@@ -29,7 +29,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
         models.append(
             ModelInfo(
                 name=name,
-                label=_label(entry),
+                label=string(entry, "name") or string(entry, "display_name"),
                 capability=capability,
                 size_bytes=positive(as_object(entry.get("meta")), "size"),
                 context=window,
@@ -48,10 +48,6 @@ def _window(entry: JsonObject) -> int | None:
         or positive(entry, "max_input_tokens")
         or positive(as_object(entry.get("meta")), "n_ctx")
     )
-
-
-def _label(entry: JsonObject) -> str | None:
-    return string(entry, "name") or string(entry, "display_name")
 
 
 def _meta(entry: JsonObject) -> JsonObject:

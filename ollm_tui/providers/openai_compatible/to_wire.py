@@ -6,13 +6,7 @@ from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
-from ollm_tui.protocol.blocks import (
-    AudioContent,
-    Block,
-    ImageContent,
-    TextContent,
-    ThinkingContent,
-)
+from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -123,13 +117,13 @@ def wire_call(call: ToolCall) -> JsonObject:
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
     """Return a tool that may be called."""
-    function: JsonObject = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
-    function["parameters"] = tool.parameters or {"type": "object", "properties": {}}
-    if tool.strict is not None:
-        function["strict"] = tool.strict
-    return {"type": "function", "function": function}
+    function: dict[str, JsonValue] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters or {"type": "object", "properties": {}},
+        "strict": tool.strict,
+    }
+    return {"type": "function", "function": present(function)}
 
 
 def wire_choice(choice: ToolChoice) -> JsonValue:
@@ -206,7 +200,6 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
 
 
 def _official(options: JsonObject) -> JsonObject:
-    """Return the options as OpenAI's own models take them."""
     accepted = {key: value for key, value in options.items() if key not in UNSENT_OPTIONS["openai"]}
     if "max_tokens" in accepted:
         accepted["max_completion_tokens"] = accepted.pop("max_tokens")

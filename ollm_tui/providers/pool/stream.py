@@ -55,11 +55,7 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         self._left = anyio.Event()
         self.ended = False
 
-    def __aiter__(self) -> AsyncIterator[ProviderEvent]:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if self.ended:
             raise StopAsyncIteration
         event = await self._next()
