@@ -95,16 +95,13 @@ class SSEDecoder:
             case "id":
                 self._last_id = self._last_id if "\0" in value else value
             case "retry":
-                self._read_retry(value)
+                if value.isascii() and value.isdigit() and len(value) <= 9:
+                    self.retry = int(value)
             case "error" if colon and value:
                 self._errors.append(value)
                 self._size += len(value) + 1
             case _:
                 self._keep_stray(line)
-
-    def _read_retry(self, value: str) -> None:
-        if value.isascii() and value.isdigit() and len(value) <= 9:
-            self.retry = int(value)
 
     def _keep_stray(self, line: str) -> None:
         if self._stray_room > 0:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.decode.json_guard import BadJson, dump_or_reason, parse_json
 from ollm_tui.decode.json_span import JsonExtent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -35,21 +36,15 @@ def read_tool_call_deltas(value: JsonValue) -> list[ToolCallDelta]:
 
 
 def _read_entry(entry: JsonObject) -> ToolCallDelta:
-    function = entry.get("function")
-    if not isinstance(function, dict):
-        function = {}
+    function = as_object(entry.get("function"))
     index = entry.get("index", function.get("index"))
     return ToolCallDelta(
         index=index if isinstance(index, int) and not isinstance(index, bool) else None,
-        id=_text_or_none(entry.get("id")),
-        name=_text_or_none(function.get("name")),
+        id=string(entry, "id"),
+        name=string(function, "name"),
         arguments=_read_arguments(function.get("arguments")),
         extra={key: part for key, part in entry.items() if key not in _OWN_KEYS},
     )
-
-
-def _text_or_none(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _read_arguments(value: JsonValue) -> str | JsonObject | None:

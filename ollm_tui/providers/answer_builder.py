@@ -1,7 +1,6 @@
 """One answer of any wire format, from its first piece to its one end."""
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 
 from ollm_tui.decode.thinking import (
     PieceList,
@@ -27,35 +26,34 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
-_REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        spelling: reason
-        for reason, spellings in {
-            "stop": "stop complete completed done finished eos eostoken eosfound endturn endofturn "
-            "endoftext stopsequence stopstring stopstringfound stoptoken",
-            "length": "length maxtokens maxlength maxlen maxoutputtokens maxcompletiontokens "
-            "maxnewtokens maxpredictedtokensreached modellength modelcontextwindowexceeded "
-            "contextlength contextlengthreached contextlengthexceeded tokenlimit lengthlimit "
-            "errorlimit",
-            "pause": "pause pauseturn",
-            "tool_calls": "toolcalls toolcall tooluse tool functioncall functioncalls",
-            "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
-            "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
-            "errortoxic moderation",
-            "refusal": "refusal refused",
-            "error": "error failed failure internalerror servererror networkerror "
-            "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
-            "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "
-            "canceled usercancel userstopped modelunloaded",
-            "": "null none unspecified notfinished",
-        }.items()
-        for spelling in spellings.split()
-    }
-)
+_REASONS: Mapping[str, str] = {
+    spelling: reason
+    for reason, spellings in {
+        "stop": "stop complete completed done finished eos eostoken eosfound endturn endofturn "
+        "endoftext stopsequence stopstring stopstringfound stoptoken",
+        "length": "length maxtokens maxlength maxlen maxoutputtokens maxcompletiontokens "
+        "maxnewtokens maxpredictedtokensreached modellength modelcontextwindowexceeded "
+        "contextlength contextlengthreached contextlengthexceeded tokenlimit lengthlimit "
+        "errorlimit",
+        "pause": "pause pauseturn",
+        "tool_calls": "toolcalls toolcall tooluse tool functioncall functioncalls",
+        "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
+        "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
+        "errortoxic moderation",
+        "refusal": "refusal refused",
+        "error": "error failed failure internalerror servererror networkerror "
+        "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
+        "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "
+        "canceled usercancel userstopped modelunloaded",
+        "": "null none unspecified notfinished",
+    }.items()
+    for spelling in spellings.split()
+}
 """Finish reasons by their spellings, without case and signs; the empty one means none."""
-_DELTAS: Mapping[type[ThinkPiece], type[TextDelta | ThinkingDelta]] = MappingProxyType(
-    {TextPiece: TextDelta, ThinkingPiece: ThinkingDelta}
-)
+_DELTAS: Mapping[type[ThinkPiece], type[TextDelta | ThinkingDelta]] = {
+    TextPiece: TextDelta,
+    ThinkingPiece: ThinkingDelta,
+}
 _SIGNS = str.maketrans("", "", "_- .")
 
 

@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from enum import Enum, auto
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import string
@@ -20,12 +19,6 @@ from ollm_tui.providers.http_faults import LIMIT, WEB_PAGE, Endpoint
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
-
-
-class _State(Enum):
-    UNKNOWN = auto()
-    EVENTS = auto()
-    WHOLE = auto()
 
 
 class AnswerDecoder(ABC):
@@ -93,7 +86,8 @@ class SSEAnswerDecoder(AnswerDecoder):
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
         super().__init__(endpoint, tags)
-        self._state = _State.UNKNOWN
+        self._is_whole: bool | None = None
+        """Whether the server ignored `stream`; None until the first visible byte decides."""
         self._sse = SSEDecoder()
         self._start = b""
         self._whole = bytearray()
@@ -107,9 +101,9 @@ class SSEAnswerDecoder(AnswerDecoder):
         return self._events + self._sse.comments + len(self._whole)
 
     def _feed(self, chunk: bytes) -> None:
-        if self._state is _State.UNKNOWN:
+        if self._is_whole is None:
             chunk = self._decide(chunk)
-        if self._state is _State.WHOLE:
+        if self._is_whole:
             self._whole += chunk
             if len(self._whole) > MAX_WHOLE_BYTES:
                 self._whole.clear()
@@ -123,14 +117,14 @@ class SSEAnswerDecoder(AnswerDecoder):
         begun = self._start + chunk
         first = begun.lstrip(_BLANKS)[:1]
         if first or len(begun) > MAX_START_BYTES:
-            self._state = _State.WHOLE if first in (b"{", b"[", b"<") else _State.EVENTS
+            self._is_whole = first in (b"{", b"[", b"<")
             self._start = b""
             return begun
         self._start = begun
         return b""
 
     def _finish(self) -> None:
-        if self._state is _State.WHOLE:
+        if self._is_whole:
             text = self._whole.decode("utf-8-sig", errors="replace")
             self._whole.clear()
             self._read_whole(text)

@@ -14,7 +14,6 @@ import anyio
 import httpx
 from anyio.abc import TaskGroup
 
-from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
@@ -210,5 +209,4 @@ def _bounded(head: Head, endpoint: Endpoint) -> Head:
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
     """Return what no message may show: the token, passwords and values in queries."""
-    of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
-    return tuple(secret for secret in (request.token or "", *of_urls) if len(secret) >= SHORTEST)
+    return request.token or "", *url_secrets(request.url), *url_secrets(hop.parts.geturl())

@@ -6,7 +6,6 @@ Engines imitate each other: the table of backends has the order in which predica
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from types import MappingProxyType
 
 from ollm_tui.config.backends import BACKENDS, Backend, import_name
 from ollm_tui.decode.clean import clean_line
@@ -28,9 +27,11 @@ PATHS = (
     LOCALAI_READY, VERSION, OPENAI_MODELS, OLLAMA_VERSION, OLLAMA_TAGS,
 )  # fmt: skip
 """The paths below a server's root that are requested, without a key, to identify it."""
-_OTHERS: Mapping[str, str] = MappingProxyType(
-    {"sglang": "SGLang", "tabbyapi": "TabbyAPI", "pygmalionai": "Aphrodite"}
-)
+_OTHERS: Mapping[str, str] = {
+    "sglang": "SGLang",
+    "tabbyapi": "TabbyAPI",
+    "pygmalionai": "Aphrodite",
+}
 """Labels of servers without a row in the table, by the `owned_by` of their models."""
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 LONGEST_VERSION = 40

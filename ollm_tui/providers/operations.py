@@ -10,7 +10,7 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any
 
 from ollm_tui.config.foreign import Redact, foreign_code
@@ -91,21 +91,19 @@ class _Progress(AsyncIterator[PullProgress]):
         raise StopAsyncIteration
 
 
-_FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
-    {
-        "name": (str,),
-        "label": (str, NoneType),
-        "description": (str, NoneType),
-        "size_bytes": (int, NoneType),
-        "modified_at": (str, NoneType),
-        "capability": (ModelCapability, NoneType),
-        "context": (int, NoneType),
-        "loaded": (bool, NoneType),
-        "details": (Mapping,),
-        "reported": (frozenset, NoneType),
-        "chosen": (frozenset,),
-    }
-)
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "name": (str,),
+    "label": (str, NoneType),
+    "description": (str, NoneType),
+    "size_bytes": (int, NoneType),
+    "modified_at": (str, NoneType),
+    "capability": (ModelCapability, NoneType),
+    "context": (int, NoneType),
+    "loaded": (bool, NoneType),
+    "details": (Mapping,),
+    "reported": (frozenset, NoneType),
+    "chosen": (frozenset,),
+}
 """The types of the fields of a `ModelInfo`."""
 
 

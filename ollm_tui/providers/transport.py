@@ -15,7 +15,6 @@ from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import SLICE, BadJson, json_slices, parse_json
-from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
@@ -213,5 +212,4 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
     """Return what no message may show: keys, headers, passwords and values in queries."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
-    secrets = (spec.api_key or "", *of_urls, *spec.headers.values())
-    return tuple(secret for secret in secrets if len(secret) >= SHORTEST)
+    return (spec.api_key or "", *of_urls, *spec.headers.values())

@@ -4,7 +4,6 @@ The kind of an event is the `type` in its data, because relays drop the `event:`
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, present, string
 from ollm_tui.decode.json_guard import dump_or_reason
@@ -22,20 +21,18 @@ _OUTPUT = "output_tokens"
 MAX_COUNTS_CHARS = 16 * 1024
 _CALL_KEYS = frozenset({"type", "id", "name", "input"})
 _DIRECT_CALLER = {"type": "direct"}
-_STATUSES: Mapping[str, int] = MappingProxyType(
-    {
-        "invalid_request_error": 400,
-        "authentication_error": 401,
-        "billing_error": 402,
-        "permission_error": 403,
-        "not_found_error": 404,
-        "request_too_large": 413,
-        "rate_limit_error": 429,
-        "api_error": 500,
-        "timeout_error": 504,
-        "overloaded_error": 529,
-    }
-)
+_STATUSES: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 """The status that a response with this error would have had."""
 
 

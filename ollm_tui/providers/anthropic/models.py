@@ -6,7 +6,6 @@ Requests are written for the newest models; the list, and refusals, tell what ot
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string
 from ollm_tui.protocol.errors import AIError
@@ -17,9 +16,7 @@ from ollm_tui.providers.refusals import INVALID, refused_fields
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt", "tool_use"})
-BUDGETS: Mapping[str | None, int] = MappingProxyType(
-    {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
-)
+BUDGETS: Mapping[str | None, int] = {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
 """Tokens of reasoning by effort, for models without efforts."""
 MIN_BUDGET = 1024
 _SAMPLING = ("top_k", "top_p", "temperature")

@@ -13,6 +13,7 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.config.backends import BACKEND
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
@@ -247,13 +248,8 @@ class EmbeddedProvider:
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
-                until = _until(engine)
-                return replace(
-                    info,
-                    loaded=True,
-                    context=engine.plan.context,
-                    details={**info.details, **({"expires_at": until} if until else {})},
-                )
+                details = {**info.details, **present({"expires_at": _until(engine)})}
+                return replace(info, loaded=True, context=engine.plan.context, details=details)
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:

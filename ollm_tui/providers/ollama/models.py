@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import (
     as_object,
@@ -17,11 +16,9 @@ from ollm_tui.decode.json_fields import (
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
-_FEATURES: Mapping[str, str] = MappingProxyType(
-    {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
-)
-_INPUTS: Mapping[str, str] = MappingProxyType({"vision": "image", "audio": "audio"})
-_BY_TEMPLATE: Mapping[str, str] = MappingProxyType({"tools": "tool_use", "thinking": "thinking"})
+_FEATURES: Mapping[str, str] = {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
+_INPUTS: Mapping[str, str] = {"vision": "image", "audio": "audio"}
+_BY_TEMPLATE: Mapping[str, str] = {"tools": "tool_use", "thinking": "thinking"}
 """Capabilities that depend on a model's template."""
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 

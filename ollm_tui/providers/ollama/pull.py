@@ -234,13 +234,9 @@ class PullLines:
 
 def read_progress(status: str, line: JsonObject) -> PullProgress:
     """Read one line; sizes below zero are unknown."""
-    completed, total = integer(line, "completed"), integer(line, "total")
-    return PullProgress(
-        status=status,
-        digest=string(line, "digest"),
-        completed=completed if completed is not None and completed >= 0 else None,
-        total=total if total is not None and total >= 0 else None,
-    )
+    named = {key: integer(line, key) for key in ("completed", "total")}
+    sizes = {key: size for key, size in named.items() if size is not None and size >= 0}
+    return PullProgress(status=status, digest=string(line, "digest"), **sizes)
 
 
 def explain_failure(error: AIError) -> AIError:

@@ -16,10 +16,9 @@ from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
-    check_request,
+    check_and_report,
     ignore_left_out,
     report_left_out,
-    report_unsent_names,
 )
 
 
@@ -29,9 +28,8 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
-    check_request(request)
+    check_and_report(request, "ollama", on_left_out)
     _check_choice(request)
-    report_unsent_names(request, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})

@@ -79,7 +79,8 @@ def _refused_paths(body: JsonObject, error: AIError) -> list[FieldPath]:
             named[path] = None
     if named or error.details.get("server_code") not in _UNSUPPORTED_CODES:
         return list(named)
-    role = next((role for role in _roles(body) if role in _ROLES and f"'{role}'" in words), None)
+    roles = (string(message, "role") for message in objects(body.get("messages")))
+    role = next((role for role in roles if role in _ROLES and f"'{role}'" in words), None)
     return [(role,)] if role else []
 
 
@@ -87,11 +88,6 @@ def _may_be_left_out(path: FieldPath) -> bool:
     if path[0] == "messages":
         return path[1:] != () and path[-1] in _MESSAGE_KEYS
     return path[0] not in _REQUIRED and path[0] not in _FORM
-
-
-def _roles(body: JsonObject) -> list[str]:
-    roles = (string(message, "role") for message in objects(body.get("messages")))
-    return [role for role in roles if role]
 
 
 def _is_lost(body: JsonObject, path: FieldPath) -> bool:
@@ -104,14 +100,11 @@ def _is_lost(body: JsonObject, path: FieldPath) -> bool:
 def _changed(body: JsonObject, path: FieldPath, refused: Collection[FieldPath]) -> JsonObject:
     name = path[0]
     if name in _ROLES:
+        role: JsonObject = {"role": _ROLES[name]}
         messages = objects(body.get("messages"))
-        return body | {"messages": [_with_other_role(message, name) for message in messages]}
+        return body | {"messages": [m | role if m.get("role") == name else m for m in messages]}
     other = _RENAMED.get(name)
     if other is not None and name in body and (other,) not in refused:
         renamed = {other: body[name]}
         return renamed | without_field(body, path)  # a value under the other name counts more
     return without_field(body, path)
-
-
-def _with_other_role(message: JsonObject, role: str) -> JsonObject:
-    return message | {"role": _ROLES[role]} if message.get("role") == role else message

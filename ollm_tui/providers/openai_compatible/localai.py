@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from types import MappingProxyType
 from urllib.parse import quote
 
 from ollm_tui.decode.json_fields import as_object, number, objects, positive, string, strings
@@ -25,7 +24,7 @@ from ollm_tui.providers.transport import COUNT_S
 
 _CHATS = frozenset({"chat", "completion", "edit"})
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
-_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
+_POWERS: Mapping[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 class LocalAIProvider(OpenAICompatibleProvider):

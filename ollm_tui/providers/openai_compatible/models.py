@@ -11,6 +11,10 @@ _OTHER_TYPES = frozenset(
     {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
 )
 """Together's types of models that do not chat."""
+_WINDOWS = (
+    "max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"
+)  # fmt: skip
+"""The context window by the names of vLLM, OpenRouter, Groq, Mistral and LiteLLM."""
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
@@ -40,14 +44,8 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
 
 
 def _window(entry: JsonObject) -> int | None:
-    return (
-        positive(entry, "max_model_len")
-        or positive(entry, "context_length")
-        or positive(entry, "context_window")
-        or positive(entry, "max_context_length")
-        or positive(entry, "max_input_tokens")
-        or positive(as_object(entry.get("meta")), "n_ctx")
-    )
+    named = (positive(entry, key) for key in _WINDOWS)
+    return next(filter(None, named), None) or positive(as_object(entry.get("meta")), "n_ctx")
 
 
 def _meta(entry: JsonObject) -> JsonObject:

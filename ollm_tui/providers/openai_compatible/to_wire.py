@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
@@ -22,10 +21,9 @@ from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
     OnLeftOut,
-    check_request,
+    check_and_report,
     ignore_left_out,
     report_left_out,
-    report_unsent_options,
 )
 
 OFFICIAL = "openai"
@@ -46,16 +44,14 @@ class Dialect:
 
 
 _LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True)
-DIALECTS: Mapping[str | None, Dialect] = MappingProxyType(
-    {
-        "embedded": _LLAMACPP,
-        "kobold": Dialect(repeat_penalty="rep_pen"),
-        "llamacpp": _LLAMACPP,
-        "llamacpp-router": Dialect(ignores_tool_names=True),
-        "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
-        OFFICIAL: Dialect(is_strict=True),
-    }
-)
+DIALECTS: Mapping[str | None, Dialect] = {
+    "embedded": _LLAMACPP,
+    "kobold": Dialect(repeat_penalty="rep_pen"),
+    "llamacpp": _LLAMACPP,
+    "llamacpp-router": Dialect(ignores_tool_names=True),
+    "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
+    OFFICIAL: Dialect(is_strict=True),
+}
 """By backend, how it differs from other servers."""
 _USUAL = Dialect()
 
@@ -68,10 +64,9 @@ def chat_body(
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
-    check_request(request)
     dialect = DIALECTS.get(backend, _USUAL)
     kind = "openai" if dialect.is_strict else "openai-compatible"
-    report_unsent_options(request, kind, on_left_out)
+    check_and_report(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})

@@ -3,7 +3,6 @@
 import inspect
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import anyio
@@ -19,9 +18,12 @@ from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
 Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
-ASKED: Mapping[str, bool] = MappingProxyType(
-    {"show_model": False, "count_tokens": False, "count_text_tokens": False, "embed": True}
-)
+ASKED: Mapping[str, bool] = {
+    "show_model": False,
+    "count_tokens": False,
+    "count_text_tokens": False,
+    "embed": True,
+}
 """Operations that need one reply, and whether such a request changes which member is next."""
 GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""
