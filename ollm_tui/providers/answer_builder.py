@@ -207,10 +207,7 @@ def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
 
 
 def tags_for(wish: ShouldThink | None) -> ThinkTags:
-    """Return the reasoning tags to look for, and the state in which the answer begins.
-
-    Tags that cannot be searched for are replaced by the usual `<think>` pair.
-    """
+    """Return the reasoning tags to look for; unusable ones become the usual `<think>` pair."""
     if not isinstance(wish, ThinkingConfig):
         return ThinkTags()
     try:

@@ -203,11 +203,8 @@ class WatchedStream(httpcore.AsyncNetworkStream):
             self._is_early = True
 
 
-class WatchedBackend(httpcore.AsyncNetworkBackend):
+class WatchedBackend(httpcore.AnyIOBackend):
     """Opens connections as `WatchedStream`s."""
-
-    def __init__(self) -> None:
-        self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -219,23 +216,19 @@ class WatchedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to a server."""
         return WatchedStream(
-            await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            await super().connect_tcp(host, port, timeout, local_address, socket_options)
         )
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await self._inner.sleep(seconds)
 
 
 class EarlyReply(httpx.RemoteProtocolError):
     """The reply began before its request was sent, so it may belong to an earlier request."""
 
 
-class CleanConnections(httpx.AsyncBaseTransport):
+class CleanConnections(httpx.AsyncHTTPTransport):
     """An HTTP transport that closes a connection after a reply that was not in order."""
 
     def __init__(self, *, verify: ssl.SSLContext | bool, proxy: httpx.Proxy | None) -> None:
-        self._inner = httpx.AsyncHTTPTransport(
+        super().__init__(
             verify=verify,
             proxy=proxy,
             trust_env=False,  # proxy and certificates are chosen by who knows them
@@ -243,7 +236,7 @@ class CleanConnections(httpx.AsyncBaseTransport):
         )
         # httpx has no parameter for it. Without it no stream is a WatchedStream, and every
         # connection is closed after one reply.
-        self._inner._pool._network_backend = WatchedBackend()
+        self._pool._network_backend = WatchedBackend()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; closing its response decides whether the connection is kept.
@@ -251,7 +244,7 @@ class CleanConnections(httpx.AsyncBaseTransport):
         Raises:
             EarlyReply: On a connection that has carried other requests; a refusal may come early.
         """
-        response = await self._inner.handle_async_request(request)
+        response = await super().handle_async_request(request)
         connection = response.extensions.get("network_stream")
         response.stream = _ReplyBody(response.stream, connection)
         if (
@@ -262,10 +255,6 @@ class CleanConnections(httpx.AsyncBaseTransport):
             await response.stream.aclose()
             raise EarlyReply("The reply began before the request was sent.", request=request)
         return response
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._inner.aclose()
 
 
 class _ReplyBody(httpx.AsyncByteStream):

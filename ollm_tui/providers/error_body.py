@@ -221,13 +221,8 @@ def _unwrapped(text: str, room: int) -> str | None:
 
 
 def _text(value: JsonValue) -> str | None:
-    match value:
-        case bool() | None:
-            return None
-        case str() | int() | float():
-            return str(value) or None
-        case _:
-            return None
+    is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) or None if is_text else None
 
 
 def _without_tags(text: str) -> str:

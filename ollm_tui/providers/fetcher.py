@@ -6,7 +6,7 @@ The token goes to the origin of the request and to no other; a query bypasses wh
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import LIMIT, UNSENDABLE, Endpoint
+from ollm_tui.providers.http_faults import LIMIT, NO_FIRST_BYTE, STALLED, UNSENDABLE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many_redirects
 from ollm_tui.providers.response_reader import ResponseReader, in_time
@@ -29,6 +29,8 @@ from ollm_tui.providers.spec import ProviderSpec
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
 CLOSE_S = 2.0
+_NO_FIRST_BYTE = replace(NO_FIRST_BYTE, hint="The server may be busy: try again.", retryable=True)
+_STALLED = replace(STALLED, hint="What arrived is kept; try again for the rest.", retryable=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,13 +119,7 @@ class HttpFetcher:
         try:
             return _bounded(await in_time(reader.read_head, limit), endpoint)
         except TimeoutError:
-            raise endpoint.error(
-                ErrorCode.TIMEOUT,
-                f"{endpoint.address} sent no answer within {limit:g} s.",
-                "The server may be busy: try again.",
-                fault="first_byte",
-                retryable=True,
-            ) from None
+            raise endpoint.fault(_NO_FIRST_BYTE, seconds=limit) from None
 
     async def _client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         way = proxy, is_plain_local(hop.url)
@@ -178,14 +174,7 @@ class _Response(AsyncIterator[bytes]):
         try:
             chunk = await in_time(self._reader.read, self._idle_s)
         except TimeoutError:
-            endpoint = self._endpoint
-            raise endpoint.error(
-                ErrorCode.TIMEOUT,
-                f"The answer stalled: {endpoint.address} sent nothing for {self._idle_s:g} s.",
-                "What arrived is kept; try again for the rest.",
-                fault="idle",
-                retryable=True,
-            ) from None
+            raise self._endpoint.fault(_STALLED, seconds=self._idle_s) from None
         if not chunk:
             raise StopAsyncIteration
         return chunk

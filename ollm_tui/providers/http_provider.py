@@ -74,10 +74,7 @@ class HttpProvider(ABC):
 
 
 def with_default_keys(request: Request, keys: JsonMapping) -> Request:
-    """Return the request with the keys that provider settings add to every request body.
-
-    What the request itself sets takes precedence.
-    """
+    """Return the request with a provider's keys for bodies; its own take precedence."""
     if not keys:
         return request
     own = request.options.extra_body or {}

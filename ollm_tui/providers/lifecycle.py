@@ -104,10 +104,7 @@ class AdapterLifecycle:
 
 @asynccontextmanager
 async def adapter_lifecycle(redact: Redact = str) -> AsyncIterator[AdapterLifecycle]:
-    """Yield a lifecycle; leaving the block disposes of every adapter.
-
-    `redact` removes secrets from what adapters raise.
-    """
+    """Yield a lifecycle, and dispose of its adapters; `redact` hides secrets in their errors."""
     with single_error():
         async with anyio.create_task_group() as group:
             lifecycle = AdapterLifecycle(group, redact)

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup
@@ -35,7 +34,6 @@ LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
 MAX_REQUESTS = 8
 """The first one, and the repetitions without a refused field."""
-Preparation: TypeAlias = Callable[[], Awaitable[None]]
 _OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
 MIN_PIECES = 4
 MIN_DURATION_S = 0.2
@@ -53,7 +51,7 @@ class RequestPlan:
     """Returns the body in the form that the error asks for, or None if there is none."""
     wait_until_ready: Callable[[AIError], Awaitable[bool]] | None = None
     """Waits if the error means that the server is starting; returns whether it is ready now."""
-    prepare: Preparation | None = None
+    prepare: Callable[[], Awaitable[None]] | None = None
     """Finds out what the body depends on, before it is made."""
 
 

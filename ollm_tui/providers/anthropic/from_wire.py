@@ -37,10 +37,7 @@ _STATUSES: Mapping[str, int] = {
 
 
 class AnthropicDecoder(SSEAnswerDecoder):
-    """Turns the bytes of one `/messages` answer into events, with exactly one end.
-
-    `signer` is the model whose signatures the answer's thinking has.
-    """
+    """Turns the bytes of one `/messages` answer into events; `signer` signs its thinking."""
 
     def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(endpoint, tags)

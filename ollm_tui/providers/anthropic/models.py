@@ -118,10 +118,7 @@ class ModelLimits:
             )
 
     def fit(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        """Return the body without what its model is known to refuse.
-
-        `on_left_out` is called for every field that is left out.
-        """
+        """Return the body without what its model refuses; `on_left_out` gets each such field."""
         model = body.get("model")
         known = self.of(model)
         for name in sorted(known.refused & body.keys()):

@@ -19,7 +19,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import gather
+from ollm_tui.providers.base import ended_stream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import (
     MODEL_DEFAULTS,
@@ -28,7 +28,7 @@ from ollm_tui.providers.embedded.settings import (
     unread_settings,
     with_defaults,
 )
-from ollm_tui.providers.embedded.stream import EngineStream, ended_stream
+from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec

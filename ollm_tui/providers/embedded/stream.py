@@ -30,9 +30,9 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         load_s: float,
         unread: str | None = None,
     ) -> None:
-        """`unread` names ignored settings beside the model file, which are reported first."""
         self._events = events
         self._unread = unread
+        """The name of ignored settings beside the model file, until that is reported."""
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
@@ -72,11 +72,6 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         reason.provider = error.provider
         reason.retryable = not self._has_begun
         return reason
-
-
-async def ended_stream(end: ProviderEvent) -> AsyncIterator[ProviderEvent]:
-    """Yield the end of an answer that ended before it began."""
-    yield end
 
 
 def _with_load(timings: Timings | None, load_s: float) -> Timings:

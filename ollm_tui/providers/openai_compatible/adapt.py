@@ -32,10 +32,7 @@ class Refusals:
         self._refused: dict[object, dict[FieldPath, AIError]] = {}
 
     def apply(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        """Return the body without what its model has refused before.
-
-        `on_left_out` is called for every field that is not sent under any name.
-        """
+        """Return the body without what its model refused; `on_left_out` gets what is lost."""
         refused = self._refused.get(body.get("model"), {})
         return _without_all(body, refused, refused, on_left_out)
 

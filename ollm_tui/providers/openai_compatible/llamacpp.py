@@ -114,10 +114,7 @@ def is_loading(error: AIError) -> bool:
 
 
 async def wait_until_loaded(error: AIError, transport: Transport) -> bool:
-    """Wait until the model is loaded, if the error means that it is loading.
-
-    Returns whether the model is loaded now.
-    """
+    """Wait if the error means that the model is loading; return whether it is loaded now."""
     if not is_loading(error):
         return False
     health = join(server_root(transport.url), "/health")

@@ -136,10 +136,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
 
 
 def read_capabilities(reply: JsonValue) -> list[ModelInfo] | None:
-    """Read `/v1/models/capabilities`, without the models that cannot chat.
-
-    Returns None if the server is too old to have such a list.
-    """
+    """Read `/v1/models/capabilities` without models that cannot chat; None if there is none."""
     entries = as_object(reply).get("data")
     if not isinstance(entries, list):
         return None

@@ -23,7 +23,7 @@ from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
+from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _START_HINT = "Start the server, or choose another one with --host."
@@ -65,7 +65,7 @@ class OpenAICompatibleProvider(HttpProvider):
                 OpenAIDecoder, self._transport.endpoint, tags_for(request.should_think)
             ),
             adapt=self._refusals.adapt,
-            prepare=self._make_preparation(request),
+            prepare=partial(self._prepare, request),
             wait_until_ready=self._wait_until_ready,
         )
         return answer_stream(self._transport, plan, request.signal)
@@ -87,9 +87,8 @@ class OpenAICompatibleProvider(HttpProvider):
             self.last_error = not_listed(self._transport.endpoint, error)
             return []
 
-    def _make_preparation(self, request: Request) -> Preparation | None:
-        """Return what must be done before the body can be made, or None."""
-        return None
+    async def _prepare(self, request: Request) -> None:
+        """Find out what the body depends on, before it is made."""
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)

@@ -85,10 +85,7 @@ class HealthTracker:
 
     @contextmanager
     def attempt(self, member: int, *, takes_turn: bool = True) -> Iterator[Attempt]:
-        """Count a request to a member while the block runs.
-
-        A small request with `takes_turn=False` does not change which member is next.
-        """
+        """Count a request while the block runs; `takes_turn=False` keeps who is next."""
         health = self._members[member]
         if not takes_turn:
             yield Attempt(self, member, health.deaths)

@@ -81,10 +81,7 @@ class MemberSelection:
     ) -> T:
         """Send a request to one candidate after another until one replies.
 
-        Args:
-            model: The model that the member must have.
-            send: Sends the request to one member.
-            takes_turn: Whether the request counts for the order of later ones.
+        `takes_turn` is whether the request counts for the order of later ones.
 
         Raises:
             AIError: A member that is up refused, or every member is down.
