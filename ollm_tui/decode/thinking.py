@@ -264,8 +264,6 @@ class ThinkTagSplitter:
 
 
 class _Searches:
-    """The tags to search for in each state, compiled once."""
-
     def __init__(self, settings: ThinkTags) -> None:
         pairs, answers = settings.pairs, settings.answer_starts
         self.starts = frozenset(pair.start for pair in pairs)

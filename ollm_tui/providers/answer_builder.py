@@ -2,14 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ollm_tui.decode.thinking import (
-    PieceList,
-    TextPiece,
-    ThinkingPiece,
-    ThinkPiece,
-    ThinkTags,
-    ThinkTagSplitter,
-)
+from ollm_tui.decode.thinking import PieceList, ThinkingPiece, ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
@@ -50,10 +43,6 @@ _REASONS: Mapping[str, str] = {
     for spelling in spellings.split()
 }
 """Finish reasons by their spellings, without case and signs; the empty one means none."""
-_DELTAS: Mapping[type[ThinkPiece], type[TextDelta | ThinkingDelta]] = {
-    TextPiece: TextDelta,
-    ThinkingPiece: ThinkingDelta,
-}
 _SIGNS = str.maketrans("", "", "_- .")
 
 
@@ -172,16 +161,13 @@ class AnswerBuilder:
 
     def _split_tags(self, *, is_end: bool = False) -> None:
         """Search the text added since the last call for reasoning tags."""
-        if self._unsplit:
-            text = "".join(self._unsplit)
-            self._unsplit.clear()
-            self._add_pieces(self._splitter.feed(text))
+        pieces = self._splitter.feed("".join(self._unsplit))
+        self._unsplit.clear()
         if is_end:
-            self._add_pieces(self._splitter.finish())
-
-    def _add_pieces(self, pieces: Sequence[ThinkPiece]) -> None:
+            pieces += self._splitter.finish()
         for piece in pieces:
-            self._pieces.add(_DELTAS[type(piece)], piece.text)
+            kind = ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta
+            self._pieces.add(kind, piece.text)
 
     def _flush(self) -> None:
         self._events += self._pieces.take()

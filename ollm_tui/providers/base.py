@@ -26,7 +26,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 BUFFERED_EVENTS = 32
@@ -84,13 +84,12 @@ class BaseProvider(ABC):
     @asynccontextmanager
     async def _answer(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         send, receive = anyio.create_memory_object_stream[ProviderEvent](BUFFERED_EVENTS)
-        with single_error():
-            async with anyio.create_task_group() as group, receive:
-                group.start_soon(self._produce, request, send)
-                try:
-                    yield receive
-                finally:
-                    group.cancel_scope.cancel()
+        async with task_group() as group, receive:
+            group.start_soon(self._produce, request, send)
+            try:
+                yield receive
+            finally:
+                group.cancel_scope.cancel()
 
     async def _produce(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> None:
         end: End = Finish("abort")

@@ -15,7 +15,7 @@ from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
 from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 DESCRIBE_S = 1.5
 """Time limit for describing one model."""
@@ -207,15 +207,14 @@ class ModelCatalog:
         left_out = frozenset() if services else self.services
         adapters = [a for a in self._registry.by_priority() if a.name not in left_out]
         send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
-        with single_error():
-            async with anyio.create_task_group() as group, receive:
-                async with send:
-                    for adapter in adapters:
-                        group.start_soon(self._report, adapter.name, within_s, send.clone())
-                    if self._prober is not None:
-                        group.start_soon(self._report_strays, self._prober, within_s, send.clone())
-                yield receive
-                group.cancel_scope.cancel()
+        async with task_group() as group, receive:
+            async with send:
+                for adapter in adapters:
+                    group.start_soon(self._report, adapter.name, within_s, send.clone())
+                if self._prober is not None:
+                    group.start_soon(self._report_strays, self._prober, within_s, send.clone())
+            yield receive
+            group.cancel_scope.cancel()
 
     async def refresh(
         self, *, within_s: float | None = None, services: bool = True

@@ -263,7 +263,9 @@ class _ReplyBody(httpx.AsyncByteStream):
     def __init__(self, inner: object, connection: object) -> None:
         assert isinstance(inner, httpx.AsyncByteStream)
         self._inner = inner
-        self._connection = connection
+        self._connection = (
+            connection if isinstance(connection, httpcore.AsyncNetworkStream) else None
+        )
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return aiter(self._inner)
@@ -271,8 +273,8 @@ class _ReplyBody(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
             try:
-                if not await self._is_clean():
-                    await self._disconnect()
+                if self._connection is not None and not await self._is_clean():
+                    await self._connection.aclose()
             finally:
                 await self._inner.aclose()
 
@@ -283,10 +285,6 @@ class _ReplyBody(httpx.AsyncByteStream):
         if parser is None or parser.trailing_data != (b"", False):
             return False
         return parser.their_state is h11.DONE and await self._connection.is_drained()
-
-    async def _disconnect(self) -> None:
-        if isinstance(self._connection, httpcore.AsyncNetworkStream):
-            await self._connection.aclose()
 
 
 def _parser(stream: object) -> h11.Connection | None:

@@ -15,7 +15,7 @@ from ollm_tui.providers.base_url import server_root, split_url
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.fingerprint import PATHS, Engine, ProbeReply, identify
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 PATIENCE_S = 1.0
@@ -116,10 +116,10 @@ async def probe(
     has_first_reply = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
-    with anyio.move_on_after(patience_s), single_error():
+    with anyio.move_on_after(patience_s):
         async with (
             await _client(root, options or ConnectionOptions()) as client,
-            anyio.create_task_group() as group,
+            task_group() as group,
         ):
             # Most ports are closed: one refusal answers all requests.
             group.start_soon(ask, client, PATHS[0])

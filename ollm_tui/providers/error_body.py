@@ -122,7 +122,6 @@ def find_failure(value: JsonObject, event: str = "message") -> JsonObject | None
 
 
 def _is_report(value: JsonObject) -> bool:
-    """Whether an object without a piece of an answer reports a failure."""
     if any(value.get(key) for key in ("errors", "error_msg", "error_message", "errorMessage")):
         return True
     if value.get("success") is False or _text(value.get("status")) in _FAILED:

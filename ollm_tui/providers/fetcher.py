@@ -23,7 +23,7 @@ from ollm_tui.providers.http_faults import LIMIT, NO_FIRST_BYTE, STALLED, UNSEND
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many_redirects
 from ollm_tui.providers.response_reader import ResponseReader, in_time
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 MOST_REDIRECTS = 5
@@ -55,13 +55,12 @@ class HttpFetcher:
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
         """Send a request and follow redirects; one is returned only if none should be followed."""
-        with single_error():
-            async with anyio.create_task_group() as group:
-                answer = await self._follow(group, request)
-                try:
-                    yield answer
-                finally:
-                    answer.dispose()
+        async with task_group() as group:
+            answer = await self._follow(group, request)
+            try:
+                yield answer
+            finally:
+                answer.dispose()
 
     async def aclose(self) -> None:
         """Close all connections; a later request opens new ones."""
@@ -197,5 +196,4 @@ def _bounded(head: Head, endpoint: Endpoint) -> Head:
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Return what no message may show: the token, passwords and values in queries."""
     return request.token or "", *url_secrets(request.url), *url_secrets(hop.parts.geturl())

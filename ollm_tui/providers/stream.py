@@ -26,7 +26,7 @@ from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.unsupported import OnLeftOut
 
@@ -60,18 +60,16 @@ async def answer_stream(
     transport: Transport, plan: RequestPlan, signal: AbortSignal | None
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Send the request and yield its events; leaving the block closes the connection."""
-    with single_error():
-        async with anyio.create_task_group() as group:
-            stream = AnswerStream(group, transport, plan)
-            unsubscribe = signal.subscribe(stream.abort) if signal else None
-            try:
-                yield stream
-                await stream.drain()
-            finally:
-                if unsubscribe:
-                    unsubscribe()
-                stream.close()
-                group.cancel_scope.cancel()
+    async with task_group(cancelled_at_end=True) as group:
+        stream = AnswerStream(group, transport, plan)
+        unsubscribe = signal.subscribe(stream.abort) if signal else None
+        try:
+            yield stream
+            await stream.drain()
+        finally:
+            if unsubscribe:
+                unsubscribe()
+            stream.close()
 
 
 class AnswerStream(AsyncIterator[ProviderEvent]):

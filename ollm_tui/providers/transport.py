@@ -24,7 +24,7 @@ from ollm_tui.providers.http_errors import http_error
 from ollm_tui.providers.http_faults import LIMIT, SLOW, UNSENDABLE, WEB_PAGE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
@@ -106,8 +106,8 @@ class Transport:
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
         try:
-            with anyio.fail_after(limit), single_error():
-                async with anyio.create_task_group() as group:
+            with anyio.fail_after(limit):
+                async with task_group() as group:
                     reader = await self.start(group, method, path, body)
                     try:
                         reply = await self._reply(reader, most_bytes)
@@ -210,6 +210,5 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Return what no message may show: keys, headers, passwords and values in queries."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
     return (spec.api_key or "", *of_urls, *spec.headers.values())

@@ -4,16 +4,15 @@ Only the child opens and closes anything, so the reader may read below a cancel 
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from typing import Self, TypeAlias
 
 import anyio
-from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
 """Passes on one progress, and waits until the reader takes it."""
@@ -72,7 +71,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         if self._steps is None:
             send, self._steps = anyio.create_memory_object_stream[PullProgress](0)
             self._stack.callback(self._steps.close)
-            group = await self._stack.enter_async_context(_children())
+            group = await self._stack.enter_async_context(task_group(cancelled_at_end=True))
             group.start_soon(self._run, send)
         return self._steps
 
@@ -82,13 +81,3 @@ class WatchedPull(AsyncIterator[PullProgress]):
                 await self._work(send.send)
             except AIError as error:
                 self._failure = error
-
-
-@asynccontextmanager
-async def _children() -> AsyncIterator[TaskGroup]:
-    with single_error():
-        async with anyio.create_task_group() as group:
-            try:
-                yield group
-            finally:
-                group.cancel_scope.cancel()

@@ -22,7 +22,7 @@ from ollm_tui.providers.http_errors import http_error, is_error, stream_error, u
 from ollm_tui.providers.http_faults import LIMIT, Endpoint
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
@@ -80,12 +80,11 @@ async def pull(transport: Transport, name: str, give: Give) -> None:
         AIError: the download failed; repeating the pull resumes it.
     """
     download = _Download(transport)
-    with single_error():
-        async with anyio.create_task_group() as group:
-            try:
-                await download.run(group, name, give)
-            finally:
-                download.close()
+    async with task_group() as group:
+        try:
+            await download.run(group, name, give)
+        finally:
+            download.close()
 
 
 class _Download:

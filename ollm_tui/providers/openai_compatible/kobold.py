@@ -16,7 +16,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
@@ -40,17 +40,13 @@ class KoboldProvider(OpenAICompatibleProvider):
         options = request.options
         keyed = {"genkey": key, **(options.extra_body or {})}
         keyed_request = replace(request, options=replace(options, extra_body=keyed))
-        with single_error():
-            async with (
-                anyio.create_task_group() as group,
-                super().chat_stream(keyed_request) as events,
-            ):
-                stream = KoboldStream(events, options)
-                try:
-                    yield stream
-                finally:
-                    if stream.may_be_generating:
-                        group.start_soon(self._abort, str(keyed["genkey"]))
+        async with task_group() as group, super().chat_stream(keyed_request) as events:
+            stream = KoboldStream(events, options)
+            try:
+                yield stream
+            finally:
+                if stream.may_be_generating:
+                    group.start_soon(self._abort, str(keyed["genkey"]))
 
     async def count_text_tokens(self, _model: str, text: str) -> int:
         """Count a text's tokens at `/api/extra/tokencount`.

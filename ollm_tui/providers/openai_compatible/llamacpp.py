@@ -34,7 +34,7 @@ from ollm_tui.providers.openai_compatible.operations import (
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.refusals import NO_SUCH_PATH
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
 
@@ -250,10 +250,9 @@ class LlamaCppRouterProvider(LlamaCppProvider):
             if model_props is not None:
                 props[name] = model_props
 
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for name in (name for name, status in statuses.items() if status == "loaded"):
-                    group.start_soon(fetch_props, name)
+        async with task_group() as group:
+            for name in (name for name, status in statuses.items() if status == "loaded"):
+                group.start_soon(fetch_props, name)
         return read_router(reply, props)
 
     async def _status(self, name: str) -> str:

@@ -14,7 +14,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
 Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
@@ -85,10 +85,9 @@ class PoolOperations:
         await self._at_once(_call("dispose"))
 
     async def _at_once(self, send: Send) -> None:
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for member in self._selection.members:
-                    group.start_soon(send, member.adapter)
+        async with task_group() as group:
+            for member in self._selection.members:
+                group.start_soon(send, member.adapter)
 
     async def _pull_to_all(self, name: str, give: Give) -> None:
         selection, failure = self._selection, None
@@ -170,10 +169,9 @@ class PoolListing:
         return ()
 
     async def _round(self, members: Collection[int]) -> None:
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for member in members:
-                    group.start_soon(self._ask_one, member, group.cancel_scope)
+        async with task_group() as group:
+            for member in members:
+                group.start_soon(self._ask_one, member, group.cancel_scope)
 
     async def _ask_one(self, member: int, scope: anyio.CancelScope) -> None:
         try:

@@ -14,7 +14,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, Provi
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 _NO_END = ErrorEvent(
     AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
@@ -26,19 +26,18 @@ async def pooled_stream(
     selection: MemberSelection, request: Request
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Yield the events of the answer; leaving the block closes the connection."""
-    with single_error():
-        async with anyio.create_task_group() as group:
-            stream = PooledStream(selection, request)
-            group.start_soon(stream.run)
-            try:
-                yield stream
-                if stream.ended:
-                    stream.release()
-                else:
-                    group.cancel_scope.cancel()
-            except BaseException:
+    async with task_group() as group:
+        stream = PooledStream(selection, request)
+        group.start_soon(stream.run)
+        try:
+            yield stream
+            if stream.ended:
+                stream.release()
+            else:
                 group.cancel_scope.cancel()
-                raise
+        except BaseException:
+            group.cancel_scope.cancel()
+            raise
 
 
 class PooledStream(AsyncIterator[ProviderEvent]):
