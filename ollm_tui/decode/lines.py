@@ -103,10 +103,7 @@ class LineDecoder:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not a JSON object; ``complete`` is false if the stream ended inside it.
-
-    ``over_limit``: it was not parsed, because it is over a limit.
-    """
+    """A line that is not a JSON object: not ``complete`` if cut, not parsed if ``over_limit``."""
 
     text: str
     reason: str

@@ -55,7 +55,7 @@ class AnthropicDecoder(SSEAnswerDecoder):
             return
         match string(value, "type") or event:
             case "message_start":
-                self._read_message(as_object(value.get("message")))
+                self._read_end({}, as_object(as_object(value.get("message")).get("usage")))
             case "content_block_start":
                 self._begin_block(self._index(value), as_object(value.get("content_block")))
             case "content_block_delta":
@@ -69,10 +69,6 @@ class AnthropicDecoder(SSEAnswerDecoder):
                 self._complete()
             case "message":
                 self._read_whole_message(value)
-
-    def _read_message(self, message: JsonObject) -> None:
-        self._saw_answer = True
-        self._add_usage(as_object(message.get("usage")))
 
     def _read_whole_message(self, message: JsonObject) -> None:
         self._saw_answer = True

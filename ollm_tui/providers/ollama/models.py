@@ -50,7 +50,7 @@ def read_running(reply: JsonValue) -> dict[str, ModelInfo]:
     """Read `/api/ps`: the loaded models by name, with the window in use."""
     running = {}
     for entry in objects(as_object(reply).get("models")):
-        info = _entry(entry, loaded=True, context=positive(entry, "context_length"))
+        info = replace(_entry(entry), loaded=True, context=positive(entry, "context_length"))
         running[info.name] = info
     return running
 
@@ -134,16 +134,12 @@ def read_capability(value: JsonValue) -> ModelCapability | None:
     return ModelCapability(frozenset(inputs), frozenset(outputs), frozenset(features))
 
 
-def _entry(
-    entry: JsonObject, *, loaded: bool | None = None, context: int | None = None
-) -> ModelInfo:
+def _entry(entry: JsonObject) -> ModelInfo:
     return ModelInfo(
         name=string(entry, "name") or string(entry, "model") or "",
         size_bytes=integer(entry, "size"),
         modified_at=string(entry, "modified_at"),
         capability=read_capability(entry.get("capabilities")),
-        context=context,
-        loaded=loaded,
         details=_details(entry),
     )
 

@@ -159,7 +159,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_LOADED when its process ended; TIMEOUT.
         """
-        before = await self._status(name)
+        before = read_statuses(await self._list_with(name))[name]
         if before == "loaded":
             return
         if before != "loading":
@@ -181,7 +181,8 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        if await self._status(name) in _IN_MEMORY | _IN_PROGRESS:
+        status = read_statuses(await self._list_with(name))[name]
+        if status in _IN_MEMORY | _IN_PROGRESS:
             await self._root_json("POST", "/models/unload", {"model": name})
 
     async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
@@ -226,10 +227,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND; UNSUPPORTED_FEATURE if it did not download it.
         """
-        reply = await self._root_json("GET", "/models")
-        statuses = read_statuses(reply)
-        if name not in statuses:
-            raise no_such_model(self._transport.endpoint, name, statuses)
+        reply = await self._list_with(name)
         if reason := undeletable_models(reply).get(name):
             raise not_removable(self._transport.endpoint, name, reason)
         await self._root_json("DELETE", f"/models?model={quote(name, safe='')}")
@@ -255,11 +253,12 @@ class LlamaCppRouterProvider(LlamaCppProvider):
                 group.start_soon(fetch_props, name)
         return read_router(reply, props)
 
-    async def _status(self, name: str) -> str:
-        statuses = read_statuses(await self._root_json("GET", "/models"))
+    async def _list_with(self, name: str) -> JsonValue:
+        reply = await self._root_json("GET", "/models")
+        statuses = read_statuses(reply)
         if name not in statuses:
             raise no_such_model(self._transport.endpoint, name, statuses)
-        return statuses[name]
+        return reply
 
 
 def _reason(reply: JsonValue, name: str, status: str | None) -> str | None:

@@ -10,6 +10,7 @@ from typing import Literal
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 60.0
 State = Literal["alive", "dead", "due", "trying"]
+"""A failed member is dead until its back-off ends, then due, and trying while one request is."""
 _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
 
 
