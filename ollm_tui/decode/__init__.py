@@ -1,10 +1,6 @@
 """Parsers without input or output: what a server or a model wrote becomes typed pieces.
 
-A decoder is a small object with two methods. ``feed(chunk)`` takes the next chunk, cut anywhere,
-and returns the pieces that are now certain; ``finish()`` is called once at the end of the stream
-and returns what was held back. The joined result never depends on where the chunks were cut, the
-cost is linear in the input, and damaged input becomes a value or one typed ``ValueError``, never
-another exception. Decoders know no sockets, no clocks and no providers.
+The result never depends on where chunks were cut, and damaged input raises nothing but ValueError.
 """
 
 

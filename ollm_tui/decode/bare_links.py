@@ -31,7 +31,6 @@ def bare_links(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed_length(address: str) -> int:
-    """Return the length of an address without the punctuation at its end."""
     spare = {closing: address.count(closing) - address.count(_PAIRS[closing]) for closing in _PAIRS}
     end = len(address)
     while end:

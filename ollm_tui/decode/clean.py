@@ -1,12 +1,6 @@
-"""Show control characters in foreign text instead of obeying them.
+"""Show control characters in foreign text instead of obeying them, each as a sign in its place.
 
-Text from models, tools, servers and files is data. Every control character becomes a visible sign
-in its place; nothing is dropped and nothing is interpreted. So cutting a text anywhere and cleaning
-the parts gives the same result as cleaning the whole (a `Cleaner` keeps that true for the three
-flags that are spelled with tag characters).
-
-A carriage return is a control character like any other and becomes `␍`: whether it belongs to a
-line feed cannot be known at a cut, so normalise CRLF before cleaning if it has to be a line end.
+A carriage return becomes `␍`: normalise CRLF before if it should be a line end.
 """
 
 import re

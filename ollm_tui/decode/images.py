@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from struct import unpack_from
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.protocol.blocks import MediaData
@@ -122,32 +122,28 @@ def read_image_header(data: bytes) -> ImageHeader | None:
     return None
 
 
-def _big(data: bytes, start: int, length: int) -> int:
-    return int.from_bytes(data[start : start + length], "big")
-
-
-def _little(data: bytes, start: int, length: int, *, signed: bool = False) -> int:
-    return int.from_bytes(data[start : start + length], "little", signed=signed)
+def _little(data: bytes, start: int, length: int) -> int:
+    return int.from_bytes(data[start : start + length], "little")
 
 
 def _png(data: bytes) -> ImageHeader | None:
     if len(data) < 24 or data[12:16] != b"IHDR":
         return None
-    return ImageHeader("png", _big(data, 16, 4), _big(data, 20, 4))
+    return ImageHeader("png", *unpack_from(">II", data, 16))
 
 
 def _gif(data: bytes) -> ImageHeader | None:
     if len(data) < 10 or data[4:6] not in {b"7a", b"9a"}:
         return None
-    return ImageHeader("gif", _little(data, 6, 2), _little(data, 8, 2))
+    return ImageHeader("gif", *unpack_from("<HH", data, 6))
 
 
 def _bmp(data: bytes) -> ImageHeader | None:
     if len(data) < 26:
         return None
     if _little(data, 14, 4) == _CORE_HEADER:
-        return ImageHeader("bmp", _little(data, 18, 2), _little(data, 20, 2))
-    width, height = _little(data, 18, 4, signed=True), _little(data, 22, 4, signed=True)
+        return ImageHeader("bmp", *unpack_from("<HH", data, 18))
+    width, height = unpack_from("<ii", data, 18)
     # A negative height means that the first row is the top one.
     return ImageHeader("bmp", width, abs(height)) if width > 0 else None
 
@@ -163,8 +159,8 @@ def _webp(data: bytes) -> ImageHeader | None:
             return ImageHeader("webp", (sizes & 0x3FFF) + 1, (sizes >> 14 & 0x3FFF) + 1)
         case b"VP8 " if data[23:26] == b"\x9d\x01\x2a":
             # The upper two bits of each are a scale that is not used.
-            width, height = _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF
-            return ImageHeader("webp", width, height)
+            width, height = unpack_from("<HH", data, 26)
+            return ImageHeader("webp", width & 0x3FFF, height & 0x3FFF)
         case _:
             return None
 
@@ -173,18 +169,18 @@ def _jpeg(data: bytes) -> ImageHeader | None:
     position, exif = 2, None
     for _ in range(_MOST_SEGMENTS):
         position = _marker(data, position)
-        marker, length = data[position : position + 1], _big(data, position + 1, 2)
-        if not marker or marker[0] == _SCAN or len(data) < position + 8:
+        if len(data) < position + 8 or data[position] == _SCAN:
             return None
-        if marker[0] in _FRAMES:
-            height, width = _big(data, position + 4, 2), _big(data, position + 6, 2)
+        marker, length = unpack_from(">BH", data, position)
+        if marker in _FRAMES:
+            height, width = unpack_from(">HH", data, position + 4)
             orientation = exif or 1
             if orientation in TURNED:
                 width, height = height, width
             return ImageHeader("jpeg", width, height, orientation)
-        if marker[0] == _APP1 and exif is None:
+        if marker == _APP1 and exif is None:
             exif = exif_orientation(data, position + 3)
-        position += 1 if marker[0] in _BARE else 1 + length
+        position += 1 if marker in _BARE else 1 + length
     return None
 
 
@@ -196,6 +192,10 @@ def _marker(data: bytes, position: int) -> int:
     return position + len(fill) - len(fill.lstrip(b"\xff"))
 
 
-_READERS: Final[Mapping[bytes, Callable[[bytes], ImageHeader | None]]] = MappingProxyType(
-    {b"\x89PNG\r\n\x1a\n": _png, b"\xff\xd8": _jpeg, b"GIF8": _gif, b"RIFF": _webp, b"BM": _bmp}
-)
+_READERS: Final[Mapping[bytes, Callable[[bytes], ImageHeader | None]]] = {
+    b"\x89PNG\r\n\x1a\n": _png,
+    b"\xff\xd8": _jpeg,
+    b"GIF8": _gif,
+    b"RIFF": _webp,
+    b"BM": _bmp,
+}

@@ -1,11 +1,6 @@
-"""Parse and write JSON that others wrote, with one kind of failure.
+"""Parse and write JSON that others wrote, with one kind of failure and limits for its memory.
 
-Python's parser accepts ``NaN``, turns ``1e999`` into infinity, raises RecursionError on deep
-nesting and lets escaped lone surrogates through, which no later encoding accepts. It also makes
-values that take thirty times the memory of their text, so their number has a limit.
-
-Python's parser and encoder hold every other thread up until they are done: a third of a second for
-a chat of 20 MB. ``parse_json(in_slices=True)`` and ``json_slices`` let others run in between.
+The parser and encoder of `json` stop all other threads; slices let those run in between.
 """
 
 import json
@@ -13,11 +8,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from json import decoder, scanner
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
+T = TypeVar("T")
 MAX_CONTAINERS = 100_000
 """Objects and lists in one text: they take most of the memory."""
 MAX_VALUES = 1_000_000
@@ -56,13 +52,7 @@ def parse_json(text: str, *, unique_keys: bool = False, in_slices: bool = False)
         BadJson: for anything but valid, finite JSON, and for repeated keys if ``unique_keys``.
     """
     parser = _UNIQUE_KEYS if unique_keys else _SLICED if in_slices else _PLAIN
-    _refuse_crowd(text)
-    try:
-        value: JsonValue = parser.decode(_repair_halves(text))
-    except RecursionError:
-        raise BadJson("nested too deeply") from None
-    except ValueError as error:
-        raise BadJson(str(error)) from None
+    value: JsonValue = _guarded(parser.decode, text)
     return value
 
 
@@ -72,16 +62,20 @@ def parse_json_objects(text: str) -> list[JsonObject]:
     Raises:
         BadJson: if the text holds anything else, or nothing.
     """
+    objects = _guarded(_parse_row, text)
+    if not objects:
+        raise BadJson("nothing but white space")
+    return objects
+
+
+def _guarded(parse: Callable[[str], T], text: str) -> T:
     _refuse_crowd(text)
     try:
-        objects = _parse_row(_repair_halves(text))
+        return parse(_repair_halves(text))
     except RecursionError:
         raise BadJson("nested too deeply") from None
     except ValueError as error:
         raise BadJson(str(error)) from None
-    if not objects:
-        raise BadJson("nothing but white space")
-    return objects
 
 
 def dump_json(value: JsonValue) -> str:
@@ -163,10 +157,7 @@ def _unique(pairs: list[tuple[str, JsonValue]]) -> JsonObject:
 
 
 class _WalkingDecoder(json.JSONDecoder):
-    """Walks lists and objects in Python, as the standard library does without its C part.
-
-    The usual decoder lets no other thread run until it has read the whole text.
-    """
+    """Walks the text in Python, so that other threads run before the whole text is read."""
 
     def __init__(
         self, *, parse_constant: Callable[[str], Any], parse_float: Callable[[str], Any]

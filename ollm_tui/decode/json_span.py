@@ -1,9 +1,6 @@
-"""Find where a JSON value that arrives in pieces ends.
+"""Find where a JSON value that arrives in pieces ends, reading each character once.
 
-States and transitions: outside strings, an opening bracket goes one level down and a closing one
-up; a quote leads into a string, and the next unescaped quote of the same kind out of it. The value
-ends where the level is back at zero. Each character is read once; what is between the brackets
-is not checked for being JSON.
+What is between the brackets is not checked for being JSON.
 """
 
 import re
@@ -63,41 +60,27 @@ def first_value(text: str, quotes: str = '"') -> str | None:
     return text[:end] if span.closed else None
 
 
-_EXTENT_MARK = re.compile(r'\\.|["{}\[\]]', re.DOTALL)
+_OPENING = re.compile(r"[{\[]")
 
 
 class JsonExtent:
     """Whether an object has been closed, judged anew with each piece: `{}{` is open again."""
 
     def __init__(self) -> None:
-        self._level = 0
-        self._began = False
-        self._in_string = False
-        self._escape = ""
+        self._span = JsonSpan()
 
     @property
     def closed(self) -> bool:
         """Whether an object began and every bracket is closed."""
-        return self._began and self._level <= 0 and not self._in_string
+        return self._span.closed
 
     def feed(self, text: str) -> None:
         """Follow the next piece of the text."""
-        text = self._escape + text
-        self._escape = ""
-        end = 0
-        for mark in _EXTENT_MARK.finditer(text):
-            end = mark.end()
-            self._follow(mark[0])
-        if text.endswith("\\") and end < len(text):
-            self._escape = "\\"
-
-    def _follow(self, mark: str) -> None:
-        if mark == '"':
-            self._in_string = not self._in_string
-        elif self._in_string or mark.startswith("\\"):
-            return
-        elif mark in "{[":
-            self._began = True
-            self._level += 1
-        else:
-            self._level -= 1
+        at = 0
+        while at < len(text):
+            if self._span.closed:
+                opening = _OPENING.search(text, at)
+                if opening is None:
+                    return
+                self._span, at = JsonSpan(), opening.start()
+            at = self._span.feed(text, at)

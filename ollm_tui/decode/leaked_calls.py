@@ -1,28 +1,12 @@
 """Find the tool calls that a model printed as text instead of calling.
 
-Text is a call only if the whole answer is nothing else, or if it is in a known tool tag, and
-if its name and arguments fit an offered tool. Everything else comes out as it was written.
-
-States and transitions:
-
-* ``LEAD``: before the first word. What begins like a JSON call, fenced or not, leads to ``BODY``;
-  anything else to ``TEXT``.
-* ``TEXT``: answer. A tool tag outside code leads to ``HEAD``.
-* ``HEAD``: after a tool tag. What begins like a call leads to ``BODY``; else the tag was text.
-* ``BODY``: what may be a call. Its end mark leads to ``AFTER``, of a fence to ``TAIL``. The first
-  character that cannot belong to a call makes all of it text.
-* ``TAIL``: after the fence of a whole answer. Any word makes all of it text.
-* ``AFTER``: after a call. White space between calls and at the end is dropped.
-
-The end of the answer ends a call without an end marker too, unless the answer was cut.
 What has become text is not searched again, so no character is read more than twice.
 """
 
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
 from ollm_tui.decode.json_span import JsonSpan
 from ollm_tui.decode.leaked_forms import (
@@ -34,12 +18,11 @@ from ollm_tui.decode.leaked_forms import (
     json_beginnings,
     read_calls,
 )
-from ollm_tui.decode.stream_search import TagSearch
+from ollm_tui.decode.stream_search import Scanner, TagSearch, word_start
 from ollm_tui.decode.thinking import TextPiece
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 
-_WORD = re.compile(r"\S")
 _VALUE = re.compile(r"[{\[]")
 
 
@@ -74,11 +57,8 @@ class CallBody:
     def _follow(self, text: str, at: int, end: int) -> int:
         while at < end:
             if not self._begun:
-                word = _WORD.search(text, at, end)
-                if word is None:
-                    return end
-                at = word.start()
-                if word[0] not in "{[":
+                at = word_start(text, at, end)
+                if at == end or text[at] not in "{[":
                     return at
                 self._span = JsonSpan()
                 self._begun = True
@@ -98,15 +78,6 @@ class LeakedCall:
 LeakedPiece: TypeAlias = TextPiece | LeakedCall
 
 
-class _State(Enum):
-    LEAD = auto()
-    TEXT = auto()
-    HEAD = auto()
-    BODY = auto()
-    TAIL = auto()
-    AFTER = auto()
-
-
 class LeakedCallDetector:
     """Turn chunks of an answer, without its thinking, into text and calls.
 
@@ -122,8 +93,7 @@ class LeakedCallDetector:
         self._in_tag = body_beginnings(self._offered)
         self._tags = {tag.start: tag for tag in TOOL_TAGS}
         self._starts = TagSearch((*self._tags, FENCE))
-        self._state = _State.LEAD
-        self._held = ""
+        self._scanner = Scanner(self._in_lead)
         self._blanks: list[str] = []
         self._tag: ToolTag | None = None
         self._opening = ""
@@ -138,69 +108,32 @@ class LeakedCallDetector:
         """Return the pieces that are certain after this chunk."""
         if not self._offered:
             return [TextPiece(chunk)] if chunk else []
-        self._run(chunk, final=False)
+        self._scanner.feed(chunk)
         return self._take()
 
     def finish(self, *, complete: bool = True) -> list[LeakedPiece]:
         """Return what was held back; an unfinished call of a cut answer is text."""
-        self._run("", final=True)
-        match self._state:
-            case _State.LEAD:
-                self._say_blanks()
-            case _State.HEAD:
-                self._say(self._opening)
-            case _State.BODY | _State.TAIL:
-                self._end_call(self._calls(self._body.text) if complete else None)
-            case _State.TEXT | _State.AFTER:
-                pass
-            case unreachable:
-                assert_never(unreachable)
+        self._scanner.feed("", final=True)
+        step = self._scanner.step
+        if step == self._in_lead:
+            self._say_blanks()
+        elif step == self._in_head:
+            self._say(self._opening)
+        elif step in (self._in_body, self._in_tail):
+            self._end_call(self._calls(self._body.text) if complete else None)
         return self._take()
 
-    def _run(self, chunk: str, *, final: bool) -> None:
-        text, at = self._held + chunk, 0
-        while at < len(text):
-            before = at, self._state
-            at = self._step(text, at, final=final)
-            if before == (at, self._state):
-                break
-        self._held = text[at:]
-
-    def _step(self, text: str, at: int, *, final: bool) -> int:
-        match self._state:
-            case _State.LEAD | _State.AFTER | _State.TAIL:
-                return self._step_over_blanks(text, at, final=final)
-            case _State.TEXT:
-                return self._step_in_text(text, at, final=final)
-            case _State.HEAD:
-                return self._step_in_head(text, at, final=final)
-            case _State.BODY:
-                return self._step_in_body(text, at, final=final)
-            case unreachable:
-                assert_never(unreachable)
-
-    def _step_over_blanks(self, text: str, at: int, *, final: bool) -> int:
-        word = _WORD.search(text, at)
-        start = word.start() if word else len(text)
-        if start > at:
-            (self._closing if self._state is _State.TAIL else self._blanks).append(text[at:start])
+    def _in_lead(self, text: str, at: int, final: bool) -> int:
+        """Before the first word: what begins like a JSON call, fenced or not, may be one."""
+        if (start := word_start(text, at)) > at:
+            self._blanks.append(text[at:start])
             return start
-        match self._state:
-            case _State.TAIL:
-                self._end_call(None)
-                return at
-            case _State.AFTER:
-                return self._step_after_call(text, at, final=final)
-            case _:
-                return self._step_in_lead(text, at, final=final)
-
-    def _step_in_lead(self, text: str, at: int, *, final: bool) -> int:
         begins = self._whole_answer.test(text, at, final=final)
         if begins is None:
             return at
         if not begins:
             self._say_blanks()
-            self._state = _State.TEXT
+            self._scanner.step = self._in_text
             return at
         value = _VALUE.search(text, at)
         start = value.start() if value else len(text)
@@ -209,17 +142,30 @@ class LeakedCallDetector:
         self._blanks.clear()
         return start
 
-    def _step_after_call(self, text: str, at: int, *, final: bool) -> int:
+    def _in_tail(self, text: str, at: int, _final: bool) -> int:
+        """After the fence of a whole answer: any word makes all of it text."""
+        if (start := word_start(text, at)) > at:
+            self._closing.append(text[at:start])
+        else:
+            self._end_call(None)
+        return start
+
+    def _after_call(self, text: str, at: int, final: bool) -> int:
+        """Drop white space between calls and at the end."""
+        if (start := word_start(text, at)) > at:
+            self._blanks.append(text[at:start])
+            return start
         end = self._starts.match(text, at, final=final)
         if end is None:
             return at
         if text[at:end] in self._tags:
             self._blanks.clear()
         self._say_blanks()
-        self._state = _State.TEXT
+        self._scanner.step = self._in_text
         return at
 
-    def _step_in_text(self, text: str, at: int, *, final: bool) -> int:
+    def _in_text(self, text: str, at: int, final: bool) -> int:
+        """Read the answer up to a tool tag outside code."""
         start, end = self._starts.search(text, at, final=final)
         self._say(text[at:start])
         mark = text[start:end]
@@ -232,24 +178,25 @@ class LeakedCallDetector:
             return end
         self._tag = tag
         self._opening = "" if tag.in_call else mark
-        self._state = _State.HEAD
+        self._scanner.step = self._in_head
         return start if tag.in_call else end
 
-    def _step_in_head(self, text: str, at: int, *, final: bool) -> int:
+    def _in_head(self, text: str, at: int, final: bool) -> int:
+        """After a tool tag: if no call begins here, the tag was text."""
         begins = self._in_tag.test(text, at, final=final)
         if begins is None or self._tag is None:
             return at
         if begins:
             self._open(self._opening, self._tag.ends)
-            word = _WORD.search(text, at)
-            self._body = CallBody(is_json=word is not None and word[0] in "{[")
+            self._body = CallBody(is_json=text[word_start(text, at)] in "{[")
             return at
         end = at + len(self._tag.start) if self._tag.in_call else at
         self._say(self._opening + text[at:end])
-        self._state = _State.TEXT
+        self._scanner.step = self._in_text
         return end
 
-    def _step_in_body(self, text: str, at: int, *, final: bool) -> int:
+    def _in_body(self, text: str, at: int, final: bool) -> int:
+        """Read what may be a call, up to its end mark or what cannot belong to one."""
         start, end = self._ends.search(text, at, final=final)
         place = self._body.take(text, at, start)
         if place < start:
@@ -266,12 +213,12 @@ class LeakedCallDetector:
         self._ends = TagSearch(ends)
         self._body = CallBody(is_json=True)
         self._closing = []
-        self._state = _State.BODY
+        self._scanner.step = self._in_body
 
     def _close(self, mark: str) -> None:
         self._closing.append(mark)
         if self._tag is None:
-            self._state = _State.TAIL
+            self._scanner.step = self._in_tail
         else:
             self._end_call(self._calls(self._body.text + (mark if self._tag.in_call else "")))
 
@@ -286,10 +233,10 @@ class LeakedCallDetector:
             text = self._opening + self._body.text + "".join(self._closing)
             self._in_fence ^= text.count(FENCE) % 2 == 1
             self._say(text)
-            self._state = _State.TEXT
+            self._scanner.step = self._in_text
         else:
             self._pieces += [LeakedCall(name, args) for name, args in calls]
-            self._state = _State.AFTER
+            self._scanner.step = self._after_call
 
     def _say_blanks(self) -> None:
         self._say("".join(self._blanks))

@@ -1,9 +1,4 @@
-"""How the calls that models print as text begin and end, and how they are read.
-
-Forms: a JSON object with a name and arguments, also inside ``function``; several in a row or in an
-array; ``name[ARGS]{...}``; ``<function=name>`` and ``<invoke name="name">`` with JSON or with one
-``<parameter=key>`` element for each argument.
-"""
+"""How the calls that models print as text begin and end, and how they are read."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -12,7 +7,7 @@ from typing import Final, TypeAlias
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.json_span import JsonSpan
-from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words
+from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words, word_start
 from ollm_tui.decode.tool_calls import parse_arguments
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolSchema
@@ -82,7 +77,6 @@ OTHER_KEYS: Final = ("type", "id")
 MISTRAL_MARK: Final = "[ARGS]"
 _KNOWN_KEYS: Final = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 _PARAMETER_END: Final = "</parameter>"
-_WORD = re.compile(r"\S")
 _FUNCTION = re.compile(r"<(function=|invoke name=\")([^\s<>\"]+)\"?>")
 _PARAMETER = re.compile(r"<(parameter=|parameter name=\")([^\s<>\"]+)\"?>")
 
@@ -120,7 +114,7 @@ def _read_json(text: str, arguments_needed: bool) -> list[Read] | None:
             if (call := _read_object(entry, arguments_needed)) is None:
                 return None
             calls.append(call)
-        at = _skip_blanks(text, end)
+        at = word_start(text, end)
     return calls or None
 
 
@@ -155,12 +149,12 @@ def _read_elements(text: str, offered: Mapping[str, ToolSchema]) -> list[Read] |
         if args is None:
             return None
         calls.append((begin[2], args))
-        at = _skip_blanks(text, end + len(closing)) if end >= 0 else len(text)
+        at = word_start(text, end + len(closing)) if end >= 0 else len(text)
     return calls
 
 
 def _read_parameters(text: str, schema: ToolSchema | None) -> JsonObject | None:
-    at = _skip_blanks(text, 0)
+    at = word_start(text, 0)
     if text.startswith("{", at):
         return parse_arguments(text)
     args: JsonObject = {}
@@ -170,13 +164,8 @@ def _read_parameters(text: str, schema: ToolSchema | None) -> JsonObject | None:
         if begin is None or end < 0 or begin[2] in args:
             return None
         args[begin[2]] = _read_value(text[begin.end() : end], schema, begin[2])
-        at = _skip_blanks(text, end + len(_PARAMETER_END))
+        at = word_start(text, end + len(_PARAMETER_END))
     return args
-
-
-def _skip_blanks(text: str, at: int) -> int:
-    word = _WORD.search(text, at)
-    return word.start() if word else len(text)
 
 
 def _read_value(text: str, schema: ToolSchema | None, key: str) -> JsonValue:

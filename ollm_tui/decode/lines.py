@@ -1,17 +1,4 @@
-"""Cut a byte stream into lines of text, and read the JSON objects of NDJSON from them.
-
-States and transitions of the line decoder:
-
-* ``filling``: bytes of the open line are collected. A terminator completes the line. In an event
-  stream a CR completes it at once, without waiting for the LF that may follow.
-* ``after CR``: as ``filling``, but an LF that comes first belongs to the CR and is dropped.
-* ``failed``: a line went over the limit. Lines completed before it are still returned; every
-  later call raises.
-
-No terminator byte can occur inside a UTF-8 character, so whole lines are decoded, which gives the
-same text as decoding the whole body. Only LF, CR and CRLF end a line: U+2028, U+0085, VT and FF
-appear unescaped inside JSON strings.
-"""
+"""Cut a byte stream into lines of text, and read the JSON objects of NDJSON from them."""
 
 import codecs
 import re
@@ -116,10 +103,7 @@ class LineDecoder:
 
 @dataclass(frozen=True, slots=True)
 class BadLine:
-    """A line that is not a JSON object; ``complete`` is false if the stream ended inside it.
-
-    ``over_limit``: it was not parsed, because it is over a limit.
-    """
+    """A line that is not a JSON object: not ``complete`` if cut, not parsed if ``over_limit``."""
 
     text: str
     reason: str

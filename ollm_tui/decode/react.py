@@ -1,29 +1,4 @@
-"""Read the ReAct text of one model turn while it streams.
-
-Sections and transitions; a label counts at the start of a line only:
-
-* ``PREAMBLE``: text before any label. It is a thought if a label follows it soon, else the answer.
-* ``THOUGHT``: after ``Thought:``. Given out as thinking.
-* ``ACTION``, ``INPUT``: after ``Action:`` and ``Action Input:``. Collected for the one call.
-* ``ASIDE``: a second action and its input, and an input without an action. Dropped.
-* ``ANSWER``: after ``Final Answer:``. Given out as the answer; no label but ``Observation:`` ends
-  it, and no call comes of a turn that reached it.
-* ``STOPPED``: after ``Observation:``, in any section. The rest is invented and dropped.
-
-Where models leave room, this is the reading:
-
-* Plain words with no label at all are the answer. They stream from their second paragraph on, or
-  after a few lines; a line that looks like an action in them is text unless an input follows.
-* ``Answer:`` after a labelled thought is the final answer.
-* The first action that has an input is the call. A remark after the tool's name is dropped;
-  ``{"action": ..., "action_input": ...}`` after ``Action:`` is read as a call too. ``Action: None``
-  asks for no tool.
-* The input is the first JSON object after its label, also in a fence or after stars, and what
-  follows it is dropped. An input that is no object is kept as it was written, quotes included, and
-  gives a call that cannot run. An empty one is ``{}``; one whose label is missing is not.
-* Python's quotes and constants, a comma after the last entry, and line ends inside a string are
-  mended; what would be a guess is not (``loose_object``). A label ends the input even there.
-"""
+"""Read the ReAct text of one model turn while it streams; labels count at the start of a line."""
 
 import re
 from dataclasses import dataclass
@@ -32,8 +7,8 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, assert_never
 
 from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
-from ollm_tui.decode.stream_search import PrefixMatcher, Run, Words
-from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkPiece
+from ollm_tui.decode.stream_search import PrefixMatcher, Run, Scanner, Words, word_start
+from ollm_tui.decode.thinking import PieceList, TextPiece, ThinkingPiece, ThinkPiece
 
 
 class Label(Enum):
@@ -103,16 +78,11 @@ class ReActOutput:
     def __init__(self) -> None:
         self.kind: type[ThinkPiece] | None = None
         self.kinds_written: set[type[ThinkPiece]] = set()
-        self._pieces: list[tuple[type[ThinkPiece], list[str]]] = []
+        self.pieces: PieceList[ThinkPiece] = PieceList()
         self._undecided: list[str] = []
         self._length = 0
         self._blanks: list[str] = []
         self._begun = False
-
-    def take(self) -> list[ThinkPiece]:
-        """Return the pieces since the last call, neighbours of one kind joined."""
-        pieces, self._pieces = self._pieces, []
-        return [kind("".join(parts)) for kind, parts in pieces]
 
     def open(self, kind: type[ThinkPiece]) -> None:
         """Begin a section; undecided text before it was a thought."""
@@ -155,36 +125,33 @@ class ReActOutput:
     def _put(self, text: str) -> None:
         kind = self.kind or TextPiece
         self.kinds_written.add(kind)
-        if self._pieces and self._pieces[-1][0] is kind:
-            self._pieces[-1][1].append(text)
-        else:
-            self._pieces.append((kind, [text]))
+        self.pieces.add(kind, text)
 
-
-_WORD = re.compile(r"\S")
 
 ReActPiece: TypeAlias = ThinkPiece | ReActCall
 
 
 class _Section(Enum):
-    PREAMBLE = auto()
+    PREAMBLE = auto()  # a thought if a label follows soon, else the answer
     THOUGHT = auto()
     ACTION = auto()
     INPUT = auto()
-    ASIDE = auto()
+    ASIDE = auto()  # a second action and its input, or an input without an action
     ANSWER = auto()
-    STOPPED = auto()
+    STOPPED = auto()  # after "Observation:": the rest is invented
 
 
 class ReActParser:
-    """Turn chunks of ReAct text into thoughts, the answer, and at the end at most one call."""
+    """Turn chunks of ReAct text into thoughts, the answer, and at the end at most one call.
+
+    The first action that has an input is the call; plain words without a label are the answer.
+    """
 
     def __init__(self) -> None:
         self.problem: ReActProblem | None = None
         """After the end: what the model has to correct, or None if the turn is fine."""
         self._section = _Section.PREAMBLE
-        self._held = ""
-        self._line_start = True
+        self._scanner = Scanner(self._at_line_start)
         self._output = ReActOutput()
         self._draft = CallDraft()
         self._action_label = ""
@@ -197,15 +164,15 @@ class ReActParser:
 
     def feed(self, chunk: str) -> list[ReActPiece]:
         """Return the pieces that are certain after this chunk."""
-        self._run(chunk, final=False)
-        return [*self._output.take()]
+        self._scanner.feed(chunk)
+        return [*self._output.pieces.take()]
 
     def finish(self, *, complete: bool = True) -> list[ReActPiece]:
         """Return what was held back, with the call last; no call if the text was cut."""
-        self._run("", final=True)
+        self._scanner.feed("", final=True)
         self._leave_action()
         self._output.decide(TextPiece)
-        pieces: list[ReActPiece] = [*self._output.take()]
+        pieces: list[ReActPiece] = [*self._output.pieces.take()]
         outcome = self._outcome() if complete else None
         if isinstance(outcome, ReActCall):
             self.problem = "bad_input" if outcome.args is None else None
@@ -223,37 +190,28 @@ class ReActParser:
             return None
         return "no_answer" if ThinkingPiece in kinds else "empty"
 
-    def _run(self, chunk: str, *, final: bool) -> None:
-        text, at = self._held + chunk, 0
-        while at < len(text) and not self.stopped:
-            end = self._step(text, at, final=final)
-            if end == at and self._line_start:
-                break
-            at = end
-        self._held = "" if self.stopped else text[at:]
-
-    def _step(self, text: str, at: int, *, final: bool) -> int:
-        if self._line_start:
-            return self._step_at_line_start(text, at, final=final)
-        newline = text.find("\n", at)
-        end = newline + 1 or len(text)
-        self._line_start = newline >= 0
-        self._write(text[at:end])
-        return end
-
-    def _step_at_line_start(self, text: str, at: int, *, final: bool) -> int:
-        word = _WORD.search(text, at)
-        start = word.start() if word else len(text)
-        if start > at:
+    def _at_line_start(self, text: str, at: int, final: bool) -> int:
+        if (start := word_start(text, at)) > at:
             self._write(text[at:start])
             return start
         label = find_label(text, at, final=final)
         if label == "wait":
             return at
-        self._line_start = False
+        self._scanner.step = self._in_line
         if label is None or not self._enter(label.label, text[at : label.end]):
             return at
         return label.end
+
+    def _in_line(self, text: str, at: int, _final: bool) -> int:
+        newline = text.find("\n", at)
+        end = newline + 1 or len(text)
+        if newline >= 0:
+            self._scanner.step = self._at_line_start
+        self._write(text[at:end])
+        return end
+
+    def _skip(self, text: str, _at: int, _final: bool) -> int:
+        return len(text)
 
     def _write(self, text: str) -> None:
         match self._section:
@@ -268,7 +226,7 @@ class ReActParser:
         """Enter the section of a label; return False if it is ordinary text here."""
         match label:
             case Label.OBSERVATION:
-                self._section = _Section.STOPPED
+                self._section, self._scanner.step = _Section.STOPPED, self._skip
             case _ if self._answered:
                 return False
             case Label.ANSWER if self._section is not _Section.THOUGHT:

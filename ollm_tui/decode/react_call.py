@@ -1,9 +1,6 @@
-"""Read the one tool call that ReAct text asks for: a name, and an input.
+"""Read the one tool call that ReAct text asks for: a name, and an input, which is JSON.
 
-The input is JSON, with unambiguous mistakes repaired: Python's quotes, ``True``, ``False`` and
-``None``, a comma after the last entry, and line ends and other control characters inside a string.
-Not repaired, because that would be a guess: a missing quote, colon, comma or bracket, a bare word,
-a comment, a repeated key.
+Unambiguous mistakes in it are mended; a missing quote, comma or bracket, or a bare word is not.
 """
 
 import json
@@ -103,7 +100,6 @@ class CallDraft:
 
 
 def _read_input(text: str) -> tuple[str, JsonObject | None]:
-    """Return the input as it was written and as arguments."""
     body = _unfenced(text)
     written = first_value(body) if body.startswith("{") else None
     if written is not None and (args := parse_arguments(written)) is not None:

@@ -1,15 +1,10 @@
-"""Find secrets in a text by their values, however they were written on the way.
+"""Find secrets in a text by their letters and digits, however they were written on the way.
 
-A key is compared by its letters and digits alone, in lower case and in order: escapes of URLs,
-JSON and HTML are undone, everything else is left out. So a key is found in any case, backwards,
-wrapped over lines, spelled with escapes or full-width letters, in base64 and in hexadecimal. Each
-form is one more search for a fixed text, so the work grows with the length of the text alone.
-
-A value that may be an ordinary word (`ollama`, `none`) is found as it is written and URL-coded;
-taking such a word for a key in any spelling would leave little of a sentence.
+A value that may be an ordinary word (`ollama`) is found only as it is written and URL-coded.
 """
 
 import base64
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -84,7 +79,10 @@ Span: TypeAlias = tuple[int, int]
 
 
 class SecretFinder:
-    """Finds given secrets in any text."""
+    """Finds given secrets in any text, whatever case, order or escapes they are written with.
+
+    Each form, such as base64, is one more search for a fixed text: the work is linear in the text.
+    """
 
     def __init__(self, secrets: Iterable[str | None], *, cut: bool = True) -> None:
         """Find these; with `cut` also parts of them at the ends of a text.
@@ -128,7 +126,6 @@ class SecretFinder:
         )
 
     def _spans(self, text: str) -> list[Span]:
-        """Return the spans of secrets, in order and without overlaps."""
         spans = [] if self._exact is None else [m.span() for m in self._exact.finditer(text)]
         for number, letters in enumerate(_letters(text)):
             places = [*self._places(letters)]
@@ -238,7 +235,7 @@ def _coded(secret: str) -> Iterator[bytes]:
     """Yield the encodings of a secret; base64 and hexadecimal also of it reversed."""
     whole = secret.encode("utf-8", "replace")
     yield from ("".join(map(form.format, whole)).encode() for form in _NUMBERS)
-    yield from (_only_letters(form) for form in _base32_forms(whole))
+    yield from (_only_letters(form) for form in _base_forms(base64.b32encode, 5, whole))
     yield from map(_only_letters, _base64_forms(base64.b64encode(whole).rstrip(b"=")))
     for text in (secret, secret[::-1]):
         data = text.encode("utf-8", "replace")
@@ -300,7 +297,6 @@ def _plain_origins(text: str, start: int, end: int) -> Iterator[int]:
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Merge spans that overlap or touch."""
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1]:
@@ -328,18 +324,14 @@ def _letter(letter: str) -> str:
     return f"(?:{'|'.join([*spellings, '[+]'] if letter == ' ' else spellings)})"
 
 
-def _base32_forms(data: bytes) -> Iterator[str]:
-    """Yield the base32 of data at each offset, without letters shared with its neighbours."""
-    for before in range(5):
-        coded = base64.b32encode(bytes(before) + data).decode()
-        yield coded[-(-before * 8 // 5) : (before + len(data)) * 8 // 5]
+def _base_forms(encode: Callable[[bytes], bytes], bits: int, data: bytes) -> Iterator[str]:
+    """Yield an encoding of data at each offset, without letters shared with its neighbours."""
+    for before in range(math.lcm(8, bits) // 8):
+        coded = encode(bytes(before) + data).decode()
+        yield coded[-(-before * 8 // bits) : (before + len(data)) * 8 // bits]
 
 
 def _base64_forms(data: bytes) -> Iterator[str]:
-    """Yield the base64 of data at each offset, without letters shared with its neighbours."""
-    for before in range(3):
-        coded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
-        start = -(-before * 8 // 6)
-        end = (before + len(data)) * 8 // 6
-        yield coded[start:end]
-        yield coded[start:end].replace("+", "-").replace("/", "_")
+    for form in _base_forms(base64.b64encode, 6, data):
+        yield form
+        yield form.replace("+", "-").replace("/", "_")

@@ -1,16 +1,6 @@
 """Read server-sent events by the rules of the WHATWG HTML standard, with three tolerances.
 
-States and transitions, driven by lines:
-
-* ``between events``: nothing is pending. A field starts an event; comments and blank lines stay.
-* ``in an event``: fields are collected. A blank line dispatches the event if it has a ``data``
-  field, else forgets it; either way the next state is ``between events``.
-* ``failed``: an event or line went over the limit. Events dispatched before it are still
-  returned; every later call raises.
-
-Beyond the standard: a field named ``error`` (older llama.cpp) becomes an event named ``error``;
-an event without its closing blank line may be flushed at the end of the stream; lines that carry
-no known field are kept, within a bound, because some servers put a bare JSON error there.
+An `error` field becomes an event, the last event may be flushed, and unknown lines are kept.
 """
 
 from dataclasses import dataclass
@@ -105,16 +95,13 @@ class SSEDecoder:
             case "id":
                 self._last_id = self._last_id if "\0" in value else value
             case "retry":
-                self._read_retry(value)
+                if value.isascii() and value.isdigit() and len(value) <= 9:
+                    self.retry = int(value)
             case "error" if colon and value:
                 self._errors.append(value)
                 self._size += len(value) + 1
             case _:
                 self._keep_stray(line)
-
-    def _read_retry(self, value: str) -> None:
-        if value.isascii() and value.isdigit() and len(value) <= 9:
-            self.retry = int(value)
 
     def _keep_stray(self, line: str) -> None:
         if self._stray_room > 0:

@@ -1,13 +1,45 @@
 """Search text that arrives in pieces: for literal tags, and for the forms a text may begin with.
 
-Both say "wait" while the next piece could still change the result. What has to wait is bounded, so
-each character is searched a bounded number of times and chunk borders never change the result.
+Both say "wait" while the next piece could still change the result, for a bounded number of letters.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+_WORD = re.compile(r"\S")
+Step: TypeAlias = Callable[[str, int, bool], int]
+"""Takes a text, a position in it, and whether the text is complete; returns the next position."""
+
+
+class Scanner:
+    """Reads text that arrives in pieces by steps, each of which may set the next one.
+
+    A step that changes neither the position nor itself waits for more text, which is held back.
+    """
+
+    def __init__(self, first: Step) -> None:
+        self.step = first
+        self.held = ""
+        """The text that waits."""
+
+    def feed(self, chunk: str, *, final: bool = False) -> None:
+        """Read a piece of the text as far as that is possible."""
+        text, at = self.held + chunk, 0
+        while at < len(text):
+            before = at, self.step
+            at = self.step(text, at, final)
+            if before == (at, self.step):
+                break
+        self.held = text[at:]
+
+
+def word_start(text: str, at: int, end: int | None = None) -> int:
+    """Return where the next word begins, or the end if there is none."""
+    end = len(text) if end is None else end
+    word = _WORD.search(text, at, end)
+    return word.start() if word else end
 
 
 class TagSearch:

@@ -1,9 +1,4 @@
-"""Spell out a tag that is given as a pattern: all the texts it stands for.
-
-Understood are literal characters, escaped ones, character classes, groups, ``|``, ``?`` and
-``{n}``, ``{n,m}``: what has a small number of spellings. These are then searched for together
-in one pass. Anything that could repeat without end, look around or refer back is refused.
-"""
+"""Spell out a tag that is given as a pattern: the texts it stands for, which must be few."""
 
 from itertools import product
 from typing import Final
@@ -21,6 +16,8 @@ class BadPattern(ValueError):
 def spell_out(pattern: str) -> tuple[str, ...]:
     """Return every text that the pattern matches.
 
+    It may hold escaped characters, classes, groups, ``|``, ``?``, ``{n}`` and ``{n,m}``.
+
     Raises:
         BadPattern: with a sentence about the part that is not supported.
     """
@@ -36,8 +33,6 @@ def spell_out(pattern: str) -> tuple[str, ...]:
 
 
 class _Reader:
-    """A recursive descent over one pattern; every method returns the texts it stands for."""
-
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
         self._at = 0
@@ -149,11 +144,8 @@ class _Reader:
 
     def _few(self, texts: set[str]) -> set[str]:
         if len(texts) > MOST_SPELLINGS:
-            raise self._too_many()
+            raise self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
         return texts
-
-    def _too_many(self) -> BadPattern:
-        return self.bad(f"it stands for more than {MOST_SPELLINGS} texts")
 
     def _here(self, text: str) -> bool:
         return self._pattern.startswith(text, self._at)

@@ -1,29 +1,13 @@
 """Divide a model's text into answer and thinking by the tags it writes.
 
-States and transitions:
-
-* ``GAP``: before the first word, or after a block. White space is held back. A start tag leads to
-  ``BLOCK``; anything else leads to ``TEXT``, or to ``BLOCK`` if the prompt already opened it (the
-  start tag that a model then writes anyway is dropped).
-* ``TEXT``: answer. Where blocks may stand anywhere, a start tag leads to ``BLOCK``; else final.
-* ``BLOCK``: thinking. White space after the start tag is dropped; later white space is held back
-  until a word follows it, so that what stands before the end tag is dropped too. The end tag leads
-  to ``GAP``, and so does a tag that starts the answer, although no end tag came. Start tags and
-  other models' tags are ordinary thinking here.
-
-Tags around the answer itself are dropped: one that starts it in ``GAP``, then the one that ends it.
-White space around a leading block is dropped; of the white space on both sides of a block between
-two texts one run stays.
-
-The end of the stream gives out what is held back; nothing once given out is taken back.
+White space is held back until it is known whether it stands beside a tag, and then dropped.
 """
 
-import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum, auto
-from typing import Literal, TypeAlias, assert_never
+from typing import Generic, Literal, TypeAlias, TypeVar
 
-from ollm_tui.decode.stream_search import TagSearch
+from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +25,45 @@ class ThinkingPiece:
 
 
 ThinkPiece: TypeAlias = TextPiece | ThinkingPiece
+P = TypeVar("P")
+
+
+class PieceList(Generic[P]):
+    """Pieces of a text in their order, neighbours of one kind joined."""
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[Callable[[str], P], list[str]]] = []
+
+    def add(self, kind: Callable[[str], P], text: str) -> None:
+        """Add a piece; a no-op if it is empty."""
+        if self._pieces and self._pieces[-1][0] is kind:
+            self._pieces[-1][1].append(text)
+        elif text:
+            self._pieces.append((kind, [text]))
+
+    def take(self) -> list[P]:
+        """Return the pieces since the last call."""
+        pieces, self._pieces = self._pieces, []
+        return [kind("".join(parts)) for kind, parts in pieces]
 
 
 class ThinkOutput:
-    """The output of a splitter; ``closed_blocks_only`` holds each block back until its end."""
+    """The output of a splitter; ``closed_blocks_only`` holds each block back until its end.
+
+    White space around a leading block is dropped; of the white space on both sides of a block
+    between two texts one run stays.
+    """
 
     def __init__(self, *, thinking_joint: str, text_joint: str, closed_blocks_only: bool) -> None:
         self._thinking_joint = thinking_joint
         self._text_joint = text_joint
         self._closed_blocks_only = closed_blocks_only
-        self._pieces: list[tuple[type[ThinkPiece], list[str]]] = []
+        self.pieces: PieceList[ThinkPiece] = PieceList()
         self._blanks: list[str] = []
         self._opening = ""
         self._body: list[str] = []
         self._after_block = self._word_in_block = False
         self._text_came = self._text_ends_blank = self._thinking_came = False
-
-    def take(self) -> list[ThinkPiece]:
-        """Return the pieces since the last call, neighbours of one kind joined."""
-        pieces, self._pieces = self._pieces, []
-        return [kind("".join(parts)) for kind, parts in pieces]
 
     def keep_blanks(self, blanks: str) -> None:
         """Hold white space back until it is known what follows."""
@@ -70,7 +73,7 @@ class ThinkOutput:
         """Add to the answer."""
         if not text:
             return
-        self._add(TextPiece, self._before_text() + text)
+        self.pieces.add(TextPiece, self._before_text() + text)
         self._blanks.clear()
         self._after_block = False
         self._text_came = True
@@ -104,9 +107,9 @@ class ThinkOutput:
             self.text(self._opening + "".join(self._body))
             self._body.clear()
         elif in_block and self._word_in_block:
-            self._add(ThinkingPiece, blanks)
+            self.pieces.add(ThinkingPiece, blanks)
         elif not in_block and not self._after_block:
-            self._add(TextPiece, blanks)
+            self.pieces.add(TextPiece, blanks)
 
     def _before_text(self) -> str:
         if not self._after_block:
@@ -121,26 +124,15 @@ class ThinkOutput:
         words = text.rstrip()
         blanks = text[len(words) :]
         if words and self._word_in_block:
-            self._add(ThinkingPiece, "".join(self._blanks) + words)
+            self.pieces.add(ThinkingPiece, "".join(self._blanks) + words)
         elif words:
             joint = self._thinking_joint if self._thinking_came else ""
-            self._add(ThinkingPiece, joint + words.lstrip())
+            self.pieces.add(ThinkingPiece, joint + words.lstrip())
             self._word_in_block = self._thinking_came = True
         if words:
             self._blanks.clear()
         if blanks:
             self._blanks.append(blanks)
-
-    def _add(self, kind: type[ThinkPiece], text: str) -> None:
-        if not text:
-            return
-        if self._pieces and self._pieces[-1][0] is kind:
-            self._pieces[-1][1].append(text)
-        else:
-            self._pieces.append((kind, [text]))
-
-
-_WORD = re.compile(r"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +178,6 @@ class ThinkTags:
             raise ValueError("a block that the prompt opened needs a tag that ends it")
 
 
-class _State(Enum):
-    GAP = auto()
-    TEXT = auto()
-    BLOCK = auto()
-
-
 class ThinkTagSplitter:
     """Turn chunks of a model's text into pieces of answer and thinking."""
 
@@ -201,9 +187,8 @@ class ThinkTagSplitter:
         self._starts_count = True
         self._in_answer = False
         self._ends = self._searches.ends
-        self._state = _State.GAP
+        self._scanner = Scanner(self._in_gap)
         self._opened = self._settings.start_open
-        self._held = ""
         self._output = ThinkOutput(
             thinking_joint=self._settings.thinking_joint,
             text_joint=self._settings.text_joint,
@@ -212,42 +197,21 @@ class ThinkTagSplitter:
 
     def feed(self, chunk: str) -> list[ThinkPiece]:
         """Return the pieces that are certain after this chunk."""
-        self._run(chunk, final=False)
-        return self._output.take()
+        self._scanner.feed(chunk)
+        return self._output.pieces.take()
 
     def finish(self) -> list[ThinkPiece]:
         """Return what was held back."""
-        self._run("", final=True)
-        self._output.finish(in_block=self._state is _State.BLOCK)
-        return self._output.take()
+        self._scanner.feed("", final=True)
+        self._output.finish(in_block=self._scanner.step == self._in_block)
+        return self._output.pieces.take()
 
-    def _run(self, chunk: str, *, final: bool) -> None:
-        text, at = self._held + chunk, 0
-        while at < len(text):
-            before = at, self._state
-            at = self._step(text, at, final=final)
-            if before == (at, self._state):
-                break
-        self._held = text[at:]
-
-    def _step(self, text: str, at: int, *, final: bool) -> int:
-        match self._state:
-            case _State.GAP:
-                return self._step_in_gap(text, at, final=final)
-            case _State.TEXT:
-                return self._step_in_text(text, at, final=final)
-            case _State.BLOCK:
-                return self._step_in_block(text, at, final=final)
-            case unreachable:
-                assert_never(unreachable)
-
-    def _step_in_gap(self, text: str, at: int, *, final: bool) -> int:
-        match = _WORD.search(text, at)
-        word = match.start() if match else len(text)
-        if word > at:
+    def _in_gap(self, text: str, at: int, final: bool) -> int:
+        """Before the first word, or after a block: read white space, a tag, or the first word."""
+        if (word := word_start(text, at)) > at:
             self._output.keep_blanks(text[at:word])
             return word
-        end = self._searches.in_gap(self._starts_count).match(text, at, final=final)
+        end = self._searches.in_gap[self._starts_count].match(text, at, final=final)
         if end is None:
             return at
         if text[at:end] in self._searches.answer_starts:
@@ -255,27 +219,29 @@ class ThinkTagSplitter:
         elif end > at or self._opened:
             self._open(text[at:end])
         else:
-            self._enter(_State.TEXT)
+            self._enter(self._in_text)
         return end
 
-    def _step_in_text(self, text: str, at: int, *, final: bool) -> int:
-        search = self._searches.in_text(self._starts_count, in_answer=self._in_answer)
+    def _in_text(self, text: str, at: int, final: bool) -> int:
+        """Read the answer up to a tag that counts here."""
+        search = self._searches.in_text[self._starts_count, self._in_answer]
         start, end = search.search(text, at, final=final)
         self._output.text(text[at:start])
         if end > start and text[start:end] in self._searches.starts:
             self._open(text[start:end])
         elif end > start:
             self._in_answer = False
-            self._enter(_State.GAP)
+            self._enter(self._in_gap)
         return end
 
-    def _step_in_block(self, text: str, at: int, *, final: bool) -> int:
+    def _in_block(self, text: str, at: int, final: bool) -> int:
+        """Read thinking up to an end tag, or a tag that starts the answer."""
         start, end = self._ends.search(text, at, final=final)
         self._output.thinking(text[at:start])
         if end > start:
             self._in_answer = text[start:end] in self._settings.answer_starts
             self._output.close_block()
-            self._enter(_State.GAP)
+            self._enter(self._in_gap)
         return end
 
     def _drop_answer_start(self, tag: str) -> None:
@@ -284,22 +250,20 @@ class ThinkTagSplitter:
         self._in_answer = True
         self._output.open_block(tag)
         self._output.close_block()
-        self._enter(_State.GAP)
+        self._enter(self._in_gap)
 
     def _open(self, tag: str) -> None:
         self._opened = self._in_answer = False
         self._ends = self._searches.ends_of.get(tag, self._searches.ends)
         self._output.open_block(tag)
-        self._enter(_State.BLOCK)
+        self._enter(self._in_block)
 
-    def _enter(self, state: _State) -> None:
-        self._state = state
+    def _enter(self, step: Step) -> None:
+        self._scanner.step = step
         self._starts_count = self._starts_count and self._settings.where == "anywhere"
 
 
 class _Searches:
-    """The tags to search for in each state, compiled once."""
-
     def __init__(self, settings: ThinkTags) -> None:
         pairs, answers = settings.pairs, settings.answer_starts
         self.starts = frozenset(pair.start for pair in pairs)
@@ -309,18 +273,14 @@ class _Searches:
             start: TagSearch((*(pair.end for pair in pairs if pair.start == start), *answers))
             for start in self.starts
         }
-        self._in_gap = tuple(
-            TagSearch((*(self.starts if counts else ()), *self.answer_starts))
+        self.in_gap = {
+            counts: TagSearch((*(self.starts if counts else ()), *self.answer_starts))
             for counts in (False, True)
-        )
-        self._in_text = tuple(
-            TagSearch((*(self.starts if counts else ()), *ends))
-            for ends in ((), settings.answer_ends)
+        }
+        """By whether start tags count."""
+        self.in_text = {
+            (counts, in_answer): TagSearch((*(self.starts if counts else ()), *ends))
+            for in_answer, ends in ((False, ()), (True, settings.answer_ends))
             for counts in (False, True)
-        )
-
-    def in_gap(self, starts_count: bool) -> TagSearch:
-        return self._in_gap[starts_count]
-
-    def in_text(self, starts_count: bool, *, in_answer: bool) -> TagSearch:
-        return self._in_text[2 * in_answer + starts_count]
+        }
+        """By whether start tags count, and whether an answer tag is open."""

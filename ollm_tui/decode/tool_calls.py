@@ -1,32 +1,11 @@
-"""Put tool calls together from the pieces that servers send.
-
-States and transitions, for each call:
-
-* ``open``: begun by the first delta that belongs to no earlier call. Id and name are set once, by
-  the first delta that has them; argument text is collected in order.
-* ``finished``: only the end of the stream leads here, because the beginning of the arguments may
-  be valid JSON already. The arguments are parsed once, here.
-
-Which call a delta belongs to:
-
-1. an id that is known: that call, unless it comes under an index of its own that is new;
-2. an id that is new: a new call, even under a known index; but a call that began without an id
-   takes the first one that comes under its index;
-3. an index that is known: the newest call of that index; one that is new: a new call;
-4. neither: the newest call, or, in an array of several entries, the call at the same place of the
-   last such array.
-
-By 3 and 4 a delta that names a tool begins a new call if it cannot continue the one found: its
-arguments begin a second object, or, without an index, it names another tool.
-
-Calls are kept until the end, so their number and their size in memory have limits.
-"""
+"""Put tool calls together from the pieces that servers send; their number and size have limits."""
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.decode.json_guard import BadJson, dump_or_reason, parse_json
 from ollm_tui.decode.json_span import JsonExtent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -57,21 +36,15 @@ def read_tool_call_deltas(value: JsonValue) -> list[ToolCallDelta]:
 
 
 def _read_entry(entry: JsonObject) -> ToolCallDelta:
-    function = entry.get("function")
-    if not isinstance(function, dict):
-        function = {}
+    function = as_object(entry.get("function"))
     index = entry.get("index", function.get("index"))
     return ToolCallDelta(
         index=index if isinstance(index, int) and not isinstance(index, bool) else None,
-        id=_text_or_none(entry.get("id")),
-        name=_text_or_none(function.get("name")),
+        id=string(entry, "id"),
+        name=string(function, "name"),
         arguments=_read_arguments(function.get("arguments")),
         extra={key: part for key, part in entry.items() if key not in _OWN_KEYS},
     )
-
-
-def _text_or_none(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _read_arguments(value: JsonValue) -> str | JsonObject | None:
@@ -187,7 +160,12 @@ def new_call_id(number: int) -> str:
 
 
 class ToolCallAssembler:
-    """Collect the deltas of one answer; ``new_id`` makes the ids that a server left out."""
+    """Collect the deltas of one answer; ``new_id`` makes the ids that a server left out.
+
+    A delta belongs to the call of its id, else to the newest of its index, else to the newest of
+    all or, in an array of several, to the one at the same place of the last such array. One that
+    names a tool begins a new call if it cannot continue the one found.
+    """
 
     def __init__(self, new_id: Callable[[int], str] = new_call_id) -> None:
         self._new_id = new_id

@@ -45,11 +45,6 @@ def plugin_of(kind: str) -> Plugin | None:
 
 
 def _of_plugin(spec: ProviderSpec) -> ProviderAdapter:
-    """Make the adapter of a kind that an installed package provides.
-
-    Raises:
-        AIError: BAD_REQUEST for an unknown kind, or the plugin failed.
-    """
     plugin = plugin_of(spec.kind)
     if plugin is None:
         own = [kind for kind, path in ADAPTERS.items() if path]

@@ -1,18 +1,8 @@
-"""One answer of any wire format, from its first piece to its one end.
-
-States and transitions:
-
-* ``open``: text, thinking and tool calls are added. Text is searched for leading reasoning tags.
-* ``ended``: reached once, by `finish` or `fail`. What is added later is ignored.
-
-Adjacent pieces of one kind are joined by `take_events`, so a slow screen gets fewer of them.
-"""
+"""One answer of any wire format, from its first piece to its one end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
 
-from ollm_tui.decode.thinking import ThinkingPiece, ThinkPiece, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.thinking import PieceList, ThinkingPiece, ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
@@ -29,61 +19,46 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
-_REASONS: Mapping[str, str] = MappingProxyType(
-    {
-        spelling: reason
-        for reason, spellings in {
-            "stop": "stop complete completed done finished eos eostoken eosfound endturn endofturn "
-            "endoftext stopsequence stopstring stopstringfound stoptoken",
-            "length": "length maxtokens maxlength maxlen maxoutputtokens maxcompletiontokens "
-            "maxnewtokens maxpredictedtokensreached modellength modelcontextwindowexceeded "
-            "contextlength contextlengthreached contextlengthexceeded tokenlimit lengthlimit "
-            "errorlimit",
-            "pause": "pause pauseturn",
-            "tool_calls": "toolcalls toolcall tooluse tool functioncall functioncalls",
-            "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
-            "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
-            "errortoxic moderation",
-            "refusal": "refusal refused",
-            "error": "error failed failure internalerror servererror networkerror "
-            "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
-            "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "
-            "canceled usercancel userstopped modelunloaded",
-            "": "null none unspecified notfinished",
-        }.items()
-        for spelling in spellings.split()
-    }
-)
+_REASONS: Mapping[str, str] = {
+    spelling: reason
+    for reason, spellings in {
+        "stop": "stop complete completed done finished eos eostoken eosfound endturn endofturn "
+        "endoftext stopsequence stopstring stopstringfound stoptoken",
+        "length": "length maxtokens maxlength maxlen maxoutputtokens maxcompletiontokens "
+        "maxnewtokens maxpredictedtokensreached modellength modelcontextwindowexceeded "
+        "contextlength contextlengthreached contextlengthexceeded tokenlimit lengthlimit "
+        "errorlimit",
+        "pause": "pause pauseturn",
+        "tool_calls": "toolcalls toolcall tooluse tool functioncall functioncalls",
+        "content_filter": "contentfilter contentfiltered contentpolicy safety sensitive "
+        "recitation blocklist prohibitedcontent spii imagesafety guardrailintervened "
+        "errortoxic moderation",
+        "refusal": "refusal refused",
+        "error": "error failed failure internalerror servererror networkerror "
+        "insufficientsystemresource resourceexhausted malformedfunctioncall malformedtooluse "
+        "malformedmodeloutput unexpectedtoolcall timelimit timeout abort aborted cancelled "
+        "canceled usercancel userstopped modelunloaded",
+        "": "null none unspecified notfinished",
+    }.items()
+    for spelling in spellings.split()
+}
 """Finish reasons by their spellings, without case and signs; the empty one means none."""
 _SIGNS = str.maketrans("", "", "_- .")
-
-
-@dataclass(slots=True)
-class Measurements:
-    """What the server measured; later figures replace earlier ones."""
-
-    usage: Usage | None = None
-    timings: Timings | None = None
-
-    def update(self, usage: Usage | None, timings: Timings | None) -> None:
-        """Replace the figures that are given."""
-        self.usage = usage or self.usage
-        self.timings = timings or self.timings
 
 
 class AnswerBuilder:
     """Collects the pieces of one answer and returns them as events."""
 
     def __init__(self, tags: ThinkTags | None = None) -> None:
-        self.measured = Measurements()
+        self.usage: Usage | None = None
+        self.timings: Timings | None = None
         self.ended = False
         self.has_output = False
         self._lost = 0
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
         self._unsplit: list[str] = []
-        self._kind: type[TextDelta] | type[ThinkingDelta] = TextDelta
-        self._pieces: list[str] = []
+        self._pieces: PieceList[TextDelta | ThinkingDelta] = PieceList()
         self._events: list[ProviderEvent] = []
 
     def add_text(self, delta: str) -> None:
@@ -96,7 +71,7 @@ class AnswerBuilder:
         """Add a piece of reasoning that the server sent apart from the text."""
         if delta and not self.ended:
             self._split_tags()
-            self._add(ThinkingDelta, delta)
+            self._pieces.add(ThinkingDelta, delta)
             self.has_output = True
 
     def add_signature(self, signature: str, signer: str, *, sealed: bool = False) -> None:
@@ -125,6 +100,11 @@ class AnswerBuilder:
         """
         self._calls.weigh(arguments)
 
+    def measure(self, usage: Usage | None, timings: Timings | None) -> None:
+        """Replace the figures that the server measured by those that are given."""
+        self.usage = usage or self.usage
+        self.timings = timings or self.timings
+
     def mark_lost_piece(self) -> None:
         """Record that a piece was unreadable: its content may be missing from a tool call."""
         self._lost += 1
@@ -142,8 +122,8 @@ class AnswerBuilder:
         self._end(
             Finish(
                 reason,
-                self.measured.usage,
-                self.measured.timings,
+                self.usage,
+                self.timings,
                 raw_reason=raw_reason or None,
                 lost_pieces=self._lost,
             )
@@ -157,7 +137,7 @@ class AnswerBuilder:
         self._flush()
         if self.has_output and error.retryable:
             error.retryable = False  # a repetition would repeat the first words
-        self._end(ErrorEvent(error, usage=self.measured.usage))
+        self._end(ErrorEvent(error, usage=self.usage))
 
     def fail_without_retry(self, error: AIError) -> None:
         """End the answer with an error that the server sent inside it."""
@@ -181,29 +161,16 @@ class AnswerBuilder:
 
     def _split_tags(self, *, is_end: bool = False) -> None:
         """Search the text added since the last call for reasoning tags."""
-        if self._unsplit:
-            text = "".join(self._unsplit)
-            self._unsplit.clear()
-            self._add_pieces(self._splitter.feed(text))
+        pieces = self._splitter.feed("".join(self._unsplit))
+        self._unsplit.clear()
         if is_end:
-            self._add_pieces(self._splitter.finish())
-
-    def _add_pieces(self, pieces: Sequence[ThinkPiece]) -> None:
+            pieces += self._splitter.finish()
         for piece in pieces:
-            self._add(ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta, piece.text)
-
-    def _add(self, kind: type[TextDelta] | type[ThinkingDelta], delta: str) -> None:
-        if kind is not self._kind:
-            self._flush()
-            self._kind = kind
-        self._pieces.append(delta)
+            kind = ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta
+            self._pieces.add(kind, piece.text)
 
     def _flush(self) -> None:
-        if self._pieces:
-            joined = "".join(self._pieces)
-            self._pieces = []
-            if joined:
-                self._events.append(self._kind(joined))
+        self._events += self._pieces.take()
 
     def _end(self, event: Finish | ErrorEvent) -> None:
         self.ended = True
@@ -226,10 +193,7 @@ def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
 
 
 def tags_for(wish: ShouldThink | None) -> ThinkTags:
-    """Return the reasoning tags to look for, and the state in which the answer begins.
-
-    Tags that cannot be searched for are replaced by the usual `<think>` pair.
-    """
+    """Return the reasoning tags to look for; unusable ones become the usual `<think>` pair."""
     if not isinstance(wish, ThinkingConfig):
         return ThinkTags()
     try:

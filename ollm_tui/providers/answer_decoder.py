@@ -1,17 +1,7 @@
-"""The shells of decoders: of every answer, and of those over server-sent events.
-
-States and transitions of `SSEAnswerDecoder`:
-
-* ``unknown``: only white space and byte order marks have arrived. The first other byte decides:
-  `{`, `[` and `<` lead to ``whole``, anything else to ``events``.
-* ``events``: server-sent events. `[DONE]` ends the answer; so does the end of the body after a
-  finish reason. Tool calls are complete only then, because reasons arrive early, twice or wrong.
-* ``whole``: the server ignored `stream`. The body is parsed as JSON at its end.
-"""
+"""The shells of decoders: of every answer, and of those over server-sent events."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from enum import Enum, auto
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import string
@@ -24,17 +14,11 @@ from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import generation_failed, text_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, web_page
+from ollm_tui.providers.http_faults import LIMIT, WEB_PAGE, Endpoint
 
 MAX_WHOLE_BYTES = 16 * 1024 * 1024
 MAX_START_BYTES = 64 * 1024
 _BLANKS = b"\xef\xbb\xbf \t\r\n"
-
-
-class _State(Enum):
-    UNKNOWN = auto()
-    EVENTS = auto()
-    WHOLE = auto()
 
 
 class AnswerDecoder(ABC):
@@ -93,7 +77,7 @@ class AnswerDecoder(ABC):
             try:
                 read()
             except LimitPassed as error:
-                self._builder.fail(limit_exceeded(self._endpoint, str(error)))
+                self._builder.fail(self._endpoint.fault(LIMIT, limit=str(error)))
         return self._builder.take_events()
 
 
@@ -102,7 +86,8 @@ class SSEAnswerDecoder(AnswerDecoder):
 
     def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
         super().__init__(endpoint, tags)
-        self._state = _State.UNKNOWN
+        self._is_whole: bool | None = None
+        """Whether the server ignored `stream`; None until the first visible byte decides."""
         self._sse = SSEDecoder()
         self._start = b""
         self._whole = bytearray()
@@ -116,9 +101,9 @@ class SSEAnswerDecoder(AnswerDecoder):
         return self._events + self._sse.comments + len(self._whole)
 
     def _feed(self, chunk: bytes) -> None:
-        if self._state is _State.UNKNOWN:
+        if self._is_whole is None:
             chunk = self._decide(chunk)
-        if self._state is _State.WHOLE:
+        if self._is_whole:
             self._whole += chunk
             if len(self._whole) > MAX_WHOLE_BYTES:
                 self._whole.clear()
@@ -132,14 +117,14 @@ class SSEAnswerDecoder(AnswerDecoder):
         begun = self._start + chunk
         first = begun.lstrip(_BLANKS)[:1]
         if first or len(begun) > MAX_START_BYTES:
-            self._state = _State.WHOLE if first in (b"{", b"[", b"<") else _State.EVENTS
+            self._is_whole = first in (b"{", b"[", b"<")
             self._start = b""
             return begun
         self._start = begun
         return b""
 
     def _finish(self) -> None:
-        if self._state is _State.WHOLE:
+        if self._is_whole:
             text = self._whole.decode("utf-8-sig", errors="replace")
             self._whole.clear()
             self._read_whole(text)
@@ -202,7 +187,7 @@ class SSEAnswerDecoder(AnswerDecoder):
     def _read_whole(self, text: str) -> None:
         text = text.strip("\ufeff \t\r\n")
         if is_markup(text):
-            self._builder.fail(web_page(self._endpoint))
+            self._builder.fail(self._endpoint.fault(WEB_PAGE))
             return
         try:
             values = parse_json_objects(text)

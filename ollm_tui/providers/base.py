@@ -11,8 +11,9 @@ from anyio.abc import ObjectSendStream
 
 from ollm_tui.config.foreign import foreign_code
 from ollm_tui.decode.assembler import MessageAssembler
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import (
@@ -25,7 +26,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 BUFFERED_EVENTS = 32
@@ -83,13 +84,12 @@ class BaseProvider(ABC):
     @asynccontextmanager
     async def _answer(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         send, receive = anyio.create_memory_object_stream[ProviderEvent](BUFFERED_EVENTS)
-        with single_error():
-            async with anyio.create_task_group() as group, receive:
-                group.start_soon(self._produce, request, send)
-                try:
-                    yield receive
-                finally:
-                    group.cancel_scope.cancel()
+        async with task_group() as group, receive:
+            group.start_soon(self._produce, request, send)
+            try:
+                yield receive
+            finally:
+                group.cancel_scope.cancel()
 
     async def _produce(self, request: Request, send: ObjectSendStream[ProviderEvent]) -> None:
         end: End = Finish("abort")
@@ -160,17 +160,8 @@ async def gather(stream: ProviderStream) -> Response:
         finish_reason=finish.reason,
         usage=finish.usage,
         tool_calls=assembler.calls,
-        metadata=_metadata(finish, left_out),
+        metadata=present({"raw_reason": finish.raw_reason, "left_out": left_out or None}),
     )
-
-
-def _metadata(finish: Finish, left_out: list[JsonValue]) -> JsonObject:
-    metadata: JsonObject = {}
-    if finish.raw_reason is not None:
-        metadata["raw_reason"] = finish.raw_reason
-    if left_out:
-        metadata["left_out"] = left_out
-    return metadata
 
 
 async def _last(
@@ -189,6 +180,11 @@ async def _last(
     raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
 
 
+async def ended_stream(end: End) -> AsyncIterator[ProviderEvent]:
+    """Yield the end of an answer that ended before it began."""
+    yield end
+
+
 class UnusableProvider:
     """Takes the place of a provider with invalid settings; every request raises the reason."""
 
@@ -204,25 +200,19 @@ class UnusableProvider:
         """Why the provider cannot be used."""
         return self._problem.with_traceback(None)
 
-    def chat_stream(self, _request: Request) -> ProviderStream:
+    @asynccontextmanager
+    async def chat_stream(self, _request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         """Stream the problem as the only event."""
-        return self._stream()
+        yield ended_stream(ErrorEvent(self._problem))
 
     async def invoke(self, _request: Request) -> Response | ProviderStream:
         """Raise the problem."""
-        raise self._problem.with_traceback(None)
+        raise self.problem
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Raise the problem."""
-        raise self._problem.with_traceback(None)
+        raise self.problem
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return nothing."""
         return ()
-
-    @asynccontextmanager
-    async def _stream(self) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-        async def events() -> AsyncIterator[ProviderEvent]:
-            yield ErrorEvent(self._problem)
-
-        yield events()

@@ -1,8 +1,4 @@
-"""Base URLs of servers, the URLs of their endpoints, and what a URL says about its server.
-
-The base URL of an OpenAI-compatible server is used as it is if it contains a version, in its path
-or as `api-version` in its query; otherwise `/v1` is added. A query is sent with every request.
-"""
+"""Base URLs of servers, the URLs of their endpoints, and what a URL says about its server."""
 
 import ipaddress
 import re

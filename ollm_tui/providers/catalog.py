@@ -15,7 +15,7 @@ from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
 from ollm_tui.providers.operations import list_models, show_model
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 DESCRIBE_S = 1.5
 """Time limit for describing one model."""
@@ -207,15 +207,14 @@ class ModelCatalog:
         left_out = frozenset() if services else self.services
         adapters = [a for a in self._registry.by_priority() if a.name not in left_out]
         send, receive = anyio.create_memory_object_stream[Listing](max(1, len(adapters)))
-        with single_error():
-            async with anyio.create_task_group() as group, receive:
-                async with send:
-                    for adapter in adapters:
-                        group.start_soon(self._report, adapter.name, within_s, send.clone())
-                    if self._prober is not None:
-                        group.start_soon(self._report_strays, self._prober, within_s, send.clone())
-                yield receive
-                group.cancel_scope.cancel()
+        async with task_group() as group, receive:
+            async with send:
+                for adapter in adapters:
+                    group.start_soon(self._report, adapter.name, within_s, send.clone())
+                if self._prober is not None:
+                    group.start_soon(self._report_strays, self._prober, within_s, send.clone())
+            yield receive
+            group.cancel_scope.cancel()
 
     async def refresh(
         self, *, within_s: float | None = None, services: bool = True
@@ -242,47 +241,43 @@ class ModelCatalog:
                     await send.send(await self.listing(name))
 
     async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
-        with anyio.move_on_after(within_s):
-            return await self._ask(adapter)
-        return self._failed(
-            adapter,
-            AIError(
+        models, problem = None, None
+        try:
+            with anyio.fail_after(within_s):
+                models = await self._ask(adapter)
+        except TimeoutError:
+            problem = AIError(
                 ErrorCode.TIMEOUT,
                 f"{adapter.label} did not list its models within {within_s:g} s.",
                 provider=adapter.name,
                 retryable=True,
-            ),
+            )
+        except AIError as error:
+            problem = error
+        return Listing(
+            provider=adapter.name,
+            label=(self._registry.get(adapter.name) or adapter).label,
+            models=models or (),
+            problem=problem,
+            absent=models is None and problem is None,
+            taken_at=self._clock(),
         )
 
-    async def _ask(self, adapter: ProviderAdapter) -> Listing:
+    async def _ask(self, adapter: ProviderAdapter) -> tuple[ModelInfo, ...] | None:
+        """Return a provider's models, or None if it is not worth asking."""
         if not await self._gate(adapter.name):
-            return Listing(
-                provider=adapter.name, label=adapter.label, absent=True, taken_at=self._clock()
-            )
+            return None
         adapter = self._registry.get(adapter.name) or adapter
         if not isinstance(adapter, SupportsList):
-            error = AIError(
-                ErrorCode.UNSUPPORTED_FEATURE, f"{adapter.label} cannot list its models."
-            )
-            return self._failed(adapter, error)
-        try:
-            await self.initialize(adapter)
-            models = await list_models(adapter, self.redact)
-        except AIError as error:
-            return self._failed(adapter, error)
+            message = f"{adapter.label} cannot list its models."
+            raise AIError(ErrorCode.UNSUPPORTED_FEATURE, message)
+        await self.initialize(adapter)
+        models = await list_models(adapter, self.redact)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
-            return self._failed(adapter, without_secrets(adapter.last_error, self.redact))
-        models = tuple(self._corrected(adapter.name, info) for info in models)
-        return Listing(
-            provider=adapter.name, label=adapter.label, models=models, taken_at=self._clock()
-        )
+            raise without_secrets(adapter.last_error, self.redact)
+        return tuple(self._corrected(adapter.name, info) for info in models)
 
     def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:
         if self._prober is None:
             return info
         return self._prober.corrected(ModelRef(provider, info.name), info)
-
-    def _failed(self, adapter: ProviderAdapter, problem: AIError) -> Listing:
-        return Listing(
-            provider=adapter.name, label=adapter.label, problem=problem, taken_at=self._clock()
-        )

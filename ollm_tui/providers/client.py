@@ -1,10 +1,6 @@
 """The HTTP client of one server: connections, proxy, certificates and time limits; no redirects.
 
-A connection carries another request only if nothing of the last exchange is left on it. A server
-may send more than its reply: bytes past the end of the body, a second response, or a reply that
-begins before the request is sent. On a connection that is kept open, such bytes would be read as
-the reply to the next request. So a connection is closed after a reply that left anything over or
-came early; httpcore itself drops idle connections with unread bytes.
+A connection that got more than its reply is closed: the rest would be read as the next reply.
 """
 
 import ssl
@@ -41,10 +37,7 @@ def sent_query(query: str) -> str:
 
 
 class _WithQuery(httpx.AsyncBaseTransport):
-    """Adds the query of the base URL to every request, behind the client, which logs whole URLs.
-
-    A request may have a query of its own, as its extension `OWN_QUERY`.
-    """
+    """Adds the base URL's query and `OWN_QUERY` behind the client, which logs whole URLs."""
 
     def __init__(self, inner: httpx.AsyncBaseTransport, query: str) -> None:
         self._inner = inner
@@ -210,11 +203,8 @@ class WatchedStream(httpcore.AsyncNetworkStream):
             self._is_early = True
 
 
-class WatchedBackend(httpcore.AsyncNetworkBackend):
+class WatchedBackend(httpcore.AnyIOBackend):
     """Opens connections as `WatchedStream`s."""
-
-    def __init__(self) -> None:
-        self._inner = httpcore.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -226,23 +216,19 @@ class WatchedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect to a server."""
         return WatchedStream(
-            await self._inner.connect_tcp(host, port, timeout, local_address, socket_options)
+            await super().connect_tcp(host, port, timeout, local_address, socket_options)
         )
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        await self._inner.sleep(seconds)
 
 
 class EarlyReply(httpx.RemoteProtocolError):
     """The reply began before its request was sent, so it may belong to an earlier request."""
 
 
-class CleanConnections(httpx.AsyncBaseTransport):
+class CleanConnections(httpx.AsyncHTTPTransport):
     """An HTTP transport that closes a connection after a reply that was not in order."""
 
     def __init__(self, *, verify: ssl.SSLContext | bool, proxy: httpx.Proxy | None) -> None:
-        self._inner = httpx.AsyncHTTPTransport(
+        super().__init__(
             verify=verify,
             proxy=proxy,
             trust_env=False,  # proxy and certificates are chosen by who knows them
@@ -250,7 +236,7 @@ class CleanConnections(httpx.AsyncBaseTransport):
         )
         # httpx has no parameter for it. Without it no stream is a WatchedStream, and every
         # connection is closed after one reply.
-        self._inner._pool._network_backend = WatchedBackend()
+        self._pool._network_backend = WatchedBackend()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; closing its response decides whether the connection is kept.
@@ -258,7 +244,7 @@ class CleanConnections(httpx.AsyncBaseTransport):
         Raises:
             EarlyReply: On a connection that has carried other requests; a refusal may come early.
         """
-        response = await self._inner.handle_async_request(request)
+        response = await super().handle_async_request(request)
         connection = response.extensions.get("network_stream")
         response.stream = _ReplyBody(response.stream, connection)
         if (
@@ -270,10 +256,6 @@ class CleanConnections(httpx.AsyncBaseTransport):
             raise EarlyReply("The reply began before the request was sent.", request=request)
         return response
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._inner.aclose()
-
 
 class _ReplyBody(httpx.AsyncByteStream):
     """The body of a reply; closing it closes the connection unless that can be reused."""
@@ -281,7 +263,9 @@ class _ReplyBody(httpx.AsyncByteStream):
     def __init__(self, inner: object, connection: object) -> None:
         assert isinstance(inner, httpx.AsyncByteStream)
         self._inner = inner
-        self._connection = connection
+        self._connection = (
+            connection if isinstance(connection, httpcore.AsyncNetworkStream) else None
+        )
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return aiter(self._inner)
@@ -289,8 +273,8 @@ class _ReplyBody(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         with anyio.CancelScope(shield=True):
             try:
-                if not await self._is_clean():
-                    await self._disconnect()
+                if self._connection is not None and not await self._is_clean():
+                    await self._connection.aclose()
             finally:
                 await self._inner.aclose()
 
@@ -301,10 +285,6 @@ class _ReplyBody(httpx.AsyncByteStream):
         if parser is None or parser.trailing_data != (b"", False):
             return False
         return parser.their_state is h11.DONE and await self._connection.is_drained()
-
-    async def _disconnect(self) -> None:
-        if isinstance(self._connection, httpcore.AsyncNetworkStream):
-            await self._connection.aclose()
 
 
 def _parser(stream: object) -> h11.Connection | None:

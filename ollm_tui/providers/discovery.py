@@ -1,7 +1,4 @@
-"""Which engine answers at an address: probed without a key, within a second, and cached.
-
-A probe goes nowhere but to the address itself: redirects are not followed.
-"""
+"""Which engine answers at an address: probed there only, without a key, and cached."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,14 +9,13 @@ from pathlib import Path
 import anyio
 import httpx
 
-from ollm_tui import __version__
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.base_url import server_root, split_url
-from ollm_tui.providers.client import make_client
+from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.fingerprint import PATHS, Engine, ProbeReply, identify
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 PATIENCE_S = 1.0
@@ -120,10 +116,10 @@ async def probe(
     has_first_reply = anyio.Event()
     root = _root(base_url)
     limit = anyio.CapacityLimiter(CONNECTIONS)
-    with anyio.move_on_after(patience_s), single_error():
+    with anyio.move_on_after(patience_s):
         async with (
             await _client(root, options or ConnectionOptions()) as client,
-            anyio.create_task_group() as group,
+            task_group() as group,
         ):
             # Most ports are closed: one refusal answers all requests.
             group.start_soon(ask, client, PATHS[0])
@@ -140,16 +136,14 @@ async def probe(
 
 
 def _root(base_url: str) -> str:
-    """Return the root URL of a server, without name and password."""
     parts = split_url(base_url)
     return server_root(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl())
 
 
 async def _client(root: str, options: ConnectionOptions) -> httpx.AsyncClient:
     spec = ProviderSpec(name="probe", kind="probe", ca_file=options.ca_file)
-    headers = {"accept-encoding": "identity", "user-agent": f"ollm-tui/{__version__}"}
     proxy = proxy_for(root, options.proxy, spec.name)
-    return await make_client(spec, split_url(root), headers=headers, auth=None, proxy=proxy)
+    return await make_client(spec, split_url(root), headers=own_headers(), auth=None, proxy=proxy)
 
 
 async def _ask(client: httpx.AsyncClient, url: str, take: Callable[[ProbeReply], None]) -> None:

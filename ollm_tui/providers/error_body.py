@@ -1,9 +1,4 @@
-"""A server's message about a failure, wherever it is in the body.
-
-Servers put the message under `error.message`, `error`, `message` or `detail`, as text, object or
-list, in JSON of any content type, framed as an event stream, or as plain text. Of HTML only the
-title is used.
-"""
+"""A server's message about a failure, wherever it is in the body, which may have any format."""
 
 import re
 from dataclasses import dataclass, field
@@ -90,7 +85,7 @@ def read_error_value(value: JsonValue) -> ErrorBody:
         value = value[0] if value else None
     outer = as_object(value)
     inner = _innermost(outer)
-    message = _first_text(*(outer.get(key) for key in _MESSAGES))
+    message = next((text for key in _MESSAGES if (text := _message(outer.get(key)))), None)
     return ErrorBody(
         _limited(_raised(_without_tags(message))) if message else None,
         _named(inner, _CODES) or _named(outer, _CODES),
@@ -127,7 +122,6 @@ def find_failure(value: JsonObject, event: str = "message") -> JsonObject | None
 
 
 def _is_report(value: JsonObject) -> bool:
-    """Whether an object without a piece of an answer reports a failure."""
     if any(value.get(key) for key in ("errors", "error_msg", "error_message", "errorMessage")):
         return True
     if value.get("success") is False or _text(value.get("status")) in _FAILED:
@@ -152,10 +146,7 @@ def _named(data: JsonObject, keys: tuple[str, ...]) -> str | None:
 
 
 def _refused_field(outer: JsonObject) -> JsonObject:
-    """Find the fields that a validator names under `detail[].loc`, as dotted paths.
-
-    `param` is the first of them, whatever is wrong with it; `refused` are the unknown ones.
-    """
+    """Find the fields that a validator names: `param` is the first, `refused` the unknown."""
     message = outer.get("message")
     if isinstance(message, str) and message.startswith('{"'):
         try:
@@ -180,7 +171,6 @@ def is_markup(text: str) -> bool:
 
 
 def _incomplete_message(text: str) -> str | None:
-    """Find the message in incomplete JSON."""
     match = _SENTENCE.search(text)
     if match is None:
         return None
@@ -201,10 +191,6 @@ def _framed(body: bytes) -> list[str]:
     except ValueError:
         return []
     return [event.data for event in events]
-
-
-def _first_text(*values: JsonValue) -> str | None:
-    return next((text for value in values if (text := _message(value))), None)
 
 
 def _message(value: JsonValue, room: int = MAX_DEPTH) -> str | None:
@@ -234,13 +220,8 @@ def _unwrapped(text: str, room: int) -> str | None:
 
 
 def _text(value: JsonValue) -> str | None:
-    match value:
-        case bool() | None:
-            return None
-        case str() | int() | float():
-            return str(value) or None
-        case _:
-            return None
+    is_text = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return str(value) or None if is_text else None
 
 
 def _without_tags(text: str) -> str:

@@ -1,14 +1,12 @@
 """Files and replies over HTTP: a child task reads each response, redirects are followed here.
 
-A client is made for each combination of proxy and certificates, not for each server, so that
-redirects cost nothing. The token goes to the origin of the request and to no other; a query, which
-may be a key, bypasses everything that logs URLs.
+The token goes to the origin of the request and to no other; a query bypasses what logs URLs.
 """
 
 import base64
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.cookiejar import DefaultCookiePolicy
 from urllib.parse import urlsplit
 
@@ -16,28 +14,23 @@ import anyio
 import httpx
 from anyio.abc import TaskGroup
 
-from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import Fetched, FetchRequest
 from ollm_tui.providers.base_url import is_plain_local, url_secrets, userinfo
 from ollm_tui.providers.client import OWN_QUERY, make_client, own_headers, sent_query
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded, unsendable_request
+from ollm_tui.providers.http_faults import LIMIT, NO_FIRST_BYTE, STALLED, UNSENDABLE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
-from ollm_tui.providers.redirects import (
-    Hop,
-    first_hop,
-    is_redirect,
-    next_hop,
-    too_many_redirects,
-)
+from ollm_tui.providers.redirects import Hop, first_hop, is_redirect, next_hop, too_many_redirects
 from ollm_tui.providers.response_reader import ResponseReader, in_time
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 MOST_REDIRECTS = 5
 MOST_HEAD_BYTES = 64 * 1024
 CLOSE_S = 2.0
+_NO_FIRST_BYTE = replace(NO_FIRST_BYTE, hint="The server may be busy: try again.", retryable=True)
+_STALLED = replace(STALLED, hint="What arrived is kept; try again for the rest.", retryable=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +55,12 @@ class HttpFetcher:
     @asynccontextmanager
     async def fetch(self, request: FetchRequest) -> AsyncIterator[Fetched]:
         """Send a request and follow redirects; one is returned only if none should be followed."""
-        with single_error():
-            async with anyio.create_task_group() as group:
-                answer = await self._follow(group, request)
-                try:
-                    yield answer
-                finally:
-                    answer.dispose()
+        async with task_group() as group:
+            answer = await self._follow(group, request)
+            try:
+                yield answer
+            finally:
+                answer.dispose()
 
     async def aclose(self) -> None:
         """Close all connections; a later request opens new ones."""
@@ -111,34 +103,22 @@ class HttpFetcher:
         if hop.sends_credentials:
             headers |= _identity(request)
         client = await self._client(hop, proxy)
+        query = sent_query(hop.parts.query)
+        extensions = {OWN_QUERY: query, "timeout": client.timeout.as_dict()}
         try:
-            sent = httpx.Request(
-                "GET", hop.url, headers=headers, extensions=self._extensions(client, hop)
-            )
+            sent = httpx.Request("GET", hop.url, headers=headers, extensions=extensions)
         except (httpx.InvalidURL, ValueError) as error:
-            raise unsendable_request(endpoint) from error
+            raise endpoint.fault(UNSENDABLE) from error
         reader = ResponseReader(client, sent, endpoint, decodes=False)
         group.start_soon(reader.run)
         return reader
-
-    def _extensions(self, client: httpx.AsyncClient, hop: Hop) -> dict[str, object]:
-        return {
-            OWN_QUERY: sent_query(hop.parts.query),
-            "timeout": client.timeout.as_dict(),
-        }
 
     async def _head(self, reader: ResponseReader, endpoint: Endpoint) -> Head:
         limit = self._clocks.first_byte_s
         try:
             return _bounded(await in_time(reader.read_head, limit), endpoint)
         except TimeoutError:
-            raise endpoint.error(
-                ErrorCode.TIMEOUT,
-                f"{endpoint.address} sent no answer within {limit:g} s.",
-                "The server may be busy: try again.",
-                fault="first_byte",
-                retryable=True,
-            ) from None
+            raise endpoint.fault(_NO_FIRST_BYTE, seconds=limit) from None
 
     async def _client(self, hop: Hop, proxy: str | None) -> httpx.AsyncClient:
         way = proxy, is_plain_local(hop.url)
@@ -161,7 +141,7 @@ class HttpFetcher:
         return client
 
 
-class _Response:
+class _Response(AsyncIterator[bytes]):
     """A response whose body is read by a child task; implements `protocol.fetch.Fetched`."""
 
     def __init__(
@@ -182,34 +162,18 @@ class _Response:
         self.first_headers = first_headers
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """Return the chunks of the body."""
-        return _Body(self._reader, self._endpoint, self._idle_s)
+        """Return the chunks of the body; the time limit counts only while the caller waits."""
+        return self
 
     def dispose(self) -> None:
         """Close the connection and discard what has not been read."""
         self._reader.dispose()
 
-
-class _Body(AsyncIterator[bytes]):
-    """The body of one response; the time limit counts only while the caller waits."""
-
-    def __init__(self, reader: ResponseReader, endpoint: Endpoint, idle_s: float) -> None:
-        self._reader = reader
-        self._endpoint = endpoint
-        self._idle_s = idle_s
-
     async def __anext__(self) -> bytes:
         try:
             chunk = await in_time(self._reader.read, self._idle_s)
         except TimeoutError:
-            endpoint = self._endpoint
-            raise endpoint.error(
-                ErrorCode.TIMEOUT,
-                f"The answer stalled: {endpoint.address} sent nothing for {self._idle_s:g} s.",
-                "What arrived is kept; try again for the rest.",
-                fault="idle",
-                retryable=True,
-            ) from None
+            raise self._endpoint.fault(_STALLED, seconds=self._idle_s) from None
         if not chunk:
             raise StopAsyncIteration
         return chunk
@@ -227,11 +191,9 @@ def _identity(request: FetchRequest) -> dict[str, str]:
 def _bounded(head: Head, endpoint: Endpoint) -> Head:
     size = sum(len(name) + len(value) for name, value in head.headers.items())
     if size > MOST_HEAD_BYTES:
-        raise limit_exceeded(endpoint, f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
+        raise endpoint.fault(LIMIT, limit=f"headers of more than {MOST_HEAD_BYTES // 1024} KB")
     return head
 
 
 def _secrets(request: FetchRequest, hop: Hop) -> tuple[str, ...]:
-    """Return what no message may show: the token, passwords and values in queries."""
-    of_urls = (*url_secrets(request.url), *url_secrets(hop.parts.geturl()))
-    return tuple(secret for secret in (request.token or "", *of_urls) if len(secret) >= SHORTEST)
+    return request.token or "", *url_secrets(request.url), *url_secrets(hop.parts.geturl())

@@ -1,15 +1,12 @@
 """Which engine a server is, by its replies to a few requests; pure.
 
-Engines imitate each other: KoboldCpp and llama.cpp list models as Ollama does, llama.cpp and LM
-Studio speak Anthropic's protocol, and several report their version at the same path. The table of
-backends says which predicate recognizes which engine, and in what order they are tried.
+Engines imitate each other: the table of backends has the order in which predicates are tried.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from pkgutil import resolve_name
-from types import MappingProxyType
 
 from ollm_tui.config.backends import BACKENDS, Backend
 from ollm_tui.decode.clean import clean_line
@@ -27,21 +24,15 @@ OPENAI_MODELS = "/v1/models"
 OLLAMA_VERSION = "/api/version"
 OLLAMA_TAGS = "/api/tags"
 PATHS = (
-    KOBOLD_VERSION,
-    LLAMACPP_PROPS,
-    LMSTUDIO_MODELS,
-    OLD_LMSTUDIO_MODELS,
-    LOCALAI_CARD,
-    LOCALAI_READY,
-    VERSION,
-    OPENAI_MODELS,
-    OLLAMA_VERSION,
-    OLLAMA_TAGS,
-)
+    KOBOLD_VERSION, LLAMACPP_PROPS, LMSTUDIO_MODELS, OLD_LMSTUDIO_MODELS, LOCALAI_CARD,
+    LOCALAI_READY, VERSION, OPENAI_MODELS, OLLAMA_VERSION, OLLAMA_TAGS,
+)  # fmt: skip
 """The paths below a server's root that are requested, without a key, to identify it."""
-_OTHERS: Mapping[str, str] = MappingProxyType(
-    {"sglang": "SGLang", "tabbyapi": "TabbyAPI", "pygmalionai": "Aphrodite"}
-)
+_OTHERS: Mapping[str, str] = {
+    "sglang": "SGLang",
+    "tabbyapi": "TabbyAPI",
+    "pygmalionai": "Aphrodite",
+}
 """Labels of servers without a row in the table, by the `owned_by` of their models."""
 _REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 LONGEST_VERSION = 40

@@ -1,11 +1,11 @@
 """What a server reports as a failure, as one `AIError`: a response, an error object, a bad end.
 
-The category of a failure follows from the status and from phrases, because servers share no codes:
-a full context window alone has many spellings.
+Servers share no codes, so the category of a failure follows from its status and phrases.
 """
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -22,31 +22,13 @@ from ollm_tui.providers.error_body import (
     read_error_text,
     read_error_value,
 )
-from ollm_tui.providers.http_faults import (
-    Endpoint,
-    connection_lost,
-    empty_answer,
-    proxy_refusal,
-    web_page,
-)
+from ollm_tui.providers.http_faults import CUT, EMPTY, PROXY_WANTS_PASSWORD, WEB_PAGE, Endpoint
 from ollm_tui.providers.refusals import is_overflow, overflow_sizes, refuses_tools
 
 Category: TypeAlias = Literal[
-    "auth",
-    "not_found",
-    "bad_request",
-    "unsupported",
-    "context_overflow",
-    "content_filter",
-    "rate_limit",
-    "quota",
-    "overloaded",
-    "server",
-    "out_of_memory",
-    "timeout",
-    "cancelled",
-    "redirect",
-]
+    "auth", "not_found", "bad_request", "unsupported", "context_overflow", "content_filter",
+    "rate_limit", "quota", "overloaded", "server", "out_of_memory", "timeout", "cancelled",
+]  # fmt: skip
 
 _UNSUPPORTED = re.compile(
     r"does not support (chat|tools|thinking|completions?)|--jinja|tool choice requires"
@@ -95,61 +77,62 @@ _CATEGORIES: tuple[tuple[re.Pattern[str], Category], ...] = (
     (_NOT_READ, "bad_request"),
 )
 """The category of a failure by the server's words; the first match counts."""
-_CODES: Mapping[Category, ErrorCode] = {
-    "auth": ErrorCode.AUTH_FAILED,
-    "not_found": ErrorCode.MODEL_NOT_FOUND,
-    "bad_request": ErrorCode.BAD_REQUEST,
-    "unsupported": ErrorCode.UNSUPPORTED_FEATURE,
-    "context_overflow": ErrorCode.CONTEXT_LENGTH_EXCEEDED,
-    "content_filter": ErrorCode.CONTENT_FILTERED,
-    "rate_limit": ErrorCode.RATE_LIMITED,
-    "quota": ErrorCode.RATE_LIMITED,
-    "overloaded": ErrorCode.SERVICE_UNAVAILABLE,
-    "server": ErrorCode.INTERNAL_ERROR,
-    "out_of_memory": ErrorCode.OUT_OF_MEMORY,
-    "timeout": ErrorCode.TIMEOUT,
-    "cancelled": ErrorCode.ABORTED,
-    "redirect": ErrorCode.BAD_REQUEST,
-}
 _CODES_BY_STATUS: Mapping[int, ErrorCode] = {
     HTTPStatus.CONFLICT: ErrorCode.CONFLICT,
     HTTPStatus.NOT_IMPLEMENTED: ErrorCode.NOT_IMPLEMENTED,
 }
 CHECK_KEY = "Check the API key of this provider."
-_HINTS: Mapping[Category, str] = {
-    "auth": CHECK_KEY,
-    "unsupported": "Choose another model for this.",
-    "context_overflow": "Start a new chat, shorten the prompt, or give the model a larger window.",
-    "content_filter": "Rephrase the prompt.",
-    "rate_limit": "Wait a moment and try again.",
-    "quota": "Check the plan and the billing of this account.",
-    "overloaded": "Wait a moment and try again.",
-    "server": "Try again; if it persists, check the server's log.",
-    "out_of_memory": "Choose a smaller model or a smaller context window, or unload others.",
-    "timeout": "Try again; a large model may still be loading.",
+_WAIT = "Wait a moment and try again."
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What follows from a category of failure, and the statuses that mean it without words."""
+
+    code: ErrorCode
+    hint: str | None = None
+    statuses: tuple[int, ...] = ()
+    is_transient: bool = False
+
+
+_KINDS: Mapping[Category, _Kind] = {
+    "auth": _Kind(ErrorCode.AUTH_FAILED, CHECK_KEY, (401, 403, 407)),
+    "not_found": _Kind(ErrorCode.MODEL_NOT_FOUND, None, (404, 410)),
+    "bad_request": _Kind(ErrorCode.BAD_REQUEST),
+    "unsupported": _Kind(ErrorCode.UNSUPPORTED_FEATURE, "Choose another model for this.", (501,)),
+    "context_overflow": _Kind(
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+        "Start a new chat, shorten the prompt, or give the model a larger window.",
+    ),
+    "content_filter": _Kind(ErrorCode.CONTENT_FILTERED, "Rephrase the prompt.", (451,)),
+    "rate_limit": _Kind(ErrorCode.RATE_LIMITED, _WAIT, (429,), is_transient=True),
+    "quota": _Kind(
+        ErrorCode.RATE_LIMITED, "Check the plan and the billing of this account.", (402,)
+    ),
+    "overloaded": _Kind(
+        ErrorCode.SERVICE_UNAVAILABLE, _WAIT, (409, 502, 503, 529), is_transient=True
+    ),
+    "server": _Kind(
+        ErrorCode.INTERNAL_ERROR,
+        "Try again; if it persists, check the server's log.",
+        is_transient=True,
+    ),
+    "out_of_memory": _Kind(
+        ErrorCode.OUT_OF_MEMORY,
+        "Choose a smaller model or a smaller context window, or unload others.",
+    ),
+    "timeout": _Kind(
+        ErrorCode.TIMEOUT,
+        "Try again; a large model may still be loading.",
+        (408, 504),
+        is_transient=True,
+    ),
+    "cancelled": _Kind(ErrorCode.ABORTED, None, (499,)),
 }
+_STATUSES = {status: category for category, kind in _KINDS.items() for status in kind.statuses}
 _NOT_LOADED_HINT = "The server's log says why; a smaller model or window may fit."
 _NO_WORDS = frozenset({"", "internal server error", "http 500 internal server error", "error"})
 _WRONG_PATH = "Check the server's address: it may lack a path, or have one too many."
-_STATUSES: Mapping[int, Category] = {
-    401: "auth",
-    402: "quota",
-    403: "auth",
-    404: "not_found",
-    407: "auth",
-    408: "timeout",
-    409: "overloaded",
-    410: "not_found",
-    429: "rate_limit",
-    451: "content_filter",
-    499: "cancelled",
-    501: "unsupported",
-    502: "overloaded",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
-}
-_TRANSIENT: frozenset[Category] = frozenset({"rate_limit", "overloaded", "server", "timeout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +148,8 @@ class Head:
         """The status as `HTTP 404 Not Found`; the usual phrase stands in for a missing reason."""
         reason = self.reason
         if not reason:
-            try:
+            with suppress(ValueError):
                 reason = HTTPStatus(self.status).phrase
-            except ValueError:
-                reason = ""
         return f"HTTP {self.status} {reason}".strip()
 
 
@@ -177,7 +158,7 @@ def http_error(head: Head, body: bytes, endpoint: Endpoint) -> AIError:
     if 300 <= head.status < 400:
         return _redirect(head, endpoint)
     if head.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and endpoint.proxy:
-        return proxy_refusal(endpoint)
+        return endpoint.fault(PROXY_WANTS_PASSWORD)
     return _Failure(read_error_body(body), head, endpoint).error(head.status)
 
 
@@ -218,9 +199,9 @@ def unfinished(endpoint: Endpoint, unreadable: str | None, *, is_empty: bool) ->
     """
     words = (unreadable or "").strip()
     if not words:
-        return empty_answer(endpoint) if is_empty else connection_lost(endpoint)
+        return endpoint.fault(EMPTY) if is_empty else endpoint.fault(CUT)
     if is_markup(words):
-        return web_page(endpoint)
+        return endpoint.fault(WEB_PAGE)
     error = text_error(words, endpoint)
     error.retryable = False  # the server has answered
     if not is_empty:
@@ -264,7 +245,7 @@ class _Failure:
             return ErrorCode.UNSUPPORTED_MODALITY
         if category == "not_found" and self._lacks_path:
             return ErrorCode.BAD_REQUEST  # the path is missing, not the model
-        return _CODES[category]
+        return _KINDS[category].code
 
     def _is_retryable(self) -> bool:
         match self._head.headers.get("x-should-retry", "").strip().lower():
@@ -273,7 +254,7 @@ class _Failure:
             case "false":
                 return False
             case _:
-                return self._category in _TRANSIENT
+                return _KINDS[self._category].is_transient
 
     def _sentence(self) -> str:
         """Return the server's message, with the server's name where the message is bare."""
@@ -322,7 +303,7 @@ class _Failure:
             return _WRONG_PATH if self._lacks_path else endpoint.model_hint
         if category == "server" and _NOT_LOADED.search(self._body.message or ""):
             return _NOT_LOADED_HINT
-        return _HINTS.get(category)
+        return _KINDS[category].hint
 
     def _details(self) -> JsonObject:
         body, redacted = self._body, self._endpoint.redacted

@@ -1,8 +1,4 @@
-"""Errors on the way to a server: one sentence for each kind, with a next step.
-
-Everything httpx raises is translated here. Its exceptions hide the cause, so the chain of causes is
-searched for the error of the operating system or the TLS library.
-"""
+"""Errors on the way to a server: one sentence for each kind, with a next step."""
 
 import socket
 import ssl
@@ -19,6 +15,101 @@ _OUT_OF_DATE = frozenset({9, 10})
 _ANOTHER_SERVER = frozenset({62, 64})
 """OpenSSL's error numbers for certificates out of date, and for another host name."""
 MODEL_HINT = "Choose another model: this server does not have it."
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of failure."""
+
+    name: str
+    """The kind for a program."""
+    code: ErrorCode
+    message: str
+    """With `{label}`, `{address}` and `{proxy}` of the endpoint, `{server}` for its label and
+    address, and further fields that an error of this kind has."""
+    hint: str | None
+    retryable: bool = False
+
+
+CUT = Fault(
+    "cut",
+    ErrorCode.STREAM_INCOMPLETE,
+    "The answer was cut off: the connection to {server} ended in the middle.",
+    "What arrived is kept; try again for the rest.",
+)
+NO_FIRST_BYTE = Fault(
+    "first_byte",
+    ErrorCode.TIMEOUT,
+    "{label} sent no answer within {seconds:g} s.",
+    "The model may still be loading: try again, or raise first_byte_timeout_s.",
+)
+STALLED = Fault(
+    "idle",
+    ErrorCode.TIMEOUT,
+    "The answer stalled: {label} sent nothing for {seconds:g} s.",
+    "What arrived is kept; try again for the rest, or raise idle_timeout_s.",
+)
+SLOW = Fault(
+    "slow",
+    ErrorCode.TIMEOUT,
+    "{server} did not reply within {seconds:g} s.",
+    "The server may be busy: try again.",
+    retryable=True,
+)
+WEB_PAGE = Fault(
+    "web_page",
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "{address} answered with a web page instead of data.",
+    "Check the address: it may belong to another program, a proxy or a login page.",
+)
+EMPTY = Fault(
+    "empty",
+    ErrorCode.ENGINE_ERROR,
+    "{label} ended the answer without sending anything.",
+    "Try again; if it persists, check the server's log.",
+    retryable=True,
+)
+LIMIT = Fault("limit", ErrorCode.ENGINE_ERROR, "{label} broke a limit: {limit}.", None)
+"""A limit that keeps memory bounded."""
+UNSENDABLE = Fault(
+    "request",
+    ErrorCode.BAD_REQUEST,
+    "The request to {label} cannot be sent.",
+    "Check its address, API key and headers for stray characters.",
+)
+PROXY_WANTS_PASSWORD = Fault(
+    "proxy",
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "The proxy at {proxy} requires a user name and a password.",
+    "Write them into its address: http://NAME:PASSWORD@HOST:PORT.",
+)
+_CONNECT_TIMEOUT = Fault(
+    "connect_timeout",
+    ErrorCode.TIMEOUT,
+    "{host} cannot be reached: it did not respond in time.",
+    "Check the address and the network.",
+    retryable=True,
+)
+_CLOSED = Fault(
+    "closed",
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "{server} closed the connection without an answer.",
+    "Try again; if it persists, check the server's log.",
+    retryable=True,
+)
+_EARLY = Fault(
+    "early",
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "{server} replied before it had the whole request.",
+    "Try again: a new connection is used.",
+    retryable=True,
+)
+_NOT_HTTP = Fault(
+    "not_http",
+    ErrorCode.SERVICE_UNAVAILABLE,
+    "What answers at {address} does not speak HTTP.",
+    "Check host and port; a server with TLS needs https:// in its address.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +140,30 @@ class Endpoint:
         """Label and address, or the label alone if it is the address."""
         return self.label if self.label == self.address else f"{self.label} at {self.address}"
 
+    def fault(self, fault: Fault, **fields: object) -> AIError:
+        """Make an error of a known kind."""
+        names = {"label": self.label, "address": self.address, "proxy": self.proxy}
+        message = fault.message.format(server=self.label_and_address, **names, **fields)
+        return self.error(
+            fault.code, message, fault.hint, fault=fault.name, retryable=fault.retryable
+        )
+
     def error(
         self,
         code: ErrorCode,
         message: str,
         hint: str | None,
         *,
-        fault: str,
+        fault: str | None = None,
         retryable: bool = False,
     ) -> AIError:
-        """Make an error of this provider; `fault` is its kind for a program."""
+        """Make an error of this provider; `fault` is its kind for a program, if it has one."""
         return AIError(
             code,
             message,
             hint=hint,
             provider=self.provider or None,
-            details={"fault": fault},
+            details={"fault": fault} if fault else None,
             retryable=retryable,
         )
 
@@ -73,181 +172,45 @@ def httpx_error(error: Exception, endpoint: Endpoint, *, answered: bool) -> AIEr
     """Translate what httpx raised; `answered` is whether the response had begun."""
     match error:
         case httpx.ConnectTimeout():
-            return _connect_timeout(endpoint)
+            return endpoint.fault(_CONNECT_TIMEOUT, host=endpoint.proxy or endpoint.address)
         case httpx.ProxyError():
-            return _proxy_error(error, endpoint)
+            return _proxy_refusal(error, endpoint)
         case httpx.ConnectError():
             return _connect_error(error, endpoint)
         case httpx.LocalProtocolError() | httpx.UnsupportedProtocol() | httpx.InvalidURL():
-            return unsendable_request(endpoint)
-        case httpx.RemoteProtocolError() if answered and _is_too_large(error):
-            return limit_exceeded(endpoint, "a part of its answer has oversized framing")
+            return endpoint.fault(UNSENDABLE)
+        case httpx.RemoteProtocolError() if _is_too_large(error):
+            part = "a part of its answer has oversized framing"
+            return endpoint.fault(LIMIT, limit=part if answered else "its headers are too large")
         case _:
-            return connection_lost(endpoint) if answered else _no_answer(error, endpoint)
+            return endpoint.fault(CUT if answered else _no_answer(error))
 
 
-def connection_lost(endpoint: Endpoint) -> AIError:
-    """The connection ended in the middle of the answer."""
-    return endpoint.error(
-        ErrorCode.STREAM_INCOMPLETE,
-        f"The answer was cut off: the connection to {endpoint.label_and_address} ended in the"
-        " middle.",
-        "What arrived is kept; try again for the rest.",
-        fault="cut",
-    )
+def _no_answer(error: Exception) -> Fault:
+    match error:
+        case EarlyReply():
+            return _EARLY
+        case httpx.RemoteProtocolError() if "disconnected" not in str(error):
+            return _NOT_HTTP
+        case _:
+            return _CLOSED
 
 
-def no_first_byte(endpoint: Endpoint, seconds: float) -> AIError:
-    """The answer did not begin in time."""
-    return endpoint.error(
-        ErrorCode.TIMEOUT,
-        f"{endpoint.label} sent no answer within {seconds:g} s.",
-        "The model may still be loading: try again, or raise first_byte_timeout_s.",
-        fault="first_byte",
-    )
-
-
-def stalled(endpoint: Endpoint, seconds: float) -> AIError:
-    """The answer stalled for too long."""
-    return endpoint.error(
-        ErrorCode.TIMEOUT,
-        f"The answer stalled: {endpoint.label} sent nothing for {seconds:g} s.",
-        "What arrived is kept; try again for the rest, or raise idle_timeout_s.",
-        fault="idle",
-    )
-
-
-def slow_reply(endpoint: Endpoint, seconds: float) -> AIError:
-    """A small request was not answered in time."""
-    return endpoint.error(
-        ErrorCode.TIMEOUT,
-        f"{endpoint.label_and_address} did not reply within {seconds:g} s.",
-        "The server may be busy: try again.",
-        fault="slow",
-        retryable=True,
-    )
-
-
-def web_page(endpoint: Endpoint) -> AIError:
-    """HTML arrived where data was expected."""
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"{endpoint.address} answered with a web page instead of data.",
-        "Check the address: it may belong to another program, a proxy or a login page.",
-        fault="web_page",
-    )
-
-
-def empty_answer(endpoint: Endpoint) -> AIError:
-    """The server reported success and sent nothing."""
-    return endpoint.error(
-        ErrorCode.ENGINE_ERROR,
-        f"{endpoint.label} ended the answer without sending anything.",
-        "Try again; if it persists, check the server's log.",
-        fault="empty",
-        retryable=True,
-    )
-
-
-def limit_exceeded(endpoint: Endpoint, limit: str) -> AIError:
-    """The server exceeded a limit that keeps memory bounded."""
-    return endpoint.error(
-        ErrorCode.ENGINE_ERROR, f"{endpoint.label} broke a limit: {limit}.", None, fault="limit"
-    )
-
-
-def _connect_timeout(endpoint: Endpoint) -> AIError:
-    return endpoint.error(
-        ErrorCode.TIMEOUT,
-        f"{endpoint.proxy or endpoint.address} cannot be reached: it did not respond in time.",
-        "Check the address and the network.",
-        fault="connect_timeout",
-        retryable=True,
-    )
-
-
-def proxy_refusal(endpoint: Endpoint) -> AIError:
-    """The proxy requires credentials."""
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"The proxy at {endpoint.proxy} requires a user name and a password.",
-        "Write them into its address: http://NAME:PASSWORD@HOST:PORT.",
-        fault="proxy",
-    )
-
-
-def _proxy_error(error: Exception, endpoint: Endpoint) -> AIError:
+def _proxy_refusal(error: Exception, endpoint: Endpoint) -> AIError:
     if str(error).startswith("407"):
-        return proxy_refusal(endpoint)
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"The proxy at {endpoint.proxy} does not allow connections to {endpoint.address}.",
-        _proxy_hint(endpoint),
-        fault="proxy",
-    )
+        return endpoint.fault(PROXY_WANTS_PASSWORD)
+    return _proxy_error("The proxy at {proxy} does not allow connections to {address}.", endpoint)
 
 
-def _unreachable_proxy(cause: BaseException | None, endpoint: Endpoint) -> AIError:
-    what = f"The proxy at {endpoint.proxy} does not answer."
-    if isinstance(cause, socket.gaierror):
-        what = f"The name of the proxy, {endpoint.proxy}, cannot be found."
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE, what, _proxy_hint(endpoint), fault="proxy", retryable=True
-    )
-
-
-def _proxy_hint(endpoint: Endpoint) -> str:
-    if not endpoint.provider:
-        return "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
-    return (
-        f"Check `proxy` below [providers.{endpoint.provider}], or HTTP_PROXY, HTTPS_PROXY and "
-        'NO_PROXY; `proxy = "none"` goes without one.'
-    )
-
-
-def unsendable_request(endpoint: Endpoint) -> AIError:
-    """The request cannot be made, for example because of a stray character in its URL."""
-    return endpoint.error(
-        ErrorCode.BAD_REQUEST,
-        f"The request to {endpoint.label} cannot be sent.",
-        "Check its address, API key and headers for stray characters.",
-        fault="request",
-    )
-
-
-def _no_answer(error: Exception, endpoint: Endpoint) -> AIError:
-    if isinstance(error, EarlyReply):
-        return _early_reply(endpoint)
-    if isinstance(error, httpx.RemoteProtocolError) and "disconnected" not in str(error):
-        return _not_http(error, endpoint)
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"{endpoint.label_and_address} closed the connection without an answer.",
-        "Try again; if it persists, check the server's log.",
-        fault="closed",
-        retryable=True,
-    )
-
-
-def _early_reply(endpoint: Endpoint) -> AIError:
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"{endpoint.label_and_address} replied before it had the whole request.",
-        "Try again: a new connection is used.",
-        fault="early",
-        retryable=True,
-    )
-
-
-def _not_http(error: Exception, endpoint: Endpoint) -> AIError:
-    if _is_too_large(error):
-        return limit_exceeded(endpoint, "its headers are too large")
-    return endpoint.error(
-        ErrorCode.SERVICE_UNAVAILABLE,
-        f"What answers at {endpoint.address} does not speak HTTP.",
-        "Check host and port; a server with TLS needs https:// in its address.",
-        fault="not_http",
-    )
+def _proxy_error(message: str, endpoint: Endpoint, *, retryable: bool = False) -> AIError:
+    hint = "Check HTTP_PROXY, HTTPS_PROXY and NO_PROXY."
+    if endpoint.provider:
+        hint = (
+            f"Check `proxy` below [providers.{endpoint.provider}], or HTTP_PROXY, HTTPS_PROXY and "
+            'NO_PROXY; `proxy = "none"` goes without one.'
+        )
+    code = ErrorCode.SERVICE_UNAVAILABLE
+    return endpoint.fault(Fault("proxy", code, message, hint, retryable))
 
 
 def _is_too_large(error: Exception) -> bool:
@@ -261,7 +224,8 @@ def _connect_error(error: Exception, endpoint: Endpoint) -> AIError:
             case ssl.SSLError():
                 return _tls_error(cause, endpoint)
             case socket.gaierror() if endpoint.proxy:
-                return _unreachable_proxy(cause, endpoint)
+                message = "The name of the proxy, {proxy}, cannot be found."
+                return _proxy_error(message, endpoint, retryable=True)
             case socket.gaierror():
                 return endpoint.error(
                     ErrorCode.SERVICE_UNAVAILABLE,
@@ -271,7 +235,7 @@ def _connect_error(error: Exception, endpoint: Endpoint) -> AIError:
                     retryable=cause.errno == socket.EAI_AGAIN,
                 )
     if endpoint.proxy:
-        return _unreachable_proxy(None, endpoint)
+        return _proxy_error("The proxy at {proxy} does not answer.", endpoint, retryable=True)
     return endpoint.error(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{endpoint.label} does not answer."

@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -21,14 +20,12 @@ _CAPABILITY = ModelCapability(
     frozenset({"text"}),
     frozenset({"stream", "multi_turn", "system_prompt", "tool_use", "thinking", "json_mode"}),
 )
-_OPTION_NAMES: Mapping[str, str] = MappingProxyType(
-    {
-        "max_completion_tokens": "max_tokens",
-        "repetition_penalty": "repeat_penalty",
-        "rep_pen": "repeat_penalty",
-        "stop_sequences": "stop",
-    }
-)
+_OPTION_NAMES: Mapping[str, str] = {
+    "max_completion_tokens": "max_tokens",
+    "repetition_penalty": "repeat_penalty",
+    "rep_pen": "repeat_penalty",
+    "stop_sequences": "stop",
+}
 """Keys of request bodies that are options under another name."""
 _THINKING_KEYS = frozenset({"reasoning_effort", "thinking", "output_config"})
 _TEMPLATE = "chat_template_kwargs"
@@ -77,10 +74,7 @@ class HttpProvider(ABC):
 
 
 def with_default_keys(request: Request, keys: JsonMapping) -> Request:
-    """Return the request with the keys that provider settings add to every request body.
-
-    What the request itself sets takes precedence.
-    """
+    """Return the request with a provider's keys for bodies; its own take precedence."""
     if not keys:
         return request
     own = request.options.extra_body or {}

@@ -1,7 +1,4 @@
-"""The life of adapters: each is initialized once before its first use, and disposed of at the end.
-
-States of one adapter: unused -> initializing -> ready (or failed) -> disposed.
-"""
+"""The life of adapters: initialized once before the first use, and disposed of at the end."""
 
 import logging
 from collections.abc import AsyncIterator
@@ -15,7 +12,7 @@ from ollm_tui.config.foreign import Redact, fault_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose, SupportsInitialize
 from ollm_tui.providers.operations import translated
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 INITIALIZE_S = 30.0
 DISPOSE_S = 2.0
@@ -24,8 +21,6 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class _Life:
-    """The state of one adapter's `initialize`."""
-
     adapter: ProviderAdapter
     is_begun: bool = False
     ended: anyio.Event = field(default_factory=anyio.Event)
@@ -107,15 +102,11 @@ class AdapterLifecycle:
 
 @asynccontextmanager
 async def adapter_lifecycle(redact: Redact = str) -> AsyncIterator[AdapterLifecycle]:
-    """Yield a lifecycle; leaving the block disposes of every adapter.
-
-    `redact` removes secrets from what adapters raise.
-    """
-    with single_error():
-        async with anyio.create_task_group() as group:
-            lifecycle = AdapterLifecycle(group, redact)
-            try:
-                yield lifecycle
-            finally:
-                group.cancel_scope.cancel()
-                await lifecycle.dispose()
+    """Yield a lifecycle, and dispose of its adapters; `redact` hides secrets in their errors."""
+    async with task_group() as group:
+        lifecycle = AdapterLifecycle(group, redact)
+        try:
+            yield lifecycle
+        finally:
+            group.cancel_scope.cancel()
+            await lifecycle.dispose()

@@ -1,7 +1,6 @@
 """Operations on the models of any provider, and guarded calls of adapters.
 
-An adapter of a plugin may raise and return anything: what comes out of this module is models of
-the right types, or an `AIError`.
+An adapter of a plugin may raise and return anything; this module returns models or an `AIError`.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
@@ -11,7 +10,7 @@ from contextlib import (
     asynccontextmanager,
     contextmanager,
 )
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any
 
 from ollm_tui.config.foreign import Redact, foreign_code
@@ -62,13 +61,6 @@ def puller(adapter: ProviderAdapter) -> SupportsPull:
     raise cannot(adapter, "pull models")
 
 
-def runner(adapter: ProviderAdapter) -> SupportsRunning:
-    """Return the adapter if it can list the loaded models."""
-    if isinstance(adapter, SupportsRunning):
-        return adapter
-    raise cannot(adapter, "list the loaded models")
-
-
 @asynccontextmanager
 async def pulling(
     adapter: ProviderAdapter, name: str
@@ -99,21 +91,19 @@ class _Progress(AsyncIterator[PullProgress]):
         raise StopAsyncIteration
 
 
-_FIELDS: Mapping[str, tuple[type, ...]] = MappingProxyType(
-    {
-        "name": (str,),
-        "label": (str, NoneType),
-        "description": (str, NoneType),
-        "size_bytes": (int, NoneType),
-        "modified_at": (str, NoneType),
-        "capability": (ModelCapability, NoneType),
-        "context": (int, NoneType),
-        "loaded": (bool, NoneType),
-        "details": (Mapping,),
-        "reported": (frozenset, NoneType),
-        "chosen": (frozenset,),
-    }
-)
+_FIELDS: Mapping[str, tuple[type, ...]] = {
+    "name": (str,),
+    "label": (str, NoneType),
+    "description": (str, NoneType),
+    "size_bytes": (int, NoneType),
+    "modified_at": (str, NoneType),
+    "capability": (ModelCapability, NoneType),
+    "context": (int, NoneType),
+    "loaded": (bool, NoneType),
+    "details": (Mapping,),
+    "reported": (frozenset, NoneType),
+    "chosen": (frozenset,),
+}
 """The types of the fields of a `ModelInfo`."""
 
 

@@ -1,7 +1,4 @@
-"""The proxy for requests to a server: the provider's own, the environment's, or none.
-
-Requests to this machine never use a proxy: they would leave it, along with the key.
-"""
+"""The proxy for requests to a server; those to this machine never use one, and stay here."""
 
 import ipaddress
 from collections.abc import Mapping
@@ -36,7 +33,6 @@ def proxy_for(url: str, setting: str | None, provider: str) -> str | None:
 
 
 def _without(provider: str) -> str:
-    """Return the hint on how to turn off the proxy; only providers have that setting."""
     return f' `proxy = "none"` below [providers.{provider}] goes without one.' if provider else ""
 
 

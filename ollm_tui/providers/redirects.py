@@ -1,7 +1,6 @@
 """Where a request goes, and which redirects it follows; pure."""
 
 from dataclasses import dataclass, field, replace
-from http import HTTPStatus
 from urllib.parse import SplitResult, quote, urljoin, urlunsplit
 
 from ollm_tui.config.urls import STANDARD_PORTS, split_web_url
@@ -10,15 +9,7 @@ from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.http_faults import Endpoint
 
 MAX_URL_BYTES = 8 * 1024
-_STATUSES = frozenset(
-    {
-        HTTPStatus.MOVED_PERMANENTLY,
-        HTTPStatus.FOUND,
-        HTTPStatus.SEE_OTHER,
-        HTTPStatus.TEMPORARY_REDIRECT,
-        HTTPStatus.PERMANENT_REDIRECT,
-    }
-)
+_STATUSES = frozenset({301, 302, 303, 307, 308})
 _KEPT = "%/?:@!$&'()*+,;=~-._[]"
 """Characters of a path that are not percent-encoded."""
 
@@ -118,7 +109,6 @@ def _joined(base: str, location: str) -> str:
 
 
 def _checked(url: str) -> SplitResult | None:
-    """Split a URL; None if it is malformed."""
     if len(url) > MAX_URL_BYTES or any(ord(char) <= 0x20 or ord(char) == 0x7F for char in url):
         return None
     parts = split_web_url(url)

@@ -25,20 +25,9 @@ FieldPath: TypeAlias = tuple[str, ...]
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter", "unrecognized_parameter"})
 _VALUE_CODES = frozenset({"unsupported_value"})
 _SAMPLING = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "top_k",
-        "min_p",
-        "seed",
-        "presence_penalty",
-        "frequency_penalty",
-        "repetition_penalty",
-        "repeat_penalty",
-        "logprobs",
-        "top_logprobs",
-    }
-)
+    {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty",
+     "repetition_penalty", "repeat_penalty", "logprobs", "top_logprobs"}
+)  # fmt: skip
 """Fields of which some models accept one value only, so that they are better left out."""
 _KIND = r"(?:request )?(?:parameter|param|propert(?:y|ie)|field|(?:keyword )?argument|key|option)"
 _NAMES = r"""[:\s]*(?P<names>['"`]?[\w.\[\]]+['"`]?(?:(?:,| and) ?['"`]?[\w.\[\]]+['"`]?)*)"""

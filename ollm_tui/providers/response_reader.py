@@ -1,7 +1,6 @@
 """One HTTP request and its response, sent, read and closed by one child task.
 
-The task that wants the answer never touches the response: it receives chunks from a bounded
-stream. However often it is cancelled, the connection is closed by a task that is cancelled once.
+However often its reader is cancelled, the connection is closed by a task that is cancelled once.
 """
 
 import time
@@ -16,7 +15,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.http_errors import Head
-from ollm_tui.providers.http_faults import Endpoint, connection_lost, httpx_error, limit_exceeded
+from ollm_tui.providers.http_faults import CUT, LIMIT, Endpoint, httpx_error
 
 FRAME_S = 0.016
 """How long to let the chunks of a slow server gather: one screen frame."""
@@ -134,7 +133,7 @@ class ResponseReader:
         try:
             item = await self._receive.receive()
         except (anyio.EndOfStream, anyio.ClosedResourceError):
-            raise self._failure or connection_lost(self._endpoint) from None
+            raise self._failure or self._endpoint.fault(CUT) from None
         return item if isinstance(item, Head) else Head(0)
 
     async def read(self) -> bytes:
@@ -204,7 +203,7 @@ class ResponseReader:
         except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
             self._failure = httpx_error(error, self._endpoint, answered=answered)
         except BadEncoding as error:
-            self._failure = limit_exceeded(self._endpoint, str(error))
+            self._failure = self._endpoint.fault(LIMIT, limit=str(error))
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             pass  # nobody reads any more
         finally:

@@ -1,10 +1,4 @@
-"""Finds the provider for a model name or address.
-
-`provider://model` goes straight to that provider. `local://model` means this machine: Ollama if
-it has the model, else the built-in engine; if neither has it, the error of connecting to Ollama.
-A bare name is searched for in the listings of all providers, by priority, except for services on
-the internet.
-"""
+"""Finds the provider for a model name or address."""
 
 import difflib
 from collections.abc import Collection, Sequence
@@ -48,7 +42,12 @@ def same_model(name: str, listed: str) -> bool:
 
 
 class Router:
-    """Finds the provider for a model."""
+    """Finds the provider for a model.
+
+    `provider://model` goes straight to that provider; `local://model` to Ollama, or the built-in
+    engine if only that has the model. A bare name is searched for in the listings of all
+    providers, by priority, except for services on the internet.
+    """
 
     def __init__(
         self,
@@ -175,22 +174,15 @@ class Router:
     def _first_in(
         self, listings: Sequence[Listing], name: str, requirement: ModelCapability | None
     ) -> ResolvedModel | None:
-        """Return the first entry for a model, searching the named providers first.
-
-        A named provider that does not answer might have it, too.
-        """
-        silent = self._silent_in(listings)
+        """Return the first entry for a model; a silent provider that was named might have it."""
+        named = (one for one in listings if one.provider in self._named)
+        silent = next((one for one in named if not one.has_answered), None)
         for listing in sorted(listings, key=lambda one: one.provider not in self._named):
             if resolved := self._in_listing(listing, name, requirement):
                 if silent is not None and listing.provider not in self._named:
                     raise _might_have(silent, resolved.ref)
                 return resolved
         return None
-
-    def _silent_in(self, listings: Sequence[Listing]) -> Listing | None:
-        """Return a named provider without a listing."""
-        named = (one for one in listings if one.provider in self._named)
-        return next((one for one in named if not one.has_answered), None)
 
     def _in_listing(
         self, listing: Listing, name: str, requirement: ModelCapability | None
@@ -232,10 +224,7 @@ class Router:
 
 
 def _raise_unless_askable(listing: Listing) -> None:
-    """Raise the reason why a provider has no listing, unless it may still answer prompts.
-
-    A busy server is slow to list, and some servers fail only at listing.
-    """
+    """Raise why a provider has no listing, unless it may be slow or fail at listing only."""
     problem = listing.problem
     if problem is None or problem.code == ErrorCode.TIMEOUT:
         return
@@ -255,5 +244,4 @@ def _might_have(silent: Listing, other: ModelRef) -> AIError:
 
 
 def _fits(info: ModelInfo, requirement: ModelCapability | None) -> bool:
-    """Whether a model fits the requirement; one with unknown abilities may."""
     return requirement is None or info.capability is None or info.capability.covers(requirement)

@@ -1,7 +1,10 @@
 """Let one failure leave a task group as itself; on its own, since every layer above uses it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import anyio
+from anyio.abc import TaskGroup
 
 
 @contextmanager
@@ -16,3 +19,18 @@ def single_error() -> Iterator[None]:
         if error is group:
             raise
         raise error from error.__cause__
+
+
+@asynccontextmanager
+async def task_group(*, cancelled_at_end: bool = False) -> AsyncIterator[TaskGroup]:
+    """Open a task group that a single error leaves as itself.
+
+    With `cancelled_at_end`, leaving the block cancels the tasks instead of waiting for them.
+    """
+    with single_error():
+        async with anyio.create_task_group() as group:
+            try:
+                yield group
+            finally:
+                if cancelled_at_end:
+                    group.cancel_scope.cancel()

@@ -1,21 +1,10 @@
-"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads the bytes.
-
-States and transitions of `AnswerStream`:
-
-* ``sending``: the request is on its way. If the server refuses a field that can be left out, the
-  request is sent again without it; if the server is still starting, it is sent again after a wait.
-  Any other failure leads to ``ended``.
-* ``answering``: chunks arrive and are decoded. The decoder's end, a fault, a time limit or the
-  abort signal lead to ``ended``.
-* ``ended``: the one `Finish` or `ErrorEvent` has been returned; nothing follows.
-"""
+"""The shell of every remote stream: time limits, abort, exactly one end. A decoder reads bytes."""
 
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import anyio
 from anyio.abc import TaskGroup
@@ -34,17 +23,17 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import no_first_byte, stalled
+from ollm_tui.providers.http_errors import http_error
+from ollm_tui.providers.http_faults import NO_FIRST_BYTE, STALLED
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
+from ollm_tui.providers.unsupported import OnLeftOut
 
 LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
 MAX_REQUESTS = 8
 """The first one, and the repetitions without a refused field."""
-Preparation: TypeAlias = Callable[[], Awaitable[None]]
 _OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
 MIN_PIECES = 4
 MIN_DURATION_S = 0.2
@@ -55,17 +44,15 @@ class RequestPlan:
     """What to send, how to read the answer, and how to adapt to a refusal."""
 
     path: str
-    body: Callable[[], JsonObject]
+    body: Callable[[OnLeftOut], JsonObject]
     """Makes the request's body; raises `AIError` for what cannot be sent."""
     decoder: Callable[[], AnswerDecoder]
-    adapt: Callable[[JsonObject, AIError], JsonObject | None]
+    adapt: Callable[[JsonObject, AIError, OnLeftOut], JsonObject | None]
     """Returns the body in the form that the error asks for, or None if there is none."""
     wait_until_ready: Callable[[AIError], Awaitable[bool]] | None = None
     """Waits if the error means that the server is starting; returns whether it is ready now."""
-    prepare: Preparation | None = None
+    prepare: Callable[[], Awaitable[None]] | None = None
     """Finds out what the body depends on, before it is made."""
-    left_out: list[ProviderEvent] = field(default_factory=list)
-    """Events about fields that were left out; they precede the answer."""
 
 
 @asynccontextmanager
@@ -73,18 +60,16 @@ async def answer_stream(
     transport: Transport, plan: RequestPlan, signal: AbortSignal | None
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Send the request and yield its events; leaving the block closes the connection."""
-    with single_error():
-        async with anyio.create_task_group() as group:
-            stream = AnswerStream(group, transport, plan)
-            unsubscribe = signal.subscribe(stream.abort) if signal else None
-            try:
-                yield stream
-                await stream.drain()
-            finally:
-                if unsubscribe:
-                    unsubscribe()
-                stream.close()
-                group.cancel_scope.cancel()
+    async with task_group(cancelled_at_end=True) as group:
+        stream = AnswerStream(group, transport, plan)
+        unsubscribe = signal.subscribe(stream.abort) if signal else None
+        try:
+            yield stream
+            await stream.drain()
+        finally:
+            if unsubscribe:
+                unsubscribe()
+            stream.close()
 
 
 class AnswerStream(AsyncIterator[ProviderEvent]):
@@ -97,6 +82,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._decoder = plan.decoder()
         self._reader: ResponseReader | None = None
         self._events: deque[ProviderEvent] = deque()
+        self._left_out: list[ProviderEvent] = []
+        """Events about fields that were left out; they precede the answer."""
         self._started_at = time.monotonic()
         self._alive_at = self._started_at
         self._pace = Pace()
@@ -105,11 +92,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._ended = False
         self._waiting: anyio.CancelScope | None = None
 
-    def __aiter__(self) -> AsyncIterator[ProviderEvent]:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if self._ended:
             raise StopAsyncIteration
         while not self._events and not self._is_aborted:
@@ -166,7 +149,6 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
             self._collect(self._decoder.fail(self._timeout_error()))
 
     def _time_left(self) -> float:
-        """Return the seconds until the time limit that applies now is reached."""
         limits = self._transport.spec
         if self._pace.first_at is None:
             end = self._started_at + limits.first_byte_timeout_s
@@ -177,8 +159,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     def _timeout_error(self) -> AIError:
         limits, endpoint = self._transport.spec, self._transport.endpoint
         if self._pace.first_at is None:
-            return no_first_byte(endpoint, limits.first_byte_timeout_s)
-        return stalled(endpoint, limits.idle_timeout_s)
+            return endpoint.fault(NO_FIRST_BYTE, seconds=limits.first_byte_timeout_s)
+        return endpoint.fault(STALLED, seconds=limits.idle_timeout_s)
 
     async def _send(self) -> list[ProviderEvent]:
         if self._plan.prepare is not None:
@@ -186,12 +168,12 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
                 await self._plan.prepare()
             if self._is_aborted:
                 return []
-        body = self._plan.body()
+        body = self._plan.body(self._left_out.append)
         for _ in range(MAX_REQUESTS - 1):
             error = await self._send_body(body)
             if error is None:
                 return []
-            adapted = self._plan.adapt(body, error)
+            adapted = self._plan.adapt(body, error, self._left_out.append)
             if adapted is not None:
                 body = adapted
             elif not await self._wait_until_ready(error):
@@ -219,11 +201,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         if 200 <= head.status < 300:
             self._is_answering = True
             return None
-        return await self._refusal(head, reader)
-
-    async def _refusal(self, head: Head, reader: ResponseReader) -> AIError:
-        body = await reader.read_error_body(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
-        return http_error(head, body, self._transport.endpoint)
+        reason = await reader.read_error_body(MAX_ERROR_BYTES, self._transport.spec.list_timeout_s)
+        return http_error(head, reason, self._transport.endpoint)
 
     async def _read(self) -> list[ProviderEvent]:
         if self._reader is None:
@@ -236,8 +215,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         return events
 
     def _collect(self, events: list[ProviderEvent]) -> None:
-        self._events += self._plan.left_out
-        self._plan.left_out.clear()
+        self._events += self._left_out
+        self._left_out.clear()
         was_silent = self._pace.first_at is None
         self._pace.note(events, time.monotonic())
         if was_silent and self._pace.first_at is not None:

@@ -1,7 +1,6 @@
 """The HTTP client of one adapter, for streams and for small JSON replies.
 
-The client is made on first use. Requests go only to the server's own scheme, host and port, and
-redirects are not followed, so that a key stays with its origin.
+Requests go only to the server's own origin and follow no redirects, so that a key stays there.
 """
 
 import json
@@ -16,23 +15,16 @@ from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_guard import SLICE, BadJson, json_slices, parse_json
-from ollm_tui.decode.redact import SHORTEST
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 from ollm_tui.providers.base_url import join, shown_address, url_secrets, userinfo
 from ollm_tui.providers.client import make_client, own_headers
 from ollm_tui.providers.error_body import is_markup
 from ollm_tui.providers.http_errors import http_error
-from ollm_tui.providers.http_faults import (
-    Endpoint,
-    limit_exceeded,
-    slow_reply,
-    unsendable_request,
-    web_page,
-)
+from ollm_tui.providers.http_faults import LIMIT, SLOW, UNSENDABLE, WEB_PAGE, Endpoint
 from ollm_tui.providers.proxy import proxy_for
 from ollm_tui.providers.response_reader import ResponseReader
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
@@ -89,10 +81,10 @@ class Transport:
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:
-            raise unsendable_request(self.endpoint) from error
+            raise self.endpoint.fault(UNSENDABLE) from error
         if _origin(request.url) != _origin(httpx.URL(self.url)):
             # The client adds the credentials to whatever it sends.
-            raise unsendable_request(self.endpoint)
+            raise self.endpoint.fault(UNSENDABLE)
         reader = ResponseReader(client, request, self.endpoint)
         group.start_soon(reader.run)
         return reader
@@ -114,15 +106,15 @@ class Transport:
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
         try:
-            with anyio.fail_after(limit), single_error():
-                async with anyio.create_task_group() as group:
+            with anyio.fail_after(limit):
+                async with task_group() as group:
                     reader = await self.start(group, method, path, body)
                     try:
                         reply = await self._reply(reader, most_bytes)
                     finally:
                         reader.dispose()
         except TimeoutError:
-            raise slow_reply(self.endpoint, limit) from None
+            raise self.endpoint.fault(SLOW, seconds=limit) from None
         return reply
 
     async def aclose(self) -> None:
@@ -139,14 +131,14 @@ class Transport:
             raise http_error(head, error, self.endpoint)
         body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
-            raise limit_exceeded(self.endpoint, f"a reply of more than {most_bytes} bytes")
+            raise self.endpoint.fault(LIMIT, limit=f"a reply of more than {most_bytes} bytes")
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
-            raise web_page(self.endpoint)
+            raise self.endpoint.fault(WEB_PAGE)
         try:
             return parse_json(text) if text else None
         except LimitPassed as error:
-            raise limit_exceeded(self.endpoint, str(error)) from error
+            raise self.endpoint.fault(LIMIT, limit=str(error)) from error
         except BadJson as error:
             raise self.endpoint.error(
                 ErrorCode.ENGINE_ERROR,
@@ -218,7 +210,5 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _secrets(spec: ProviderSpec, *urls: str) -> tuple[str, ...]:
-    """Return what no message may show: keys, headers, passwords and values in queries."""
     of_urls = (secret for url in urls for secret in url_secrets(url))
-    secrets = (spec.api_key or "", *of_urls, *spec.headers.values())
-    return tuple(secret for secret in secrets if len(secret) >= SHORTEST)
+    return (spec.api_key or "", *of_urls, *spec.headers.values())

@@ -1,22 +1,19 @@
 """What of a request an adapter refuses before anything is sent, and what it leaves out; pure.
 
-A field that is added to requests is refused here until an adapter supports it: the supported fields
-are listed, and every other one must have its default.
+Every field that is not listed here as supported must have its default.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
-from types import MappingProxyType
 from typing import Any, TypeAlias, get_args
 
 from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import ACCEPTED, Message
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import (
-    GenerationOptions,
     Request,
     ShouldThink,
     ThinkingConfig,
@@ -26,46 +23,34 @@ from ollm_tui.protocol.request import (
 from ollm_tui.protocol.tools import ToolChoice, ToolName
 
 _REQUEST = frozenset(
-    {
-        "model",
-        "messages",
-        "input",
-        "system_prompt",
-        "tools",
-        "tool_choice",
-        "should_think",
-        "options",
-        "stream",
-        "signal",
-    }
-)
+    {"model", "messages", "input", "system_prompt", "tools", "tool_choice", "should_think",
+     "options", "stream", "signal"}
+)  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
 _EMBEDDING = frozenset({"extra_body"})
 """The options of a request for embeddings."""
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
-_OTHER_KINDS: Mapping[str, str] = MappingProxyType(
-    {
-        "audio": "Speech as an answer",
-        "modalities": "An answer of another kind than text",
-        "suffix": "Filling in the middle of a text",
-        "input_prefix": "Filling in the middle of a text",
-        "input_suffix": "Filling in the middle of a text",
-    }
-)
+_OTHER_KINDS: Mapping[str, str] = {
+    "audio": "Speech as an answer",
+    "modalities": "An answer of another kind than text",
+    "suffix": "Filling in the middle of a text",
+    "input_prefix": "Filling in the middle of a text",
+    "input_suffix": "Filling in the middle of a text",
+}
 """Keys of a body that request an answer which no adapter can read."""
 REFUSED_KEYS = _SEVERAL | frozenset(_OTHER_KINDS)
 """Keys that `extra_body` must not have."""
 OnLeftOut: TypeAlias = Callable[[LeftOut], object]
 """Called, for every request, with each field that is set and not sent."""
-UNSENT_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
-        "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
-        "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
-    }
-)
+UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
+    "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
+    "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
+    "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
+}
 """By kind of provider, the options that its protocol does not have."""
+_NAMELESS = frozenset({"anthropic", "ollama"})
+"""The kinds of providers whose protocol has no names of messages."""
 
 
 def check_request(request: Request) -> None:
@@ -84,6 +69,22 @@ def check_request(request: Request) -> None:
     check_thinking(request.should_think)
     _check_choice(request)
     _check_body(request.options.extra_body or {})
+
+
+def check_and_report(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
+    """Check a chat request, and report what is set that the protocol of this kind does not have.
+
+    Raises:
+        AIError: as `check_request`.
+    """
+    check_request(request)
+    unsent, options = UNSENT_OPTIONS.get(kind, frozenset()), request.options
+    for field in fields(options):
+        if field.name in unsent and _is_set(options, field):
+            report_left_out(field.name, on_left_out)
+    named = any(message.name for message in request.conversation if message.role != "tool")
+    if named and kind in _NAMELESS:
+        report_left_out("messages.name", on_left_out)
 
 
 def check_thinking(wish: ShouldThink | None) -> None:
@@ -126,13 +127,7 @@ def check_embedding(request: Request) -> None:
     _check_fields(request.options, _EMBEDDING, "a request for embeddings")
 
 
-def unsent_options(options: GenerationOptions, unsent: Collection[str]) -> list[str]:
-    """Return the names of the set options that are in `unsent`."""
-    return [f.name for f in fields(options) if f.name in unsent and _is_set(options, f)]
-
-
 def _no_conversation(request: Request) -> AIError:
-    """Return the error of a single input, which a chat request cannot have."""
     blocks = normalize_content(request.input or "")
     other = next((block.type for block in blocks if not isinstance(block, TextContent)), None)
     if other is not None:
@@ -168,7 +163,6 @@ def _unsupported(name: str, what: str) -> AIError:
 
 
 def _check_word(word: str, known: Collection[str], what: str) -> None:
-    """Refuse a word that adapters would pass on, or mistake for another."""
     if word not in known:
         raise AIError(
             ErrorCode.BAD_REQUEST,
@@ -198,7 +192,7 @@ def _check_body(body: JsonMapping) -> None:
                 f"Several answers to one request (`{key}`) are not implemented.",
                 hint="Ask again for another answer.",
             )
-        if key in _OTHER_KINDS and not _is_plain(value):
+        if key in _OTHER_KINDS and value not in (None, "", ["text"]):
             raise AIError(
                 ErrorCode.UNSUPPORTED_MODALITY,
                 f"{_OTHER_KINDS[key]} (`{key}`) is not implemented.",
@@ -206,24 +200,8 @@ def _check_body(body: JsonMapping) -> None:
             )
 
 
-def _is_plain(value: JsonValue) -> bool:
-    return value in (None, "") or value == ["text"]
-
-
 def ignore_left_out(event: LeftOut) -> None:
     """Report nothing: for requests that only count tokens."""
-
-
-def report_unsent_options(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
-    """Report the set options that the provider's protocol does not have."""
-    for name in unsent_options(request.options, UNSENT_OPTIONS[kind]):
-        report_left_out(name, on_left_out)
-
-
-def report_unsent_names(request: Request, on_left_out: OnLeftOut) -> None:
-    """Report that the names of messages are not sent."""
-    if any(message.name for message in request.conversation if message.role != "tool"):
-        report_left_out("messages.name", on_left_out)
 
 
 def report_left_out(name: str, on_left_out: OnLeftOut) -> None:

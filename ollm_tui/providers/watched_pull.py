@@ -1,23 +1,18 @@
 """`WatchedPull`: one download in a child task, with its progress.
 
-States: ``new`` until the block is entered or the first progress is requested; ``pulling`` while a
-child task downloads; ``ended`` when that is over or the reader leaves, and everything is closed.
-The reader may read below a cancel scope of its own, because only the child task opens and closes
-anything.
+Only the child opens and closes anything, so the reader may read below a cancel scope of its own.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
+from contextlib import AsyncExitStack
 from typing import Self, TypeAlias
 
 import anyio
-from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import PullProgress
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 Give: TypeAlias = Callable[[PullProgress], Awaitable[None]]
 """Passes on one progress, and waits until the reader takes it."""
@@ -45,12 +40,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         await self._opened()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         await self.aclose()
 
     async def aclose(self) -> None:
@@ -58,15 +48,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         self._ended = True
         await self._stack.aclose()
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> PullProgress:
-        """Return the next progress.
-
-        Raises:
-            AIError: The download failed.
-        """
         if self._ended:
             raise StopAsyncIteration
         try:
@@ -89,7 +71,7 @@ class WatchedPull(AsyncIterator[PullProgress]):
         if self._steps is None:
             send, self._steps = anyio.create_memory_object_stream[PullProgress](0)
             self._stack.callback(self._steps.close)
-            group = await self._stack.enter_async_context(_children())
+            group = await self._stack.enter_async_context(task_group(cancelled_at_end=True))
             group.start_soon(self._run, send)
         return self._steps
 
@@ -99,13 +81,3 @@ class WatchedPull(AsyncIterator[PullProgress]):
                 await self._work(send.send)
             except AIError as error:
                 self._failure = error
-
-
-@asynccontextmanager
-async def _children() -> AsyncIterator[TaskGroup]:
-    with single_error():
-        async with anyio.create_task_group() as group:
-            try:
-                yield group
-            finally:
-                group.cancel_scope.cancel()

@@ -15,7 +15,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.http_errors import Head, http_error
-from ollm_tui.providers.http_faults import Endpoint, connection_lost, empty_answer, stalled
+from ollm_tui.providers.http_faults import CUT, EMPTY, STALLED, Endpoint
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from tests.support.providers import ScriptedProvider
@@ -122,9 +122,9 @@ def test_a_status_that_may_go_by_is_worth_another_try(status: int) -> None:
         http_error(Head(429), b'{"error": {"code": "insufficient_quota"}}', ENDPOINT),
         busy(x_should_retry="false"),
         busy(retry_after=str(LONGEST_WAIT_S + 1)),
-        connection_lost(ENDPOINT),
-        stalled(ENDPOINT, 60),
-        empty_answer(ENDPOINT),
+        ENDPOINT.fault(CUT),
+        ENDPOINT.fault(STALLED, seconds=60),
+        ENDPOINT.fault(EMPTY),
     ],
     ids=str,
 )

@@ -43,4 +43,4 @@ def test_what_is_searched_again_with_the_next_chunk_is_bounded(kind: str) -> Non
     decoder = make()
     for letter in hostile_text(kind, LARGE):
         decoder.feed(letter)
-        assert len(getattr(decoder, "_held")) <= LONGEST_FORM  # noqa: B009 -- each has its own
+        assert len(getattr(decoder, "_scanner").held) <= LONGEST_FORM  # noqa: B009 -- each has its own

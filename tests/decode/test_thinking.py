@@ -255,4 +255,4 @@ def test_less_than_one_tag_is_held_of_text_outside_blocks(
     longest = max(map(len, [*tags, *settings.answer_starts, *settings.answer_ends]))
     for chunk in chunks:
         splitter.feed(chunk)
-        assert len(splitter._held) < longest
+        assert len(splitter._scanner.held) < longest

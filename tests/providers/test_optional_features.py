@@ -40,7 +40,6 @@ from ollm_tui.providers.operations import (
     method_of,
     puller,
     pulling,
-    runner,
 )
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.spec import ProviderSpec
@@ -182,7 +181,6 @@ ACTIONS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
     "load_model": (partial(method_of, action="load"), "load models"),
     "load_model_for": (partial(method_of, action="keep"), "be told how long to keep a model"),
     "unload_model": (partial(method_of, action="unload"), "unload models"),
-    "list_running": (runner, "list the loaded models"),
 }
 
 

@@ -1,11 +1,9 @@
 """Messages API streams to events; pure (Anthropic docs, "Streaming messages").
 
-An answer is a list of blocks. A piece belongs to the block of its `index`. The kind of an event is
-the `type` in its data, because relays drop the `event:` line. `message_stop` ends the answer.
+The kind of an event is the `type` in its data, because relays drop the `event:` line.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, present, string
 from ollm_tui.decode.json_guard import dump_or_reason
@@ -23,28 +21,23 @@ _OUTPUT = "output_tokens"
 MAX_COUNTS_CHARS = 16 * 1024
 _CALL_KEYS = frozenset({"type", "id", "name", "input"})
 _DIRECT_CALLER = {"type": "direct"}
-_STATUSES: Mapping[str, int] = MappingProxyType(
-    {
-        "invalid_request_error": 400,
-        "authentication_error": 401,
-        "billing_error": 402,
-        "permission_error": 403,
-        "not_found_error": 404,
-        "request_too_large": 413,
-        "rate_limit_error": 429,
-        "api_error": 500,
-        "timeout_error": 504,
-        "overloaded_error": 529,
-    }
-)
+_STATUSES: Mapping[str, int] = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
 """The status that a response with this error would have had."""
 
 
 class AnthropicDecoder(SSEAnswerDecoder):
-    """Turns the bytes of one `/messages` answer into events, with exactly one end.
-
-    `signer` is the model whose signatures the answer's thinking has.
-    """
+    """Turns the bytes of one `/messages` answer into events; `signer` signs its thinking."""
 
     def __init__(self, endpoint: Endpoint, signer: str, tags: ThinkTags | None = None) -> None:
         super().__init__(endpoint, tags)
@@ -62,7 +55,7 @@ class AnthropicDecoder(SSEAnswerDecoder):
             return
         match string(value, "type") or event:
             case "message_start":
-                self._read_message(as_object(value.get("message")))
+                self._read_end({}, as_object(as_object(value.get("message")).get("usage")))
             case "content_block_start":
                 self._begin_block(self._index(value), as_object(value.get("content_block")))
             case "content_block_delta":
@@ -77,12 +70,7 @@ class AnthropicDecoder(SSEAnswerDecoder):
             case "message":
                 self._read_whole_message(value)
 
-    def _read_message(self, message: JsonObject) -> None:
-        self._saw_answer = True
-        self._add_usage(as_object(message.get("usage")))
-
     def _read_whole_message(self, message: JsonObject) -> None:
-        """Read an answer that was not streamed."""
         self._saw_answer = True
         for index, block in enumerate(objects(message.get("content"))):
             self._begin_block(index, block)
@@ -166,7 +154,7 @@ class AnthropicDecoder(SSEAnswerDecoder):
         if len(dump_or_reason(counts)) > MAX_COUNTS_CHARS:
             return
         self._usage = counts
-        self._builder.measured.update(read_usage(self._usage), None)
+        self._builder.measure(read_usage(self._usage), None)
 
 
 def read_usage(counts: JsonObject) -> Usage | None:

@@ -1,7 +1,4 @@
-"""llama.cpp's Messages endpoint, which ignores what it does not know.
-
-An answer by a schema is requested as a tool call, whose arguments become the text of the answer.
-"""
+"""llama.cpp's Messages endpoint, which ignores what it does not know, such as schemas."""
 
 import io
 

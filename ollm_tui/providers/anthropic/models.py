@@ -1,16 +1,13 @@
 """What is known of each model: `ModelInfo`, and limits that its requests have to fit; pure.
 
-Requests are written for the newest models. Older ones think by a budget of tokens in place of an
-effort, newer ones refuse sampling options, and each has its maximal length of an answer. The list
-of models declares some of it; the rest is learned from refusals.
+Requests are written for the newest models; the list, and refusals, tell what others take.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
-from ollm_tui.decode.json_fields import as_object, objects, positive, string
+from ollm_tui.decode.json_fields import as_object, objects, positive, present, string
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -19,25 +16,14 @@ from ollm_tui.providers.refusals import INVALID, refused_fields
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt", "tool_use"})
-BUDGETS: Mapping[str | None, int] = MappingProxyType(
-    {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
-)
+BUDGETS: Mapping[str | None, int] = {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
 """Tokens of reasoning by effort, for models without efforts."""
 MIN_BUDGET = 1024
 _SAMPLING = ("top_k", "top_p", "temperature")
 _REQUIRED = frozenset(
-    {
-        "model",
-        "messages",
-        "system",
-        "tools",
-        "tool_choice",
-        "stream",
-        "max_tokens",
-        "thinking",
-        "output_config",
-    }
-)
+    {"model", "messages", "system", "tools", "tool_choice", "stream", "max_tokens", "thinking",
+     "output_config"}
+)  # fmt: skip
 """Keys that are never left out, as the answer would be another one, or none."""
 _NOT_SUPPORTED = re.compile(
     r"deprecated|not support|unsupported|not permitted|not allowed|cannot both|may only be"
@@ -132,10 +118,7 @@ class ModelLimits:
             )
 
     def fit(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        """Return the body without what its model is known to refuse.
-
-        `on_left_out` is called for every field that is left out.
-        """
+        """Return the body without what its model refuses; `on_left_out` gets each such field."""
         model = body.get("model")
         known = self.of(model)
         for name in sorted(known.refused & body.keys()):
@@ -178,13 +161,13 @@ def read_limits(entries: Sequence[JsonObject]) -> dict[str, Limits]:
 
 
 def _model(entry: JsonObject) -> ModelInfo:
-    details: JsonObject = {}
-    if longest := positive(entry, "max_tokens"):
-        details["max_output_tokens"] = longest
-    if stage := string(entry, "lifecycle"):
-        details["lifecycle"] = stage
-    if efforts := _efforts(as_object(entry.get("capabilities"))):
-        details["efforts"] = [*efforts]
+    levels = as_object(as_object(entry.get("capabilities")).get("effort"))
+    efforts: list[JsonValue] = [level for level in _EFFORTS if _supports(levels, level)]
+    details = {
+        "max_output_tokens": positive(entry, "max_tokens"),
+        "lifecycle": string(entry, "lifecycle"),
+        "efforts": efforts or None,
+    }
     return ModelInfo(
         name=string(entry, "id") or "",
         label=string(entry, "display_name"),
@@ -192,7 +175,7 @@ def _model(entry: JsonObject) -> ModelInfo:
         capability=_capability(entry),
         context=positive(entry, "max_input_tokens")
         or positive(as_object(entry.get("meta")), "n_ctx"),  # llama.cpp
-        details=details,
+        details=present(details),
     )
 
 
@@ -210,11 +193,6 @@ def _limits(entry: JsonObject) -> Limits:
     types = as_object(thinking.get("types"))
     thinking_type = next((name for name in ("adaptive", "enabled") if _supports(types, name)), None)
     return Limits(max_tokens=positive(entry, "max_tokens"), thinking_type=thinking_type)
-
-
-def _efforts(declared: JsonObject) -> list[str]:
-    levels = as_object(declared.get("effort"))
-    return [level for level in _EFFORTS if _supports(levels, level)]
 
 
 def _supports(declared: JsonObject, name: str) -> bool:

@@ -1,6 +1,7 @@
 """Anthropic's Messages API as a provider."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from urllib.parse import quote
 
 from ollm_tui.config.backends import SERVICES
@@ -13,12 +14,7 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
-from ollm_tui.providers.anthropic.models import (
-    ModelLimits,
-    read_limits,
-    read_models,
-    read_page,
-)
+from ollm_tui.providers.anthropic.models import ModelLimits, read_limits, read_models, read_page
 from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
@@ -32,17 +28,9 @@ PAGE = 1000
 MAX_PAGES = 20
 _START_HINT = "Check the network and the server's address."
 _PROMPT_KEYS = frozenset(
-    {
-        "model",
-        "messages",
-        "system",
-        "tools",
-        "tool_choice",
-        "thinking",
-        "output_config",
-        "chat_template_kwargs",
-    }
-)
+    {"model", "messages", "system", "tools", "tool_choice", "thinking", "output_config",
+     "chat_template_kwargs"}
+)  # fmt: skip
 
 
 class AnthropicProvider(HttpProvider):
@@ -61,9 +49,9 @@ class AnthropicProvider(HttpProvider):
         """Chat at `/messages`."""
         plan = RequestPlan(
             path="/messages",
-            body=lambda: self._body(request, plan.left_out.append),
-            decoder=lambda: self._decoder(request),
-            adapt=lambda body, error: self._limits.adapt(body, error, plan.left_out.append),
+            body=partial(self._body, request),
+            decoder=partial(self._decoder, request),
+            adapt=self._limits.adapt,
             wait_until_ready=self._wait_until_ready,
         )
         return answer_stream(self._transport, plan, request.signal)
@@ -113,7 +101,6 @@ class AnthropicProvider(HttpProvider):
         return AnthropicDecoder(self._transport.endpoint, self._signer(request), tags)
 
     async def _wait_until_ready(self, _error: AIError) -> bool:
-        """Wait if the error means that the server is starting; return whether it is ready now."""
         return False
 
     def _signer(self, request: Request) -> str:

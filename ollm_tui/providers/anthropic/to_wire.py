@@ -1,13 +1,8 @@
-"""A `Request` as the body of `/messages`; pure.
-
-There are two roles that take turns. Results of tools are sent by the user, first in the message
-after the calls; the system prompt is a field of its own; adjacent messages of one role are joined.
-"""
+"""A `Request` as the body of `/messages`, where user and assistant take turns; pure."""
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
@@ -23,19 +18,12 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
-from ollm_tui.providers.unsupported import (
-    OnLeftOut,
-    check_request,
-    ignore_left_out,
-    report_unsent_names,
-    report_unsent_options,
-)
+from ollm_tui.providers.unsupported import OnLeftOut, check_and_report, ignore_left_out
 
 DEFAULT_TOKENS = 8192
 """`max_tokens` where neither the request nor the list of models has one: the API requires it."""
 MAX_DEFAULT_TOKENS = 32_000
 """The largest `max_tokens` without a request for more."""
-_NO_PARAMETERS: Mapping[str, JsonValue] = MappingProxyType({"type": "object", "properties": {}})
 _SYSTEM = frozenset({"system", "developer"})
 _ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
@@ -57,9 +45,7 @@ def chat_body(
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
-    check_request(request)
-    report_unsent_options(request, "anthropic", on_left_out)
-    report_unsent_names(request, on_left_out)
+    check_and_report(request, "anthropic", on_left_out)
     default = min(max_tokens, MAX_DEFAULT_TOKENS) if max_tokens else DEFAULT_TOKENS
     body: JsonObject = {
         "model": request.model,
@@ -79,13 +65,13 @@ def chat_body(
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
     """Return a tool that may be called."""
-    wire: JsonObject = {"name": tool.name}
-    if tool.description is not None:
-        wire["description"] = tool.description
-    wire["input_schema"] = {"type": "object", **(tool.parameters or _NO_PARAMETERS)}
-    if tool.strict is not None:
-        wire["strict"] = tool.strict
-    return wire
+    wire: dict[str, JsonValue] = {
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": {"type": "object", **(tool.parameters or {"properties": {}})},
+        "strict": tool.strict,
+    }
+    return present(wire)
 
 
 def wire_choice(choice: ToolChoice) -> JsonObject:
@@ -96,28 +82,16 @@ def wire_choice(choice: ToolChoice) -> JsonObject:
 
 
 def wire_think(wish: ShouldThink | None) -> JsonObject:
-    """Return the fields that switch thinking, and its effort, as the newest models take them.
-
-    Raises:
-        AIError: UNSUPPORTED_FEATURE for a mode that the API does not have.
-    """
+    """Return the fields that switch thinking, and its effort, as the newest models take them."""
     mode = thinking_mode(wish)
-    match mode:
-        case None:
-            return {}
-        case "off":
-            return {"thinking": {"type": "disabled"}}
-        case "last":
-            fields: JsonObject = {"thinking": {"type": "adaptive", "display": "summarized"}}
-            if isinstance(wish, ThinkingConfig) and wish.effort:
-                fields["output_config"] = {"effort": wish.effort}
-            return fields
-        case _:
-            raise AIError(
-                ErrorCode.UNSUPPORTED_FEATURE,
-                f"Anthropic does not know the thinking mode {mode!r}.",
-                hint="Choose on, off, or an effort.",
-            )
+    if mode is None:
+        return {}
+    if mode == "off":
+        return {"thinking": {"type": "disabled"}}
+    fields: JsonObject = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    if isinstance(wish, ThinkingConfig) and wish.effort:
+        fields["output_config"] = {"effort": wish.effort}
+    return fields
 
 
 def _tools(request: Request) -> JsonObject:

@@ -1,8 +1,6 @@
 """The engine's own process: llama.cpp's server for one model, on loopback, behind a random key.
 
-Run as a file, never imported by the app: it needs the standard library and `xllamacpp`, nothing
-else. One JSON line on standard input says what to load; one on standard output says where it
-listens or why it cannot. The process ends when its input closes or its parent dies.
+Run as a file, never imported: it needs the standard library and `xllamacpp`, nothing else.
 """
 
 import ctypes

@@ -2,6 +2,7 @@
 
 import re
 import signal
+from collections.abc import Mapping
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
@@ -9,7 +10,7 @@ INSTALL_HINT = "Install it with: pip install xllamacpp"
 LOG_SHOWN = 1000
 _REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)")
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
-_HINTS = {
+_HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
     signal.SIGILL: "This processor lacks instructions that the engine was built for (AVX2).",
 }
@@ -81,11 +82,10 @@ def too_slow(name: str, seconds: float) -> AIError:
 def stopped(ending: int, when: str = "", *, log: str = "") -> AIError:
     """The process ended unexpectedly; `log` is the end of its output."""
     how = f"signal {-ending}" if ending < 0 else f"exit code {ending}"
-    hint = _HINTS.get(signal.Signals(-ending)) if ending in _SIGNALS else None
     return AIError(
         ErrorCode.ENGINE_ERROR,
         f"The engine stopped{when} ({how}).",
-        hint=hint or "The next message starts it again.",
+        hint=_HINTS.get(-ending, "The next message starts it again."),
         details={"log": log[-LOG_SHOWN:]} if log else None,
         retryable=True,
     )
@@ -130,6 +130,3 @@ def closed() -> AIError:
 def aborted() -> AIError:
     """The signal of the request stopped it before it was sent."""
     return AIError(ErrorCode.ABORTED, "The count was stopped.")
-
-
-_SIGNALS = frozenset(-number for number in signal.valid_signals())

@@ -1,8 +1,6 @@
 """A child process seen from its parent: started, read, watched and ended without ever hanging.
 
-It uses `subprocess.Popen` with its own descriptors instead of asyncio's subprocesses, which wait
-for pipes that a grandchild may hold open, and keep a thread per child. The exit is noticed
-through a pidfd where there is one.
+Unlike asyncio's subprocesses, it waits for no pipe of a grandchild, and needs no thread.
 """
 
 import contextlib
@@ -98,7 +96,9 @@ class ChildProcess:
 
     async def stop(self, grace_s: float) -> None:
         """Close its input, give it `grace_s` to leave, then kill its whole session."""
-        self._close_pipes()
+        for pipe in (self._popen.stdin, self._popen.stdout):
+            if pipe is not None:
+                pipe.close()
         if grace_s:
             with anyio.move_on_after(grace_s):
                 await self.wait()
@@ -108,11 +108,6 @@ class ChildProcess:
             with anyio.move_on_after(KILL_WAIT_S):
                 await self.wait()
         self._close_watches()
-
-    def _close_pipes(self) -> None:
-        for pipe in (self._popen.stdin, self._popen.stdout):
-            if pipe is not None:
-                pipe.close()
 
     def _close_watches(self) -> None:
         self.log_tail()
@@ -125,9 +120,7 @@ class ChildProcess:
 
 
 def _open_pidfd(pid: int) -> int | None:
-    if not hasattr(os, "pidfd_open"):
-        return None
-    try:
+    # Another system, an old kernel, or a sandbox that forbids it.
+    with contextlib.suppress(AttributeError, OSError):
         return os.pidfd_open(pid)
-    except OSError:  # an old kernel, or a sandbox that forbids it
-        return None
+    return None

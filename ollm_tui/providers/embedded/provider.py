@@ -7,19 +7,19 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import anyio
 from anyio import to_thread
 
 from ollm_tui.config.backends import BACKEND
+from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import gather
+from ollm_tui.providers.base import ended_stream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import (
     MODEL_DEFAULTS,
@@ -28,7 +28,7 @@ from ollm_tui.providers.embedded.settings import (
     unread_settings,
     with_defaults,
 )
-from ollm_tui.providers.embedded.stream import EndedStream, EngineStream
+from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
@@ -78,16 +78,11 @@ class EmbeddedProvider:
         await self._supervisor.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         try:
             await self.dispose()
         finally:
-            await self._supervisor.__aexit__(kind, error, trace)
+            await self._supervisor.__aexit__()
 
     @asynccontextmanager
     async def chat_stream(self, request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
@@ -98,10 +93,10 @@ class EmbeddedProvider:
                 engine = await self._lease(stack, request)
             except AIError as error:
                 error.provider = self.name
-                yield EndedStream(ErrorEvent(error))
+                yield ended_stream(ErrorEvent(error))
                 return
             if engine is None:
-                yield EndedStream(Finish("abort"))
+                yield ended_stream(Finish("abort"))
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
@@ -209,11 +204,7 @@ class EmbeddedProvider:
             await self._drop_adapters()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Keep the model loaded until the stack closes; return None if the signal came first.
-
-        Raises:
-            AIError: It cannot be loaded, or does not support the request.
-        """
+        """Keep the model loaded until the stack closes; return None if the signal came first."""
         check_request(request)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
@@ -255,16 +246,10 @@ class EmbeddedProvider:
         return min(self._settings.context, trained)
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
-        """Add what is known about a model while it runs."""
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
-                until = _until(engine)
-                return replace(
-                    info,
-                    loaded=True,
-                    context=engine.plan.context,
-                    details={**info.details, **({"expires_at": until} if until else {})},
-                )
+                details = {**info.details, **present({"expires_at": _until(engine)})}
+                return replace(info, loaded=True, context=engine.plan.context, details=details)
         return replace(info, loaded=False, context=self._context(info))
 
     def _ready_for(self, engine: Engine, request: Request) -> Request:

@@ -5,14 +5,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
 
 _PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_UNITS: Mapping[str, float] = MappingProxyType({"ms": 0.001, "s": 1, "m": 60, "h": 3600})
+_UNITS: Mapping[str, float] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,16 +73,14 @@ class ModelDefaults:
     repeat_penalty: float | None = None
 
 
-MODEL_DEFAULTS: Mapping[str, ModelDefaults] = MappingProxyType(
-    {
-        # Found with eight prompts: without the system prompt it names the capital of France in
-        # broken French, and without the penalty three of seven answers repeat themselves until the
-        # window is full.
-        "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
-            system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
-        ),
-    }
-)
+MODEL_DEFAULTS: Mapping[str, ModelDefaults] = {
+    # Found with eight prompts: without the system prompt it names the capital of France in
+    # broken French, and without the penalty three of seven answers repeat themselves until the
+    # window is full.
+    "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
+        system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
+    )
+}
 
 
 def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
@@ -91,13 +88,11 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
     if defaults is None:
         return request
     options = request.options
-    options = replace(
-        options,
-        temperature=_first(options.temperature, defaults.temperature),
-        repeat_penalty=_first(options.repeat_penalty, defaults.repeat_penalty),
-    )
-    request = replace(request, options=options)
-    if request.system_prompt is None and not _is_instructed(request):
+    names = ("temperature", "repeat_penalty")
+    filled = {name: getattr(defaults, name) for name in names if getattr(options, name) is None}
+    request = replace(request, options=replace(options, **filled))
+    is_instructed = any(message.role == "system" for message in request.conversation)
+    if request.system_prompt is None and not is_instructed:
         request = replace(request, system_prompt=defaults.system_prompt)
     return request
 
@@ -116,11 +111,3 @@ def left_unread(name: str) -> LeftOut:
         hint="Put them into config.toml, or change them with /set.",
     )
     return LeftOut(name, why)
-
-
-def _is_instructed(request: Request) -> bool:
-    return any(message.role == "system" for message in request.conversation)
-
-
-def _first(given: float | None, default: float | None) -> float | None:
-    return default if given is None else given

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Self
 
 import anyio
 
@@ -18,7 +17,7 @@ EXIT_WAIT_S = 0.5
 """A connection breaks a moment before the end of its process is noticed."""
 
 
-class EngineStream:
+class EngineStream(AsyncIterator[ProviderEvent]):
     """The events of one answer; `load_s` is the part of the wait that was loading.
 
     It begins with the reason why the previous engine was replaced, unless that was reported before.
@@ -31,17 +30,14 @@ class EngineStream:
         load_s: float,
         unread: str | None = None,
     ) -> None:
-        """`unread` names ignored settings beside the model file, which are reported first."""
         self._events = events
         self._unread = unread
+        """The name of ignored settings beside the model file, until that is reported."""
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
         self.is_complete = False
         """Whether the engine has ended its answer by itself."""
-
-    def __aiter__(self) -> Self:
-        return self
 
     async def __anext__(self) -> ProviderEvent:
         if self._engine.replaced is not None:
@@ -54,7 +50,8 @@ class EngineStream:
         match event:
             case Finish():
                 self.is_complete = event.reason != "abort"
-                return self._finished(event)
+                timings = _with_load(event.timings, self._load_s)
+                return replace(event, timings=timings) if self._load_s else event
             case ErrorEvent():
                 return replace(event, error=await self._explained(event.error))
             case LeftOut():
@@ -62,11 +59,6 @@ class EngineStream:
             case _:
                 self._has_begun = True
                 return event
-
-    def _finished(self, event: Finish) -> Finish:
-        if not self._load_s:
-            return event
-        return replace(event, timings=_with_load(event.timings, self._load_s))
 
     async def _explained(self, error: AIError) -> AIError:
         """Replace a connection error with the end of the engine, if that caused it."""
@@ -80,21 +72,6 @@ class EngineStream:
         reason.provider = error.provider
         reason.retryable = not self._has_begun
         return reason
-
-
-class EndedStream:
-    """An answer that ended before it began."""
-
-    def __init__(self, end: ProviderEvent) -> None:
-        self._events = iter((end,))
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> ProviderEvent:
-        for event in self._events:
-            return event
-        raise StopAsyncIteration
 
 
 def _with_load(timings: Timings | None, load_s: float) -> Timings:

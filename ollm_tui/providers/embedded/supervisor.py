@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeAlias
 
 import anyio
@@ -143,12 +142,7 @@ class Supervisor:
         self._group = group
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_error: object) -> None:
         self.close()
         assert self._group is not None
         # The group does not get the body's error, so that it is raised as itself, not in a group.
@@ -261,8 +255,10 @@ class Supervisor:
                 engine.stop()
 
     async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
-        """Run one engine until its end."""
-        process = _spawn(self._command)
+        try:
+            process = ChildProcess(self._command)
+        except OSError as error:
+            raise failures.not_started(error) from error
         engine = None
         with anyio.CancelScope() as scope:
             self._scopes.add(scope)
@@ -285,7 +281,15 @@ class Supervisor:
         self, plan: EnginePlan, process: ChildProcess, scope: anyio.CancelScope
     ) -> Engine:
         key = secrets.token_urlsafe(KEY_BYTES)
-        process.write_line(self._instructions(plan, key))
+        instructions = {
+            "parent": os.getpid(),
+            "model": str(real_path(plan.path)),
+            "name": plan.name,
+            "key": key,
+            "context": plan.context,
+            "threads": self._settings.thread_count,
+        }
+        process.write_line(json.dumps(instructions).encode())
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
                 url = await _listening(process, plan.name)
@@ -297,18 +301,6 @@ class Supervisor:
         self._engines[plan.name] = engine
         return engine
 
-    def _instructions(self, plan: EnginePlan, key: str) -> bytes:
-        return json.dumps(
-            {
-                "parent": os.getpid(),
-                "model": str(real_path(plan.path)),
-                "name": plan.name,
-                "key": key,
-                "context": plan.context,
-                "threads": self._settings.thread_count,
-            }
-        ).encode()
-
     def _forget(self, engine: Engine) -> None:
         if self._engines.get(engine.plan.name) is engine:
             del self._engines[engine.plan.name]
@@ -318,15 +310,7 @@ class Supervisor:
         engine.exited.set()
 
 
-def _spawn(command: Sequence[str]) -> ChildProcess:
-    try:
-        return ChildProcess(command)
-    except OSError as error:
-        raise failures.not_started(error) from error
-
-
 async def _listening(process: ChildProcess, name: str) -> str:
-    """Wait for the report and return the address in it."""
     line = await process.read_line()
     if not line.endswith(b"\n"):
         log = await _whole_log(process)

@@ -1,7 +1,6 @@
 """Ollama's NDJSON answers to events; pure (Ollama API docs, "Generate a chat message").
 
-An answer ends with a line with `done: true`, whose message counts too. An `error` line may follow
-any other although the status is 200.
+An `error` line may follow any other although the status is 200.
 """
 
 from ollm_tui.decode import LimitPassed
@@ -83,7 +82,7 @@ class OllamaDecoder(AnswerDecoder):
         if message.get("tool_calls"):
             self._builder.add_tool_calls(read_tool_call_deltas(message.get("tool_calls")))
         if line.get("done") is True:
-            self._builder.measured.update(read_usage(line), read_timings(line))
+            self._builder.measure(read_usage(line), read_timings(line))
             self._end(string(line, "done_reason"))
 
 

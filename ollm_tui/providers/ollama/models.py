@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import (
     as_object,
@@ -17,11 +16,9 @@ from ollm_tui.decode.json_fields import (
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
-_FEATURES: Mapping[str, str] = MappingProxyType(
-    {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
-)
-_INPUTS: Mapping[str, str] = MappingProxyType({"vision": "image", "audio": "audio"})
-_BY_TEMPLATE: Mapping[str, str] = MappingProxyType({"tools": "tool_use", "thinking": "thinking"})
+_FEATURES: Mapping[str, str] = {"tools": "tool_use", "insert": "infill", "thinking": "thinking"}
+_INPUTS: Mapping[str, str] = {"vision": "image", "audio": "audio"}
+_BY_TEMPLATE: Mapping[str, str] = {"tools": "tool_use", "thinking": "thinking"}
 """Capabilities that depend on a model's template."""
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
@@ -35,8 +32,8 @@ def read_tags(reply: JsonValue) -> list[ModelInfo]:
     models = []
     for entry in objects(as_object(reply).get("models")):
         info = _entry(entry)
-        trained = positive(as_object(entry.get("details")), "context_length")
-        details = info.details if trained is None else {**info.details, "context_trained": trained}
+        trained = {"context_trained": positive(as_object(entry.get("details")), "context_length")}
+        details = {**info.details, **present(trained)}
         models.append(replace(info, details=details, reported=_declared_in_list(info.capability)))
     return [info for info in models if info.name]
 
@@ -53,7 +50,7 @@ def read_running(reply: JsonValue) -> dict[str, ModelInfo]:
     """Read `/api/ps`: the loaded models by name, with the window in use."""
     running = {}
     for entry in objects(as_object(reply).get("models")):
-        info = _entry(entry, loaded=True, context=positive(entry, "context_length"))
+        info = replace(_entry(entry), loaded=True, context=positive(entry, "context_length"))
         running[info.name] = info
     return running
 
@@ -65,26 +62,20 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
     parameters = read_parameters(string(data, "parameters") or "")
     window = next((value for key, value in parameters if key == "num_ctx"), "")
     is_number = re.fullmatch(r"[0-9]{1,12}", window) is not None
-    details = _details(data)
-    trained = positive(facts, f"{string(facts, 'general.architecture')}.context_length")
-    if trained is not None:
-        details["context_trained"] = trained
-    if parameters:
-        details["parameters"] = _by_name(parameters)
-    count = positive(facts, "general.parameter_count")
-    if count is not None:
-        details["parameter_count"] = count
-    if tokenizer := string(facts, "tokenizer.ggml.model"):
-        details["tokenizer"] = tokenizer
-    if shape := _shape(facts):
-        details["shape"] = shape
-    details |= _texts(data)
+    architecture = string(facts, "general.architecture")
+    details = {
+        "context_trained": positive(facts, f"{architecture}.context_length"),
+        "parameters": _by_name(parameters) or None,
+        "parameter_count": positive(facts, "general.parameter_count"),
+        "tokenizer": string(facts, "tokenizer.ggml.model"),
+        "shape": _shape(facts, architecture) or None,
+    }
     return ModelInfo(
         name=name,
         modified_at=string(data, "modified_at"),
         capability=read_capability(data.get("capabilities")),
         context=(int(window) or None) if is_number else None,
-        details=details,
+        details=_details(data) | present(details) | _texts(data),
     )
 
 
@@ -94,9 +85,8 @@ def read_parameters(text: str) -> list[tuple[str, str]]:
     return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
 
 
-def _shape(facts: JsonObject) -> JsonObject:
+def _shape(facts: JsonObject, architecture: str | None) -> JsonObject:
     """Return the sizes that the memory of a model's cache depends on."""
-    architecture = string(facts, "general.architecture")
     heads = positive(facts, f"{architecture}.attention.head_count")
     width = positive(facts, f"{architecture}.embedding_length")
     per_head = width // heads if width and heads else None
@@ -144,16 +134,12 @@ def read_capability(value: JsonValue) -> ModelCapability | None:
     return ModelCapability(frozenset(inputs), frozenset(outputs), frozenset(features))
 
 
-def _entry(
-    entry: JsonObject, *, loaded: bool | None = None, context: int | None = None
-) -> ModelInfo:
+def _entry(entry: JsonObject) -> ModelInfo:
     return ModelInfo(
         name=string(entry, "name") or string(entry, "model") or "",
         size_bytes=integer(entry, "size"),
         modified_at=string(entry, "modified_at"),
         capability=read_capability(entry.get("capabilities")),
-        context=context,
-        loaded=loaded,
         details=_details(entry),
     )
 

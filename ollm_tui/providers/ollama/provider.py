@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-import anyio
-
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -22,7 +20,7 @@ from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import chat_body
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.watched_pull import WatchedPull
@@ -48,11 +46,11 @@ class OllamaProvider(HttpProvider):
         """Chat at `/api/chat`."""
         plan = RequestPlan(
             path="/api/chat",
-            body=lambda: chat_body(request, plan.left_out.append),
+            body=partial(chat_body, request),
             decoder=partial(
                 OllamaDecoder, self._transport.endpoint, tags_for(request.should_think)
             ),
-            adapt=lambda body, error: adapt(body, error, plan.left_out.append),
+            adapt=adapt,
         )
         return answer_stream(self._transport, plan, request.signal)
 
@@ -64,10 +62,9 @@ class OllamaProvider(HttpProvider):
             nonlocal running
             running = await self._running_if_known()
 
-        with single_error():
-            async with anyio.create_task_group() as group:
-                group.start_soon(ask_running)
-                models = read_tags(await self._json("GET", "/api/tags", "list models"))
+        async with task_group() as group:
+            group.start_soon(ask_running)
+            models = read_tags(await self._json("GET", "/api/tags", "list models"))
         return [self._completed(info, running) for info in models]
 
     async def list_running(self) -> Sequence[ModelInfo]:
@@ -157,11 +154,9 @@ class OllamaProvider(HttpProvider):
 
     @property
     def _file_timeout_s(self) -> float:
-        """How long an operation on large files may take."""
         return max(self._transport.spec.list_timeout_s, self._transport.spec.idle_timeout_s)
 
     async def _running(self) -> dict[str, ModelInfo]:
-        """Return the models in memory by name."""
         with self._explained("list the loaded models"):
             reply = await self._transport.json("GET", "/api/ps", most_bytes=MAX_RUNNING_BYTES)
             return read_running(reply)

@@ -1,8 +1,6 @@
 """One download by an Ollama server (Ollama API docs, "Pull a model").
 
-The server reports progress line by line. `{"status": "success"}` is the only good end; a line with
-`error` is a failure although the status of the response is 200. Closing the connection stops the
-server, which keeps what it has.
+A line with `error` is a failure at status 200; closing the connection stops the server.
 """
 
 import re
@@ -21,10 +19,10 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import PullProgress
 from ollm_tui.providers.error_body import ErrorBody, read_error_body
 from ollm_tui.providers.http_errors import http_error, is_error, stream_error, unfinished
-from ollm_tui.providers.http_faults import Endpoint, limit_exceeded
+from ollm_tui.providers.http_faults import LIMIT, Endpoint
 from ollm_tui.providers.ollama.refusals import explain_bad_name, unknown_path
 from ollm_tui.providers.response_reader import LAST_LOOK_S, ResponseReader, in_time
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import MAX_ERROR_BYTES, Transport
 from ollm_tui.providers.watched_pull import Give
 
@@ -82,12 +80,11 @@ async def pull(transport: Transport, name: str, give: Give) -> None:
         AIError: the download failed; repeating the pull resumes it.
     """
     download = _Download(transport)
-    with single_error():
-        async with anyio.create_task_group() as group:
-            try:
-                await download.run(group, name, give)
-            finally:
-                download.close()
+    async with task_group() as group:
+        try:
+            await download.run(group, name, give)
+        finally:
+            download.close()
 
 
 class _Download:
@@ -134,7 +131,6 @@ class _Download:
         return limits.idle_timeout_s if self._is_downloading else limits.first_byte_timeout_s
 
     def _time_left(self) -> float:
-        """Return the seconds until the time limit that applies now is reached."""
         return max(0.0, self._alive_at + self._limit() - time.monotonic())
 
     def _stalled(self) -> AIError:
@@ -212,7 +208,7 @@ class PullLines:
         try:
             return read()
         except LimitPassed as error:
-            self.failure = limit_exceeded(self._endpoint, str(error))
+            self.failure = self._endpoint.fault(LIMIT, limit=str(error))
             return []
 
     def _read(self, items: list[NDJSONItem]) -> list[PullProgress]:
@@ -222,7 +218,7 @@ class PullLines:
                 break
             if isinstance(item, BadLine):
                 if item.over_limit:
-                    self.failure = limit_exceeded(self._endpoint, item.reason)
+                    self.failure = self._endpoint.fault(LIMIT, limit=item.reason)
                 elif self._unreadable is None and (item.complete or not self.activity):
                     self._unreadable = item.text
                 continue
@@ -237,13 +233,9 @@ class PullLines:
 
 def read_progress(status: str, line: JsonObject) -> PullProgress:
     """Read one line; sizes below zero are unknown."""
-    completed, total = integer(line, "completed"), integer(line, "total")
-    return PullProgress(
-        status=status,
-        digest=string(line, "digest"),
-        completed=completed if completed is not None and completed >= 0 else None,
-        total=total if total is not None and total >= 0 else None,
-    )
+    named = {key: integer(line, key) for key in ("completed", "total")}
+    sizes = {key: size for key, size in named.items() if size is not None and size >= 0}
+    return PullProgress(status=status, digest=string(line, "digest"), **sizes)
 
 
 def explain_failure(error: AIError) -> AIError:

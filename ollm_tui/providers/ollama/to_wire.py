@@ -1,7 +1,5 @@
 """A `Request` as the body of `/api/chat`; pure."""
 
-from typing import assert_never
-
 from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -18,10 +16,9 @@ from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
-    check_request,
+    check_and_report,
     ignore_left_out,
     report_left_out,
-    report_unsent_names,
 )
 
 
@@ -31,9 +28,8 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
-    check_request(request)
+    check_and_report(request, "ollama", on_left_out)
     _check_choice(request)
-    report_unsent_names(request, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -69,7 +65,8 @@ def wire_message(message: Message) -> JsonObject:
     if message.tool_calls:
         wire["tool_calls"] = [wire_call(call) for call in message.tool_calls]
     if message.role == "tool":
-        wire |= _names(message)
+        names = {"tool_name": message.name or None, "tool_call_id": message.tool_call_id or None}
+        wire |= present(names)
     return wire
 
 
@@ -81,34 +78,19 @@ def wire_call(call: ToolCall) -> JsonObject:
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
     """Return a tool that may be called."""
-    function: JsonObject = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
-    function["parameters"] = tool.parameters or {"type": "object", "properties": {}}
-    return {"type": "function", "function": function}
+    function: dict[str, JsonValue] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters or {"type": "object", "properties": {}},
+    }
+    return {"type": "function", "function": present(function)}
 
 
 def wire_think(wish: ShouldThink) -> bool | str:
-    """Return the `think` field: a level if an effort is requested, else on or off.
-
-    Raises:
-        AIError: UNSUPPORTED_FEATURE for a mode that Ollama does not have.
-    """
-    mode = thinking_mode(wish)
-    match mode:
-        case "off":
-            return False
-        case "last" | None:
-            effort = wish.effort if isinstance(wish, ThinkingConfig) else None
-            return effort or True
-        case "first" | "deep":
-            raise AIError(
-                ErrorCode.UNSUPPORTED_FEATURE,
-                f"Ollama does not know the thinking mode {mode!r}.",
-                hint="Choose on, off, or an effort.",
-            )
-        case _:
-            assert_never(mode)
+    """Return the `think` field: a level if an effort is requested, else on or off."""
+    if thinking_mode(wish) == "off":
+        return False
+    return (wish.effort if isinstance(wish, ThinkingConfig) else None) or True
 
 
 def _check_choice(request: Request) -> None:
@@ -120,15 +102,6 @@ def _check_choice(request: Request) -> None:
             "Ollama cannot be told that a tool must be called.",
             hint="Leave the choice to the model, or choose another provider.",
         )
-
-
-def _names(message: Message) -> JsonObject:
-    names: JsonObject = {}
-    if message.name:
-        names["tool_name"] = message.name
-    if message.tool_call_id:
-        names["tool_call_id"] = message.tool_call_id
-    return names
 
 
 def _options(options: GenerationOptions) -> JsonObject:

@@ -1,10 +1,7 @@
 """OpenAI, and any server that speaks its chat completions."""
 
 from ollm_tui.providers.openai_compatible.kobold import KoboldProvider
-from ollm_tui.providers.openai_compatible.llamacpp import (
-    LlamaCppProvider,
-    LlamaCppRouterProvider,
-)
+from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.openai_compatible.lmstudio import LMStudioProvider
 from ollm_tui.providers.openai_compatible.localai import LocalAIProvider
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider, OpenAIProvider

@@ -1,8 +1,4 @@
-"""Repeat a request without a field that the server refuses, where the answer stays the same.
-
-What a model has refused is left out for it from then on. A field that the user set is left out too,
-and reported; one that gives the answer its form is not, and the refusal becomes the error.
-"""
+"""Repeat a request without a field that the server refuses, where the answer stays the same."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -20,19 +16,9 @@ _DISPLAY_NAMES = dict.fromkeys(_RENAMED, "max_tokens")
 """Both names are the same option to a user."""
 _REQUIRED = frozenset({"model", "tools", "stream"})
 _FORM = frozenset(
-    {
-        "tool_choice",
-        "response_format",
-        "structured_outputs",
-        "guided_json",
-        "guided_regex",
-        "guided_choice",
-        "guided_grammar",
-        "structural_tag",
-        "grammar",
-        "json_schema",
-    }
-)
+    {"tool_choice", "response_format", "structured_outputs", "guided_json", "guided_regex",
+     "guided_choice", "guided_grammar", "structural_tag", "grammar", "json_schema"}
+)  # fmt: skip
 """Without these the answer would not have the form that was requested."""
 _MESSAGE_KEYS = frozenset({"name"})
 _ROLES = {"system": "developer", "developer": "user"}
@@ -46,10 +32,7 @@ class Refusals:
         self._refused: dict[object, dict[FieldPath, AIError]] = {}
 
     def apply(self, body: JsonObject, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        """Return the body without what its model has refused before.
-
-        `on_left_out` is called for every field that is not sent under any name.
-        """
+        """Return the body without what its model refused; `on_left_out` gets what is lost."""
         refused = self._refused.get(body.get("model"), {})
         return _without_all(body, refused, refused, on_left_out)
 
@@ -93,7 +76,8 @@ def _refused_paths(body: JsonObject, error: AIError) -> list[FieldPath]:
             named[path] = None
     if named or error.details.get("server_code") not in _UNSUPPORTED_CODES:
         return list(named)
-    role = next((role for role in _roles(body) if role in _ROLES and f"'{role}'" in words), None)
+    roles = (string(message, "role") for message in objects(body.get("messages")))
+    role = next((role for role in roles if role in _ROLES and f"'{role}'" in words), None)
     return [(role,)] if role else []
 
 
@@ -101,12 +85,6 @@ def _may_be_left_out(path: FieldPath) -> bool:
     if path[0] == "messages":
         return path[1:] != () and path[-1] in _MESSAGE_KEYS
     return path[0] not in _REQUIRED and path[0] not in _FORM
-
-
-def _roles(body: JsonObject) -> list[str]:
-    """Return the roles of the messages, in their order."""
-    roles = (string(message, "role") for message in objects(body.get("messages")))
-    return [role for role in roles if role]
 
 
 def _is_lost(body: JsonObject, path: FieldPath) -> bool:
@@ -119,14 +97,11 @@ def _is_lost(body: JsonObject, path: FieldPath) -> bool:
 def _changed(body: JsonObject, path: FieldPath, refused: Collection[FieldPath]) -> JsonObject:
     name = path[0]
     if name in _ROLES:
+        role: JsonObject = {"role": _ROLES[name]}
         messages = objects(body.get("messages"))
-        return body | {"messages": [_with_other_role(message, name) for message in messages]}
+        return body | {"messages": [m | role if m.get("role") == name else m for m in messages]}
     other = _RENAMED.get(name)
     if other is not None and name in body and (other,) not in refused:
         renamed = {other: body[name]}
         return renamed | without_field(body, path)  # a value under the other name counts more
     return without_field(body, path)
-
-
-def _with_other_role(message: JsonObject, role: str) -> JsonObject:
-    return message | {"role": _ROLES[role]} if message.get("role") == role else message

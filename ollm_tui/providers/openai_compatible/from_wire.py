@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ollm_tui.decode.json_fields import as_object, integer, number, objects, string
-from ollm_tui.decode.tool_calls import ToolCallDelta, read_tool_call_deltas
+from ollm_tui.decode.tool_calls import read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
@@ -53,7 +53,7 @@ class OpenAIDecoder(SSEAnswerDecoder):
         self._is_counted = self._is_counted or usage is not None
         if not self._is_counted and "timings" in value:
             usage = read_timed_usage(value)
-        self._builder.measured.update(usage, read_timings(value))
+        self._builder.measure(usage, read_timings(value))
 
     def _add_choice(self, value: JsonObject) -> None:
         choice = read_choice(value)
@@ -87,7 +87,8 @@ class ChunkChoice:
         if delta.get("tool_calls"):
             builder.add_tool_calls(read_tool_call_deltas(delta.get("tool_calls")))
         if isinstance(delta.get("function_call"), dict):
-            builder.add_tool_calls(_legacy_call(as_object(delta.get("function_call"))))
+            legacy: JsonObject = {"index": 0, "function": delta["function_call"]}
+            builder.add_tool_calls(read_tool_call_deltas(legacy))
 
 
 def is_plain_chunk(chunk: JsonObject) -> bool:
@@ -156,7 +157,6 @@ def read_timings(chunk: JsonObject) -> Timings | None:
 
 
 def _usage_holders(chunk: JsonObject) -> list[JsonObject]:
-    """Return the objects of a chunk that may hold token counts."""
     holders = [chunk]
     for choice in objects(chunk.get("choices"))[:1]:
         holders += [choice, as_object(choice.get("delta")), as_object(choice.get("message"))]
@@ -207,7 +207,3 @@ def _add_parts(parts: list[JsonValue], builder: AnswerBuilder) -> None:
             elif isinstance(thinking, str):
                 builder.add_thinking(thinking)
             builder.add_text(string(part, "text") or "")
-
-
-def _legacy_call(call: JsonObject) -> list[ToolCallDelta]:
-    return read_tool_call_deltas([{"index": 0, "function": call}])

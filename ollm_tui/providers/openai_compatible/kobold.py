@@ -2,9 +2,8 @@
 
 import secrets
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Self
 
 import anyio
 
@@ -17,7 +16,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
@@ -41,17 +40,13 @@ class KoboldProvider(OpenAICompatibleProvider):
         options = request.options
         keyed = {"genkey": key, **(options.extra_body or {})}
         keyed_request = replace(request, options=replace(options, extra_body=keyed))
-        with single_error():
-            async with (
-                anyio.create_task_group() as group,
-                super().chat_stream(keyed_request) as events,
-            ):
-                stream = KoboldStream(events, options)
-                try:
-                    yield stream
-                finally:
-                    if stream.may_be_generating:
-                        group.start_soon(self._abort, str(keyed["genkey"]))
+        async with task_group() as group, super().chat_stream(keyed_request) as events:
+            stream = KoboldStream(events, options)
+            try:
+                yield stream
+            finally:
+                if stream.may_be_generating:
+                    group.start_soon(self._abort, str(keyed["genkey"]))
 
     async def count_text_tokens(self, _model: str, text: str) -> int:
         """Count a text's tokens at `/api/extra/tokencount`.
@@ -84,11 +79,9 @@ class KoboldProvider(OpenAICompatibleProvider):
 
     async def _abort(self, key: str) -> None:
         """Abort the generation of this request, but of no other user."""
-        with anyio.move_on_after(ABORT_S, shield=True):
-            try:
-                await self._root_json("POST", "/api/extra/abort", {"genkey": key})
-            except AIError:
-                return  # the generation ends by itself
+        # After a failure the generation ends by itself.
+        with anyio.move_on_after(ABORT_S, shield=True), suppress(AIError):
+            await self._root_json("POST", "/api/extra/abort", {"genkey": key})
 
 
 def read_window(reply: JsonValue) -> int | None:
@@ -105,7 +98,7 @@ def read_capability(reply: JsonValue) -> ModelCapability | None:
     return ModelCapability(TEXT | inputs, TEXT)
 
 
-class KoboldStream:
+class KoboldStream(AsyncIterator[ProviderEvent]):
     """The events of one answer, with its finish reason corrected."""
 
     def __init__(self, events: AsyncIterator[ProviderEvent], options: GenerationOptions) -> None:
@@ -115,11 +108,7 @@ class KoboldStream:
         self.may_be_generating = False
         """Whether the request was sent and the server has not reported its end."""
 
-    def __aiter__(self) -> Self:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if not self._ended:
             self.may_be_generating = True
         event = await anext(self._events)
@@ -137,10 +126,7 @@ class KoboldStream:
         return event
 
     def _corrected(self, end: Finish) -> Finish:
-        """Replace the reason `length` by `stop` where a stop sequence may have ended the answer.
-
-        The server reports both as `length`; it is one only if all allowed tokens were generated.
-        """
+        """Tell a stop sequence from `length` by the tokens: the server reports both so."""
         if end.reason != "length" or not self._options.stop:
             return end
         written = end.usage.completion_tokens if end.usage else None

@@ -1,7 +1,4 @@
-"""llama.cpp's server: of one model, or as a router of many, each in a process of its own.
-
-It counts tokens with the chat template, and replies 503 to everything while it loads its model.
-"""
+"""llama.cpp's server: of one model, or as a router of many, each in a process of its own."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -37,7 +34,7 @@ from ollm_tui.providers.openai_compatible.operations import (
 )
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.refusals import NO_SUCH_PATH
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
 
@@ -117,10 +114,7 @@ def is_loading(error: AIError) -> bool:
 
 
 async def wait_until_loaded(error: AIError, transport: Transport) -> bool:
-    """Wait until the model is loaded, if the error means that it is loading.
-
-    Returns whether the model is loaded now.
-    """
+    """Wait if the error means that the model is loading; return whether it is loaded now."""
     if not is_loading(error):
         return False
     health = join(server_root(transport.url), "/health")
@@ -165,7 +159,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_LOADED when its process ended; TIMEOUT.
         """
-        before = await self._status(name)
+        before = read_statuses(await self._list_with(name))[name]
         if before == "loaded":
             return
         if before != "loading":
@@ -187,7 +181,8 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND.
         """
-        if await self._status(name) in _IN_MEMORY | _IN_PROGRESS:
+        status = read_statuses(await self._list_with(name))[name]
+        if status in _IN_MEMORY | _IN_PROGRESS:
             await self._root_json("POST", "/models/unload", {"model": name})
 
     async def pull_model(self, name: str) -> AsyncIterator[PullProgress]:
@@ -232,10 +227,7 @@ class LlamaCppRouterProvider(LlamaCppProvider):
         Raises:
             AIError: any failure; MODEL_NOT_FOUND; UNSUPPORTED_FEATURE if it did not download it.
         """
-        reply = await self._root_json("GET", "/models")
-        statuses = read_statuses(reply)
-        if name not in statuses:
-            raise no_such_model(self._transport.endpoint, name, statuses)
+        reply = await self._list_with(name)
         if reason := undeletable_models(reply).get(name):
             raise not_removable(self._transport.endpoint, name, reason)
         await self._root_json("DELETE", f"/models?model={quote(name, safe='')}")
@@ -256,17 +248,17 @@ class LlamaCppRouterProvider(LlamaCppProvider):
             if model_props is not None:
                 props[name] = model_props
 
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for name in (name for name, status in statuses.items() if status == "loaded"):
-                    group.start_soon(fetch_props, name)
+        async with task_group() as group:
+            for name in (name for name, status in statuses.items() if status == "loaded"):
+                group.start_soon(fetch_props, name)
         return read_router(reply, props)
 
-    async def _status(self, name: str) -> str:
-        statuses = read_statuses(await self._root_json("GET", "/models"))
+    async def _list_with(self, name: str) -> JsonValue:
+        reply = await self._root_json("GET", "/models")
+        statuses = read_statuses(reply)
         if name not in statuses:
             raise no_such_model(self._transport.endpoint, name, statuses)
-        return statuses[name]
+        return reply
 
 
 def _reason(reply: JsonValue, name: str, status: str | None) -> str | None:

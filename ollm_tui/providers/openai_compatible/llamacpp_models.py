@@ -1,12 +1,7 @@
-"""llama.cpp's replies about models as `ModelInfo`; pure.
-
-A server of one model has its window and input types at `/props`. A router of many has at `/models`
-which of them are in memory, and `/props` for each of these by name.
-"""
+"""llama.cpp's replies about models, from `/props` and a router's `/models`; pure."""
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -14,17 +9,15 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT, read_models
 
 FAILED = "failed"
-_DEFAULTS: Mapping[str, str] = MappingProxyType(
-    {
-        "temperature": "temperature",
-        "n_predict": "max_tokens",
-        "top_p": "top_p",
-        "top_k": "top_k",
-        "min_p": "min_p",
-        "repeat_penalty": "repeat_penalty",
-        "seed": "seed",
-    }
-)
+_DEFAULTS: Mapping[str, str] = {
+    "temperature": "temperature",
+    "n_predict": "max_tokens",
+    "top_p": "top_p",
+    "top_k": "top_k",
+    "min_p": "min_p",
+    "repeat_penalty": "repeat_penalty",
+    "seed": "seed",
+}
 _ANY_SEED = 2**32 - 1
 _THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 

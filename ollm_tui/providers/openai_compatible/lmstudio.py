@@ -1,8 +1,4 @@
-"""LM Studio: chat at the common API; models are listed, loaded and downloaded at its own.
-
-Since 0.4.0 its models are at `/api/v1/models`, before at `/api/v0/models`. `max_context_length` is
-what a model was trained for; the window in use belongs to its loaded instance.
-"""
+"""LM Studio: chat at the common API; models are listed, loaded and downloaded at its own."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from http import HTTPStatus
@@ -104,7 +100,6 @@ class LMStudioProvider(OpenAICompatibleProvider):
                 raise not_pulled(endpoint, name, None)
 
     async def _job_states(self, job: JsonObject) -> AsyncIterator[JsonObject]:
-        """Yield a job as it began, and then as the server reports it."""
         yield job
         path = f"download/status/{quote(string(job, 'job_id') or '', safe='')}"
         async for state in poll(lambda: self._native_json("GET", path, None, "download models")):

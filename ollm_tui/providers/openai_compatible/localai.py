@@ -4,7 +4,6 @@ import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from types import MappingProxyType
 from urllib.parse import quote
 
 from ollm_tui.decode.json_fields import as_object, number, objects, positive, string, strings
@@ -25,7 +24,7 @@ from ollm_tui.providers.transport import COUNT_S
 
 _CHATS = frozenset({"chat", "completion", "edit"})
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
-_POWERS: Mapping[str, int] = MappingProxyType({"": 0, "K": 1, "M": 2, "G": 3, "T": 4})
+_POWERS: Mapping[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 class LocalAIProvider(OpenAICompatibleProvider):
@@ -97,7 +96,6 @@ class LocalAIProvider(OpenAICompatibleProvider):
         await self._root_json("POST", f"/models/delete/{quote(name, safe='')}")
 
     async def _install(self, name: str) -> str:
-        """Start an install job and return its id."""
         body = {"url": name} if "://" in name else {"id": await self._in_gallery(name)}
         job = string(as_object(await self._root_json("POST", "/models/apply", body)), "uuid")
         if job is None:
@@ -117,12 +115,10 @@ class LocalAIProvider(OpenAICompatibleProvider):
         return with_loaded(await self._models(), await self._optional_json("/system"))
 
     async def _models(self) -> Sequence[ModelInfo]:
-        """Return the models, with their capabilities if the server's version has them."""
         models = read_capabilities(await self._optional_json("/v1/models/capabilities"))
         return await super()._fetch_models() if models is None else models
 
     async def _wait_until_ready(self, error: AIError) -> bool:
-        """Wait until the server has started, if that is what the error means."""
         if error.status != HTTPStatus.SERVICE_UNAVAILABLE or await self._is_ready():
             return False
         async for _ in poll_ticks():
@@ -140,10 +136,7 @@ class LocalAIProvider(OpenAICompatibleProvider):
 
 
 def read_capabilities(reply: JsonValue) -> list[ModelInfo] | None:
-    """Read `/v1/models/capabilities`, without the models that cannot chat.
-
-    Returns None if the server is too old to have such a list.
-    """
+    """Read `/v1/models/capabilities` without models that cannot chat; None if there is none."""
     entries = as_object(reply).get("data")
     if not isinstance(entries, list):
         return None

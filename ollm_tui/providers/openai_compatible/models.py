@@ -1,11 +1,4 @@
-"""`/v1/models` of any server as `ModelInfo`; pure.
-
-It lists names. The context window is beside them, if anywhere, as `max_model_len` (vLLM),
-`context_length` (OpenRouter, Together), `context_window` (Groq), `max_context_length` (Mistral) or
-`max_input_tokens` (LiteLLM).
-Capabilities are declared as modalities by OpenRouter and llama.cpp, as switches by Mistral and as a
-type by Together; a service that declares none leaves them unknown.
-"""
+"""`/v1/models` of any server as `ModelInfo`; pure."""
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -18,6 +11,10 @@ _OTHER_TYPES = frozenset(
     {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
 )
 """Together's types of models that do not chat."""
+_WINDOWS = (
+    "max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"
+)  # fmt: skip
+"""The context window by the names of vLLM, OpenRouter, Groq, Mistral and LiteLLM."""
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
@@ -36,7 +33,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
         models.append(
             ModelInfo(
                 name=name,
-                label=_label(entry),
+                label=string(entry, "name") or string(entry, "display_name"),
                 capability=capability,
                 size_bytes=positive(as_object(entry.get("meta")), "size"),
                 context=window,
@@ -47,18 +44,8 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
 
 
 def _window(entry: JsonObject) -> int | None:
-    return (
-        positive(entry, "max_model_len")
-        or positive(entry, "context_length")
-        or positive(entry, "context_window")
-        or positive(entry, "max_context_length")
-        or positive(entry, "max_input_tokens")
-        or positive(as_object(entry.get("meta")), "n_ctx")
-    )
-
-
-def _label(entry: JsonObject) -> str | None:
-    return string(entry, "name") or string(entry, "display_name")
+    named = (positive(entry, key) for key in _WINDOWS)
+    return next(filter(None, named), None) or positive(as_object(entry.get("meta")), "n_ctx")
 
 
 def _meta(entry: JsonObject) -> JsonObject:

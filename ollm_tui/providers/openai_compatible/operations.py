@@ -64,12 +64,8 @@ def _is_transient(error: AIError) -> bool:
 def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:
     """The server neither has the model nor can get it."""
     near = get_close_matches(name, list(known), n=3)
-    return AIError(
-        ErrorCode.MODEL_NOT_FOUND,
-        f"{endpoint.label} has no model {name}.",
-        hint=f"It has {', '.join(near)}." if near else endpoint.model_hint,
-        provider=endpoint.provider,
-    )
+    hint = f"It has {', '.join(near)}." if near else endpoint.model_hint
+    return endpoint.error(ErrorCode.MODEL_NOT_FOUND, f"{endpoint.label} has no model {name}.", hint)
 
 
 def not_listed(endpoint: Endpoint, error: AIError) -> AIError:
@@ -90,42 +86,34 @@ def not_listed(endpoint: Endpoint, error: AIError) -> AIError:
 
 def not_loaded(endpoint: Endpoint, name: str, reason: str | None) -> AIError:
     """The server could not load the model."""
-    return AIError(
+    return endpoint.error(
         ErrorCode.MODEL_NOT_LOADED,
         f"{endpoint.label} could not load {name}{_because(endpoint, reason)}.",
-        hint="The server's log says why; a smaller model or window may fit.",
-        provider=endpoint.provider,
+        "The server's log says why; a smaller model or window may fit.",
     )
 
 
 def not_pulled(endpoint: Endpoint, name: str, reason: str | None) -> AIError:
     """A download by the server failed."""
-    return AIError(
+    return endpoint.error(
         ErrorCode.ENGINE_ERROR,
         f"{endpoint.label} could not download {name}{_because(endpoint, reason)}.",
-        hint="Ask again: it goes on where it stopped, where the server can.",
-        provider=endpoint.provider,
+        "Ask again: it goes on where it stopped, where the server can.",
     )
 
 
 def not_removable(endpoint: Endpoint, name: str, reason: str) -> AIError:
     """The model is not among those that the server downloaded itself."""
-    return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
-        f"{name} cannot be deleted from here.",
-        hint=reason,
-        provider=endpoint.provider,
+    return endpoint.error(
+        ErrorCode.UNSUPPORTED_FEATURE, f"{name} cannot be deleted from here.", reason
     )
 
 
 def too_old(endpoint: Endpoint, action: str, version: str) -> AIError:
     """The server's version cannot do this."""
-    return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
-        f"This version of {endpoint.label} cannot {action}.",
-        hint=f"It can from {version} on.",
-        provider=endpoint.provider,
-    )
+    message = f"This version of {endpoint.label} cannot {action}."
+    hint = f"It can from {version} on."
+    return endpoint.error(ErrorCode.UNSUPPORTED_FEATURE, message, hint)
 
 
 def _because(endpoint: Endpoint, reason: str | None) -> str:

@@ -23,7 +23,7 @@ from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Preparation, RequestPlan, answer_stream
+from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _START_HINT = "Start the server, or choose another one with --host."
@@ -52,24 +52,20 @@ class OpenAICompatibleProvider(HttpProvider):
         super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
         self._refusals = Refusals()
-        self._last_error: AIError | None = None
-
-    @property
-    def last_error(self) -> AIError | None:
+        self.last_error: AIError | None = None
         """Why the last list of models is empty, or None if it is not a failure."""
-        return self._last_error
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Chat at `/chat/completions`."""
         request = self._with_defaults(request)
         plan = RequestPlan(
             path="/chat/completions",
-            body=lambda: self._body(request, plan.left_out.append),
+            body=partial(self._body, request),
             decoder=partial(
                 OpenAIDecoder, self._transport.endpoint, tags_for(request.should_think)
             ),
-            adapt=lambda body, error: self._refusals.adapt(body, error, plan.left_out.append),
-            prepare=self._make_preparation(request),
+            adapt=self._refusals.adapt,
+            prepare=partial(self._prepare, request),
             wait_until_ready=self._wait_until_ready,
         )
         return answer_stream(self._transport, plan, request.signal)
@@ -84,16 +80,15 @@ class OpenAICompatibleProvider(HttpProvider):
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the server's models; on failure none, with the reason in `last_error`."""
-        self._last_error = None
+        self.last_error = None
         try:
             return await self._fetch_models()
         except AIError as error:
-            self._last_error = not_listed(self._transport.endpoint, error)
+            self.last_error = not_listed(self._transport.endpoint, error)
             return []
 
-    def _make_preparation(self, request: Request) -> Preparation | None:
-        """Return what must be done before the body can be made, or None."""
-        return None
+    async def _prepare(self, request: Request) -> None:
+        """Find out what the body depends on, before it is made."""
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)
@@ -103,11 +98,6 @@ class OpenAICompatibleProvider(HttpProvider):
         return False
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
-        """Return the server's models.
-
-        Raises:
-            AIError: any failure.
-        """
         reply = await self._transport.json("GET", "/models")
         models = read_models(reply)
         if self._backend != GENERIC and is_llamacpp(reply):
@@ -115,11 +105,6 @@ class OpenAICompatibleProvider(HttpProvider):
         return models
 
     async def _fetch_model(self, name: str) -> ModelInfo:
-        """Return one model of the list.
-
-        Raises:
-            AIError: any failure; MODEL_NOT_FOUND.
-        """
         models = {info.name: info for info in await self._fetch_models()}
         if name not in models:
             raise no_such_model(self._transport.endpoint, name, models)
@@ -138,12 +123,7 @@ class OpenAICompatibleProvider(HttpProvider):
         return await self._transport.json(method, url, body, within_s=within_s)
 
     async def _props(self) -> JsonValue:
-        """Return llama.cpp's properties, or None if it does not reveal them.
-
-        Raises:
-            AIError: AUTH_FAILED. The list of models is readable without a key, so that only this
-                request shows that a chat would be refused.
-        """
+        """Return llama.cpp's properties or None; a wrong key, which the list hides, is raised."""
         try:
             return await self._root_json("GET", "/props")
         except AIError as error:
@@ -167,7 +147,6 @@ class OpenAIProvider(OpenAICompatibleProvider):
         super().__init__(replace(spec, base_url=address, backend=OFFICIAL))
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
-        """Return the models that can chat."""
         return [
             info for info in await super()._fetch_models() if not _OTHER_KINDS.search(info.name)
         ]

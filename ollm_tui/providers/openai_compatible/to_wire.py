@@ -2,17 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
-from ollm_tui.protocol.blocks import (
-    AudioContent,
-    Block,
-    ImageContent,
-    TextContent,
-    ThinkingContent,
-)
+from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -28,10 +21,9 @@ from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
     OnLeftOut,
-    check_request,
+    check_and_report,
     ignore_left_out,
     report_left_out,
-    report_unsent_options,
 )
 
 OFFICIAL = "openai"
@@ -52,16 +44,14 @@ class Dialect:
 
 
 _LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True)
-DIALECTS: Mapping[str | None, Dialect] = MappingProxyType(
-    {
-        "embedded": _LLAMACPP,
-        "kobold": Dialect(repeat_penalty="rep_pen"),
-        "llamacpp": _LLAMACPP,
-        "llamacpp-router": Dialect(ignores_tool_names=True),
-        "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
-        OFFICIAL: Dialect(is_strict=True),
-    }
-)
+DIALECTS: Mapping[str | None, Dialect] = {
+    "embedded": _LLAMACPP,
+    "kobold": Dialect(repeat_penalty="rep_pen"),
+    "llamacpp": _LLAMACPP,
+    "llamacpp-router": Dialect(ignores_tool_names=True),
+    "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
+    OFFICIAL: Dialect(is_strict=True),
+}
 """By backend, how it differs from other servers."""
 _USUAL = Dialect()
 
@@ -74,10 +64,9 @@ def chat_body(
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
-    check_request(request)
     dialect = DIALECTS.get(backend, _USUAL)
     kind = "openai" if dialect.is_strict else "openai-compatible"
-    report_unsent_options(request, kind, on_left_out)
+    check_and_report(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -123,13 +112,13 @@ def wire_call(call: ToolCall) -> JsonObject:
 
 def wire_tool(tool: ToolSchema) -> JsonObject:
     """Return a tool that may be called."""
-    function: JsonObject = {"name": tool.name}
-    if tool.description is not None:
-        function["description"] = tool.description
-    function["parameters"] = tool.parameters or {"type": "object", "properties": {}}
-    if tool.strict is not None:
-        function["strict"] = tool.strict
-    return {"type": "function", "function": function}
+    function: dict[str, JsonValue] = {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters or {"type": "object", "properties": {}},
+        "strict": tool.strict,
+    }
+    return {"type": "function", "function": present(function)}
 
 
 def wire_choice(choice: ToolChoice) -> JsonValue:
@@ -206,7 +195,6 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
 
 
 def _official(options: JsonObject) -> JsonObject:
-    """Return the options as OpenAI's own models take them."""
     accepted = {key: value for key, value in options.items() if key not in UNSENT_OPTIONS["openai"]}
     if "max_tokens" in accepted:
         accepted["max_completion_tokens"] = accepted.pop("max_tokens")

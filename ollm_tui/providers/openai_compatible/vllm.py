@@ -1,13 +1,8 @@
-"""vLLM: its own options by the names of its version, and exact token counts.
-
-It silently ignores unknown fields, and so an option by the name of another version. The version is
-requested once, when an option depends on it.
-"""
+"""vLLM: its own options by the names of its version, and exact token counts."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ollm_tui.decode.json_fields import as_object, string
@@ -21,7 +16,6 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.openai_compatible.to_wire import wire_think
 from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.stream import Preparation
 from ollm_tui.providers.transport import COUNT_S
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
@@ -86,12 +80,8 @@ class VllmProvider(OpenAICompatibleProvider):
         request = replace(request, options=replace(request.options, extra_body=extra))
         return super()._body(request, on_left_out)
 
-    def _make_preparation(self, request: Request) -> Preparation | None:
-        is_known = self._knows_version or not request.options.extra_body
-        return None if is_known else partial(self._prepare, request)
-
     async def _prepare(self, request: Request) -> None:
-        options = _options(request)
+        options = None if self._knows_version else _options(request)
         if options is not None and options.constrains:
             await self._fetch_version()
 

@@ -1,14 +1,9 @@
 """vLLM's options beside OpenAI's: their types, and their names by version; pure.
 
 A module of its own, so that pydantic builds the types only for requests that use them.
-
-A constraint on the answer is `structured_outputs` since 0.12; before that each kind had a
-`guided_*` field of its own. vLLM ignores what it does not know, so the names must be right.
-Keys that are not in this list are passed on as they are: vLLM grows faster than the list.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -33,16 +28,14 @@ Penalty = Annotated[float | None, Field(ge=-2, le=2, description="a number from 
 Factor = Annotated[float | None, Field(gt=0, le=1e6, description="a number above 0")]
 Share = Annotated[float | None, Field(ge=0, le=1, description="a number from 0 to 1")]
 
-_GUIDED: Mapping[str, str] = MappingProxyType(
-    {
-        "guided_json": "json",
-        "guided_regex": "regex",
-        "guided_choice": "choice",
-        "guided_grammar": "grammar",
-        "guided_whitespace_pattern": "whitespace_pattern",
-        "structural_tag": "structural_tag",
-    }
-)
+_GUIDED: Mapping[str, str] = {
+    "guided_json": "json",
+    "guided_regex": "regex",
+    "guided_choice": "choice",
+    "guided_grammar": "grammar",
+    "guided_whitespace_pattern": "whitespace_pattern",
+    "structural_tag": "structural_tag",
+}
 """The old names of constraints, and what they are called inside `structured_outputs`."""
 _GONE = ("best_of",)
 _GONE_WITH_GUIDED = ("guided_decoding_backend",)

@@ -1,17 +1,4 @@
-"""Which members of a pool to try, and in which order; pure except for its clock.
-
-States of a member, and the transitions between them:
-
-* ``alive``: gets requests. A failure leads to ``dead``.
-* ``dead``: skipped as long as another member is alive. When its back-off ends: ``due``.
-* ``due``: the next request may try it, which leads to ``trying``.
-* ``trying``: one request tries it, the others skip it. A reply of any kind leads to ``alive``, a
-  failure to ``dead`` with a longer back-off, an abandoned request to ``due``.
-
-A failure counts for the state in which its request began: if a server dies with many requests
-under way, only the first failure lengthens the back-off. If no member is alive or due, the dead
-ones are tried anyway, the one whose back-off ends first in front, because nothing is lost by it.
-"""
+"""Which members of a pool to try, and in which order; pure except for its clock."""
 
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -23,6 +10,7 @@ from typing import Literal
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 60.0
 State = Literal["alive", "dead", "due", "trying"]
+"""A failed member is dead until its back-off ends, then due, and trying while one request is."""
 _RANK = {"alive": 0, "due": 0, "trying": 1, "dead": 2}
 
 
@@ -98,10 +86,7 @@ class HealthTracker:
 
     @contextmanager
     def attempt(self, member: int, *, takes_turn: bool = True) -> Iterator[Attempt]:
-        """Count a request to a member while the block runs.
-
-        A small request with `takes_turn=False` does not change which member is next.
-        """
+        """Count a request while the block runs; `takes_turn=False` keeps who is next."""
         health = self._members[member]
         if not takes_turn:
             yield Attempt(self, member, health.deaths)

@@ -63,7 +63,6 @@ def merged(listings: Iterable[Sequence[ModelInfo]]) -> list[ModelInfo]:
 
 
 def _both(one: ModelInfo, other: ModelInfo) -> ModelInfo:
-    """Return what holds for a model on both servers."""
     windows = [window for window in (one.context, other.context) if window is not None]
     loaded = None if one.loaded is other.loaded is None else bool(one.loaded or other.loaded)
     both = replace(

@@ -1,11 +1,7 @@
-"""What a pool can do beside chatting, each operation spread over its members.
-
-A request about a model goes to the first member that replies; what changes models goes to every
-member that has the model, one after another.
-"""
+"""What a pool can do beside chatting, each operation spread over its members."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,14 +10,21 @@ import anyio
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import Request
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
 Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
+ASKED: Mapping[str, bool] = {
+    "show_model": False,
+    "count_tokens": False,
+    "count_text_tokens": False,
+    "embed": True,
+}
+"""Operations that need one reply, and whether such a request changes which member is next."""
 GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""
 
@@ -29,7 +32,7 @@ GRACE_S = 0.5
 class PoolOperations:
     """Every operation; `PoolProvider` offers those that all of its members support.
 
-    What changes a model, such as `delete_model`, is made by `on_each_holder`.
+    What is about one model, such as `delete_model`, is made by `operation_on_models`.
     """
 
     loads_with_window = True
@@ -53,30 +56,6 @@ class PoolOperations:
         """
         return await PoolListing(self._selection, _call("list_running"), keep=False).run()
 
-    async def show_model(self, name: str) -> ModelInfo:
-        """Return what the first member that replies knows about a model."""
-        send = _call("show_model", name)
-        info: ModelInfo = await self._selection.first_reply(name, send, takes_turn=False)
-        return info
-
-    async def count_tokens(self, request: Request) -> int:
-        """Return the token count of the first member that replies."""
-        send = _call("count_tokens", request)
-        count: int = await self._selection.first_reply(request.model, send, takes_turn=False)
-        return count
-
-    async def count_text_tokens(self, model: str, text: str) -> int:
-        """Return the token count of the first member that replies."""
-        send = _call("count_text_tokens", model, text)
-        count: int = await self._selection.first_reply(model, send, takes_turn=False)
-        return count
-
-    async def embed(self, request: Request) -> Response:
-        """Return the vectors of the first member that replies."""
-        send = _call("embed", request)
-        reply: Response = await self._selection.first_reply(request.model, send)
-        return reply
-
     async def server_version(self) -> str | None:
         """Return the version of the first member that replies; others may run another one.
 
@@ -84,17 +63,13 @@ class PoolOperations:
             AIError: No member replied.
         """
         selection, errors = self._selection, list[AIError]()
-        send = _call("server_version")
         for member in selection.health.order(range(len(selection.members))):
-            with selection.health.attempt(member, takes_turn=False) as attempt:
-                try:
-                    version: str | None = await send(selection.members[member].adapter)
-                except AIError as error:
-                    selection.record_failure(attempt, error)
-                    errors.append(error)
-                else:
-                    attempt.answered()
+            try:
+                with selection.attempt(member, takes_turn=False) as adapter:
+                    version: str | None = await _call("server_version")(adapter)
                     return version
+            except AIError as error:
+                errors.append(error)
         raise selection.no_reply(errors)
 
     def pull_model(self, name: str) -> WatchedPull:
@@ -110,29 +85,20 @@ class PoolOperations:
         await self._at_once(_call("dispose"))
 
     async def _at_once(self, send: Send) -> None:
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for member in self._selection.members:
-                    group.start_soon(send, member.adapter)
+        async with task_group() as group:
+            for member in self._selection.members:
+                group.start_soon(send, member.adapter)
 
     async def _pull_to_all(self, name: str, give: Give) -> None:
-        """Download a model to every member.
-
-        Raises:
-            AIError: The first failure, after all members were tried.
-        """
         selection, failure = self._selection, None
         for member in selection.health.order(range(len(selection.members))):
-            with selection.health.attempt(member) as attempt:
-                try:
-                    async with pulling(selection.members[member].adapter, name) as steps:
+            try:
+                with selection.attempt(member) as adapter:
+                    async with pulling(adapter, name) as steps:
                         async for progress in steps:
                             await give(progress)
-                except AIError as error:
-                    selection.record_failure(attempt, error)
-                    failure = failure or error
-                else:
-                    attempt.answered()
+            except AIError as error:
+                failure = failure or error
         if failure is not None:
             raise failure
 
@@ -146,19 +112,23 @@ def _call(method: str, *arguments: object, **named: object) -> Send:
     return send
 
 
-def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awaitable[None]]:
-    """Return an operation that changes a model on every member that has it.
+def operation_on_models(selection: MemberSelection, method: str) -> Callable[..., Awaitable[Any]]:
+    """Return an operation that takes what the method of its members takes, the model first.
 
-    It takes what the method of its members takes, the model first.
+    One of `ASKED` returns the first reply; others change every member that has the model.
     """
 
-    async def operation(*arguments: object, **named: object) -> None:
+    async def operation(*arguments: object, **named: object) -> Any:
         if arguments:
-            model = arguments[0]
+            about = arguments[0]
         else:
             of_member = inspect.signature(getattr(selection.members[0].adapter, method))
-            model = named[next(iter(of_member.parameters))]
-        await selection.each_holder(str(model), _call(method, *arguments, **named))
+            about = named[next(iter(of_member.parameters))]
+        model = about.model if isinstance(about, Request) else str(about)
+        send = _call(method, *arguments, **named)
+        if method in ASKED:
+            return await selection.first_reply(model, send, takes_turn=ASKED[method])
+        return await selection.each_holder(model, send)
 
     return operation
 
@@ -166,13 +136,7 @@ def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awa
 class PoolListing:
     """One listing of the models of all members, which does not wait for slow ones."""
 
-    def __init__(
-        self,
-        selection: MemberSelection,
-        send: Send,
-        *,
-        keep: bool,
-    ) -> None:
+    def __init__(self, selection: MemberSelection, send: Send, *, keep: bool) -> None:
         self._selection = selection
         self._send = send
         self._keep = keep
@@ -205,23 +169,19 @@ class PoolListing:
         return ()
 
     async def _round(self, members: Collection[int]) -> None:
-        with single_error():
-            async with anyio.create_task_group() as group:
-                for member in members:
-                    group.start_soon(self._ask_one, member, group.cancel_scope)
+        async with task_group() as group:
+            for member in members:
+                group.start_soon(self._ask_one, member, group.cancel_scope)
 
     async def _ask_one(self, member: int, scope: anyio.CancelScope) -> None:
-        with self._selection.health.attempt(member, takes_turn=False) as attempt:
-            adapter = self._selection.members[member].adapter
-            try:
+        try:
+            with self._selection.attempt(member, takes_turn=False) as adapter:
                 models = await self._send(adapter)
                 if self._keep and isinstance(adapter, RemembersListError) and adapter.last_error:
                     raise adapter.last_error
-            except AIError as error:
-                self._selection.record_failure(attempt, error)
-                self._errors.append(error)
-                return
-            attempt.answered()
+        except AIError as error:
+            self._errors.append(error)
+            return
         self._replies[member] = models
         if self._keep:
             self._selection.models.fill(member, models)

@@ -1,31 +1,25 @@
 """Which member of a pool handles a request, and what a failed request says about its member."""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from http import HTTPStatus
+from contextlib import contextmanager
 from typing import TypeVar
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.pool.health import Attempt, HealthTracker
 from ollm_tui.providers.pool.members import Member, ModelIndex
+from ollm_tui.providers.refusals import TRANSIENT
 
 T = TypeVar("T")
 _UNREACHABLE = frozenset(
-    {
-        *("refused", "connect_timeout", "dns", "closed", "tls", "proxy", "not_http"),
-        *("first_byte", "slow"),
-    }
-)
-_UNREACHABLE_STATUSES = (
-    HTTPStatus.BAD_GATEWAY,
-    HTTPStatus.SERVICE_UNAVAILABLE,
-    HTTPStatus.GATEWAY_TIMEOUT,
-)
+    {"refused", "connect_timeout", "dns", "closed", "tls", "proxy", "not_http", "first_byte",
+     "slow"}
+)  # fmt: skip
 
 
 def is_unreachable(error: AIError) -> bool:
     """Whether a failure before the first byte means that the server is down."""
-    return error.status in _UNREACHABLE_STATUSES or error.details.get("fault") in _UNREACHABLE
+    return error.status in TRANSIENT or error.details.get("fault") in _UNREACHABLE
 
 
 def lacks_model(error: AIError) -> bool:
@@ -65,6 +59,19 @@ class MemberSelection:
             return True
         return False
 
+    @contextmanager
+    def attempt(
+        self, member: int, model: str | None = None, *, takes_turn: bool = True
+    ) -> Iterator[ProviderAdapter]:
+        """Yield the adapter of a member, and record how the request in the block ends."""
+        with self.health.attempt(member, takes_turn=takes_turn) as attempt:
+            try:
+                yield self.members[member].adapter
+            except AIError as error:
+                self.record_failure(attempt, error, model)
+                raise
+            attempt.answered()
+
     async def first_reply(
         self,
         model: str,
@@ -74,26 +81,20 @@ class MemberSelection:
     ) -> T:
         """Send a request to one candidate after another until one replies.
 
-        Args:
-            model: The model that the member must have.
-            send: Sends the request to one member.
-            takes_turn: Whether the request counts for the order of later ones.
+        `takes_turn` is whether the request counts for the order of later ones.
 
         Raises:
             AIError: A member that is up refused, or every member is down.
         """
         errors: list[AIError] = []
         for member in self.candidates(model):
-            with self.health.attempt(member, takes_turn=takes_turn) as attempt:
-                try:
-                    reply = await send(self.members[member].adapter)
-                except AIError as error:
-                    if not self.record_failure(attempt, error, model):
-                        raise
-                    errors.append(error)
-                else:
-                    attempt.answered()
-                    return reply
+            try:
+                with self.attempt(member, model, takes_turn=takes_turn) as adapter:
+                    return await send(adapter)
+            except AIError as error:
+                if not (is_unreachable(error) or lacks_model(error)):
+                    raise
+                errors.append(error)
         raise self.no_reply(errors)
 
     async def each_holder(
@@ -110,18 +111,15 @@ class MemberSelection:
         lacking: AIError | None = None
         has_succeeded = False
         for member in self.candidates(model):
-            with self.health.attempt(member) as attempt:
-                try:
-                    await send(self.members[member].adapter)
-                except AIError as error:
-                    self.record_failure(attempt, error, model)
-                    if lacks_model(error):
-                        lacking = lacking or error
-                    else:
-                        failure = failure or error
+            try:
+                with self.attempt(member, model) as adapter:
+                    await send(adapter)
+                has_succeeded = True
+            except AIError as error:
+                if lacks_model(error):
+                    lacking = lacking or error
                 else:
-                    attempt.answered()
-                    has_succeeded = True
+                    failure = failure or error
         failure = failure or (None if has_succeeded else lacking)
         if failure is not None:
             raise failure

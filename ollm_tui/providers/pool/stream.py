@@ -1,15 +1,6 @@
 """The stream of a pool: members are tried in turn until one begins to answer.
 
-States of `PooledStream`:
-
-* ``opening``: a child task tries one member after another. If a member is down or lacks the model,
-  it goes on to the next one with a `Rerouted` event; if none is left, the stream is ``ended``.
-* ``answering``: a member has sent its first event. From here on its stream is passed on unchanged,
-  and no other member is tried. Its end leads to ``ended``.
-* ``ended``: the one closing event has been sent.
-
-The child task enters and leaves the member's stream, so that no cancel scope of the reader lies
-between the two.
+A child task enters and leaves the member's stream, so that no scope of the reader lies between.
 """
 
 from collections import deque
@@ -23,7 +14,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, Provi
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.single_error import single_error
+from ollm_tui.providers.single_error import task_group
 
 _NO_END = ErrorEvent(
     AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
@@ -35,19 +26,18 @@ async def pooled_stream(
     selection: MemberSelection, request: Request
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
     """Yield the events of the answer; leaving the block closes the connection."""
-    with single_error():
-        async with anyio.create_task_group() as group:
-            stream = PooledStream(selection, request)
-            group.start_soon(stream.run)
-            try:
-                yield stream
-                if stream.ended:
-                    stream.release()
-                else:
-                    group.cancel_scope.cancel()
-            except BaseException:
+    async with task_group() as group:
+        stream = PooledStream(selection, request)
+        group.start_soon(stream.run)
+        try:
+            yield stream
+            if stream.ended:
+                stream.release()
+            else:
                 group.cancel_scope.cancel()
-                raise
+        except BaseException:
+            group.cancel_scope.cancel()
+            raise
 
 
 class PooledStream(AsyncIterator[ProviderEvent]):
@@ -64,11 +54,7 @@ class PooledStream(AsyncIterator[ProviderEvent]):
         self._left = anyio.Event()
         self.ended = False
 
-    def __aiter__(self) -> AsyncIterator[ProviderEvent]:
-        return self
-
     async def __anext__(self) -> ProviderEvent:
-        """Return the next event."""
         if self.ended:
             raise StopAsyncIteration
         event = await self._next()
