@@ -20,7 +20,7 @@ from benchmarks.servers.activity import (
 )
 from benchmarks.servers.asking import Sent, Target, asked_by_curl, has_text
 from tests.support.aborting import server_process
-from tests.support.raw_server import raw_server, sending
+from tests.support.http_server import raw_server, sending
 
 FAKE_CURL = """#!/bin/sh
 at=$(dirname "$0")

@@ -27,17 +27,8 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from tests.support.damage import (
-    DIALECTS,
-    FRAGILE,
-    INTACT,
-    Dialect,
-    cut_short,
-    in_chunks,
-    moved,
-    scratched,
-    torn,
-)
+from tests.support.damage import MOVING, damaged, damaged_once, end_early, in_chunks, scratch, tear
+from tests.support.dialects import DIALECTS, FRAGILE, INTACT, Dialect
 from tests.support.providers import ScriptedProvider
 from tests.support.seeds import chance_for, in_parts
 from tests.support.tools import ScriptedTool, runner_for
@@ -133,7 +124,7 @@ async def test_the_answer_itself_runs_its_calls(dialect: Dialect) -> None:
     mode: ToolMode = "react" if dialect.mode == "react" else "native"
     for exact in (True, False):
         offered = tools(exact=exact)
-        script = decoded(dialect, dialect.bytes_of(dialect.steps), random.Random(1))
+        script = decoded(dialect, b"".join(dialect.frames), random.Random(1))
         events, messages = await answered(script, mode, offered)
         check_end(events)
         check_history(messages)
@@ -152,12 +143,12 @@ async def test_a_damaged_answer_runs_no_call_that_was_not_sent(
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss + MOST_GROWTH_KB
     runs = 0
     for number in range(part, EACH, PARTS):
-        steps = moved(dialect.steps, chance) if number % 3 else dialect.steps
-        body = dialect.bytes_of(steps)
-        if number % 3 == 0:
-            body = cut_short(body, chance)
+        if number % 3:
+            body = damaged(dialect.frames, MOVING, chance)
+        else:
+            body = damaged_once(dialect.frames, end_early, chance)
         if exact and number % 2:
-            body = scratched(body, chance)
+            body = damaged_once([body], scratch, chance)
         offered = tools(exact=exact)
         events, messages = await answered(decoded(dialect, body, chance), mode, offered)
         check_end(events)
@@ -174,7 +165,7 @@ async def test_a_call_from_which_a_piece_was_lost_is_not_run(dialect: Dialect) -
     mode: ToolMode = "react" if dialect.mode == "react" else "native"
     intact = [(name, INTACT[name]) for name in dialect.expected]
     for _ in range(TORN):
-        body = torn(dialect, chance)
+        body = damaged_once(dialect.frames, tear, chance)
         offered = tools(exact=False)
         events, messages = await answered(decoded(dialect, body, chance), mode, offered)
         check_end(events)

@@ -15,8 +15,8 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.store.conversations import open_store
-from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_anthropic import SIGNATURE, FakeAnthropic
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Server, serve
 from tests.support.tools import ScriptedTool, runner_for
 
@@ -25,7 +25,7 @@ CALL = {"type": "tool_use", "id": "call_a1", "name": "weather", "input": {"city"
 
 
 async def test_signed_thoughts_go_back_to_their_model_and_to_no_other() -> None:
-    async with serve(fake_anthropic()) as claude, serve(fake_openai()) as other:
+    async with serve(FakeAnthropic()) as claude, serve(FakeOpenAI()) as other:
         registry = ProviderRegistry()
         for name, kind, server in (
             ("claude", "anthropic", claude),
@@ -61,7 +61,7 @@ async def test_signed_thoughts_go_back_to_their_model_and_to_no_other() -> None:
 
 
 async def test_signatures_are_saved_with_the_chat(tmp_path: Path) -> None:
-    async with serve(fake_anthropic()) as server:
+    async with serve(FakeAnthropic()) as server:
         provider = create_provider(spec_of("claude", "anthropic", server))
         registry = ProviderRegistry()
         registry.register(provider)

@@ -25,8 +25,8 @@ from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from tests.chat.test_tools_as_text import Weather
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
-from tests.support.fake_vllm import Vllm, fake_vllm
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_vllm import FakeVllm
 from tests.support.http_server import Handler, Received, Reply, serve
 
 IN_TEXT = "The tools are described to the model in text instead."
@@ -127,7 +127,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def behind(shape: Shape) -> Handler:
-    answers = fake_ollama if shape.kind == "ollama" else fake_openai()
+    answers = fake_ollama if shape.kind == "ollama" else FakeOpenAI()
 
     async def handler(request: Received, reply: Reply) -> None:
         asks = request.method == "POST" and request.path in ("/api/chat", "/v1/chat/completions")
@@ -184,7 +184,7 @@ async def test_the_answer_comes_with_at_most_one_line_and_the_next_without(name:
 async def test_vllm_without_a_tool_parser_runs_tools_that_were_described_in_text() -> None:
     step = 'echo Thought: Look.\nAction: weather\nAction Input: {"city": "Wien"}'
     tools = Weather()
-    async with serve(fake_vllm(Vllm(tool_parser=False))) as server:
+    async with serve(FakeVllm(tool_parser=False)) as server:
         spec = ProviderSpec(name="v", kind="openai-compatible", backend="vllm", base_url=server.url)
         provider = create_provider(spec)
         registry = ProviderRegistry()

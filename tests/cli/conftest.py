@@ -71,7 +71,7 @@ def server() -> OllamaServer:
 
 @pytest.fixture
 def served(server: OllamaServer) -> Iterator[Server]:
-    with in_thread(server.answer) as running:
+    with in_thread(server) as running:
         yield running
 
 

@@ -14,7 +14,7 @@ from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
 from tests.providers.engines import SHAPES, Shape
 from tests.support.fake_ollama import OllamaServer
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, in_thread
 
 ATTACK = "\x1b[2J\x1b]0;owned\x07 [/red] \u202e\nword"
@@ -110,7 +110,7 @@ def test_an_ollama_without_models_comes_with_the_way_to_get_one(
     empty = OllamaServer()
     empty.models.clear()
     empty.loaded.clear()
-    with in_thread(empty.answer) as server:
+    with in_thread(empty) as server:
         text = f'[providers.attic]\nkind = "ollama"\nbase_url = "{server.url}"\n'
         attic = provider(report(ollm, home, "--config", settings(tmp_path, text)), "attic")
     assert attic["state"] == "empty"
@@ -134,7 +134,7 @@ def test_a_key_that_is_missing_or_wrong_is_reported_and_none_is_shown(
     ollm: Ollm, home: Mapping[str, str], tmp_path: Path
 ) -> None:
     planted = "sk-planted-0123456789"
-    with in_thread(fake_openai(key="another")) as server:
+    with in_thread(FakeOpenAI(key="another")) as server:
         address = server.url.replace("http://", "http://user:planted-password@")
         text = f'[providers.open]\nbase_url = "{server.url}"\n'
         text += f'[providers.keyed]\nbase_url = "{address}"\napi_key = "{planted}"\n'

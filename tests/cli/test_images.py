@@ -10,8 +10,8 @@ import pytest
 from ollm_tui.decode.json_fields import as_object, objects
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import FakeOllama
-from tests.support.fake_anthropic import fake_anthropic
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_anthropic import FakeAnthropic
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, in_thread
 from tests.support.picture_bytes import bmp, jpeg, png
 from tests.support.seeds import sampled
@@ -109,9 +109,9 @@ def test_too_many_pictures_and_pictures_without_a_prompt_are_refused(
 @pytest.mark.parametrize(
     ("handler", "provider", "where"),
     [
-        (fake_openai("k"), "openai", ("image_url", "url")),
-        (fake_openai("k"), "openai-compatible", ("image_url", "url")),
-        (fake_anthropic("k"), "anthropic", ("source", "data")),
+        (FakeOpenAI("k"), "openai", ("image_url", "url")),
+        (FakeOpenAI("k"), "openai-compatible", ("image_url", "url")),
+        (FakeAnthropic("k"), "anthropic", ("source", "data")),
     ],
 )
 def test_other_servers_get_the_same_picture_in_their_own_words(

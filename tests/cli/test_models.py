@@ -22,10 +22,9 @@ from tests.cli.conftest import Run, command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_backends import FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.gguf_bytes import file_of
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.pty_session import PtySession
@@ -200,7 +199,7 @@ def test_a_file_of_the_own_folder_is_deleted_and_any_other_kept_for_a_reason(
 def test_any_provider_says_what_it_cannot_do_and_shows_what_its_list_tells(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with in_thread(fake_openai()) as running:
+    with in_thread(FakeOpenAI()) as running:
         monkeypatch.setenv("OPENAI_COMPATIBLE_HOST", running.url)
         address = "openai-compatible://tiny"
         pulled = main(["models", "pull", address, "--json"]), capsys.readouterr()
@@ -216,7 +215,7 @@ def test_the_servers_of_a_pool_are_managed_together(
 ) -> None:
     fakes = [OllamaServer(), OllamaServer()]
     settings = tmp_path / "pool.toml"
-    with in_thread(fakes[0].answer) as one, in_thread(fakes[1].answer) as two:
+    with in_thread(fakes[0]) as one, in_thread(fakes[1]) as two:
         settings.write_text(
             f'[providers.team]\nkind = "ollama"\nbase_urls = ["{one.url}", "{two.url}"]\n'
         )
@@ -266,7 +265,7 @@ def test_what_has_only_a_list_says_why_a_model_is_not_in_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = tmp_path / "vllm.toml"
-    with in_thread(fake_openai()) as running:
+    with in_thread(FakeOpenAI()) as running:
         settings.write_text(f'[providers.mine]\nbackend = "vllm"\nbase_url = "{running.url}"\n')
         shown = main(["models", "show", "mine://tiny", "--config", str(settings)])
         assert (shown, capsys.readouterr().err) == (0, "")
@@ -305,7 +304,7 @@ def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixt
         if request.path in {"/api/ps", "/api/pull"}:
             await reply.whole(b"404 page not found", 404, "text/plain")
         else:
-            await known.answer(request, reply)
+            await known(request, reply)
 
     with in_thread(old) as running:
         listed = main(["models", "ps", "--host", running.url]), capsys.readouterr().err

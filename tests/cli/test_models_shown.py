@@ -13,7 +13,7 @@ from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from tests.cli.conftest import Run
-from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_backends import FakeLMStudio
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Server, in_thread
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.cli.conftest import Ollm
 from tests.providers.asking import closed_port
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, in_thread
 
 
@@ -20,13 +20,13 @@ async def busy(request: Received, reply: Reply) -> None:
     if request.path.endswith("/chat/completions"):
         await reply.json({"error": {"message": "The queue is full."}}, 503)
     else:
-        await fake_openai(key="k-1")(request, reply)
+        await FakeOpenAI(key="k-1")(request, reply)
 
 
 def test_a_server_without_room_is_reported_and_another_one_answers(
     ollm: Ollm, tmp_path: Path
 ) -> None:
-    with in_thread(busy) as full, in_thread(fake_openai(key="k-1")) as server:
+    with in_thread(busy) as full, in_thread(FakeOpenAI(key="k-1")) as server:
         addressed = ""
         asked = ("--config", settings(tmp_path, full.url, server.url), "-p", "hello")
         for _ in range(20):  # which of the two is asked first is left to chance
@@ -39,7 +39,7 @@ def test_a_server_without_room_is_reported_and_another_one_answers(
 
 
 def test_a_dead_server_does_not_delay_models_and_answers(ollm: Ollm, tmp_path: Path) -> None:
-    with in_thread(fake_openai(key="k-1")) as server:
+    with in_thread(FakeOpenAI(key="k-1")) as server:
         file = settings(tmp_path, f"http://127.0.0.1:{closed_port()}", server.url)
         done = ollm("--config", file, "-p", "hello", "--model", "vllm://tiny", TEAM_KEY="k-1")
         listed = ollm("--config", file, "models", "list", TEAM_KEY="k-1")

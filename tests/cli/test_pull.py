@@ -133,7 +133,7 @@ def test_a_provider_that_is_named_gets_the_name_as_it_is(
     hub: FakeHub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = OllamaServer()
-    with in_thread(server.answer) as running:
+    with in_thread(server) as running:
         names = (["hf.co/a/b:q4", "--provider", "local"], ["local://hf.co/a/b:q8"], ["a/b"])
         for written in names:
             assert main(["models", "pull", *written, "--host", running.url]) == 0

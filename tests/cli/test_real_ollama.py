@@ -3,8 +3,8 @@
 import pytest
 
 from ollm_tui.cli import main
+from tests.support.corpus import exchange
 from tests.support.http_server import Handler, Received, Reply, in_thread
-from tests.support.real_ollama import exchange
 
 AROUND = {
     "/": "root",

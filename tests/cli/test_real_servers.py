@@ -7,9 +7,8 @@ import pytest
 
 from ollm_tui.cli import main
 from tests.cli.conftest import Ollm
-from tests.support.corpus import RecordedReply, load_replies, needs_corpus
+from tests.support.corpus import RecordedReply, Replay, load_replies, needs_corpus, replaying
 from tests.support.http_server import in_thread
-from tests.support.replay import Replay, replaying
 
 pytestmark = needs_corpus
 

@@ -22,7 +22,7 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.contract.selection import remotes
 from tests.support.fakes import REMOTES
-from tests.support.floods import text_frame
+from tests.support.frames import text_frame
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 SHORT_S, IDLE_S, LONG_S = 0.2, 0.6, 30.0

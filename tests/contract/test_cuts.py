@@ -28,10 +28,9 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
 from tests.contract.selection import remotes_with
 from tests.support.corpus import RecordedStream, load_streams, needs_corpus
-from tests.support.fakes import REMOTES
-from tests.support.floods import head
-from tests.support.raw_server import raw_server
-from tests.support.recordings import DECODERS, frames_of, recording
+from tests.support.fakes import REMOTES, recording
+from tests.support.frames import DECODERS, frames_of, head
+from tests.support.http_server import raw_server
 from tests.support.seeds import chance_for
 
 PROMPTS = ("think", "tools", "unicode")

@@ -9,8 +9,7 @@ from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import SupportsDispose, SupportsPull
 from ollm_tui.providers import create_provider
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import BROKEN, FakeLocalAI
+from tests.support.fake_backends import BROKEN, FakeLMStudio, FakeLocalAI
 from tests.support.fakes import REMOTES
 from tests.support.http_server import Handler, serve
 

@@ -35,7 +35,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from tests.contract.rig_embedded import scripted_bytes
-from tests.support.fake_llamacpp import FakeLlamaCpp
+from tests.support.fake_backends import FakeLlamaCpp
 from tests.support.fakes import REMOTES
 from tests.support.http_server import Handler, Server, serve
 

@@ -30,10 +30,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from tests.contract.observe import ends_of, no_task_left, tasks, text_of, thinking_of
 from tests.contract.selection import remotes_with
-from tests.support.fakes import REMOTES
-from tests.support.floods import head
-from tests.support.raw_server import raw_server
-from tests.support.recordings import DECODERS, frames_of, recording
+from tests.support.fakes import REMOTES, recording
+from tests.support.frames import DECODERS, frames_of, head
+from tests.support.http_server import raw_server
 
 FIRST_BYTE_S, IDLE_S, LONG_S = 0.6, 0.3, 30.0
 RESET = struct.pack("ii", 1, 0)

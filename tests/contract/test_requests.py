@@ -34,7 +34,7 @@ from tests.contract.requests import (
     as_vllm,
 )
 from tests.contract.requests.conversations import CONVERSATIONS, SIGNER
-from tests.support.fake_kobold import FakeKobold
+from tests.support.fake_backends import FakeKobold
 from tests.support.fakes import REMOTES
 from tests.support.http_server import serve
 

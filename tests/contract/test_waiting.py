@@ -11,9 +11,8 @@ from ollm_tui.protocol.ports import SupportsDispose, SupportsLoad
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers import create_provider
-from tests.support.fake_anthropic import fake_anthropic
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_anthropic import FakeAnthropic
+from tests.support.fake_backends import FakeLlamaCpp, FakeLocalAI
 from tests.support.fakes import REMOTES
 from tests.support.http_server import Handler, Received, Reply, serve
 
@@ -22,7 +21,7 @@ HELLO = Request(model="tiny", messages=[Message("user", "hello")])
 
 def messages_after_loading() -> Handler:
     """Give a llama.cpp server that answers over messages once its model is loaded."""
-    loading, answers = FakeLlamaCpp(busy=4), fake_anthropic()
+    loading, answers = FakeLlamaCpp(busy=4), FakeAnthropic()
 
     async def both(request: Received, reply: Reply) -> None:
         is_ready = request.path == "/v1/messages" and not loading.busy

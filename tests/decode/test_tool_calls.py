@@ -9,7 +9,7 @@ from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta, read_to
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolCall
 from tests.support.cuts import cut_wholes
-from tests.support.tool_deltas import feed_one
+from tests.support.tools import feed_one
 
 Entry = dict[str, JsonValue]
 

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import OLLM, Start, ask, environment, ready
 from tests.support.engine import needs_engine
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, in_thread
 from tests.support.pty_session import PtySession
 
@@ -56,7 +56,7 @@ def test_chatting_with_ollama(start: Start, home: Path) -> None:
 
 def test_chatting_with_an_openai_compatible_server(start: Start, home: Path) -> None:
     env = {"OPENAI_COMPATIBLE_API_KEY": "k-123"}
-    with in_thread(fake_openai(key="k-123")) as server:
+    with in_thread(FakeOpenAI(key="k-123")) as server:
         env["OPENAI_COMPATIBLE_HOST"] = server.url
         with start(home, env=env) as session:
             ready(session)

@@ -18,9 +18,9 @@ from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.support.canaries import Ear
-from tests.support.fake_anthropic import fake_anthropic
+from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, Server
 
 KEY = "planted-key-2718281828"
@@ -31,10 +31,10 @@ SECRETS = (KEY, HEADER, PASSWORD, PROXY_PASSWORD)
 BACKENDS = ("lmstudio", "localai", "kobold", "llamacpp", "vllm")
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
-    "openai-compatible": fake_openai(),
-    "openai": fake_openai(),
-    "anthropic": fake_anthropic(),
-    **{backend: fake_openai() for backend in BACKENDS},
+    "openai-compatible": FakeOpenAI(),
+    "openai": FakeOpenAI(),
+    "anthropic": FakeAnthropic(),
+    **{backend: FakeOpenAI() for backend in BACKENDS},
 }
 """What is asked, by kind, and by backend of the openai-compatible ones."""
 CASES: "dict[str, Case]" = {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import anyio
 from anyio.abc import SocketAttribute, SocketStream
 
-from tests.support.raw_server import raw_server
+from tests.support.http_server import raw_server
 
 PIECE = 64 * 1024
 _GONE = (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream)

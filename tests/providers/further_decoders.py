@@ -10,8 +10,8 @@ from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.llamacpp import SchemaAnswerDecoder
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.kobold import KoboldStream
-from tests.support.damage import ENDPOINT
-from tests.support.recordings import recording
+from tests.support.fakes import recording
+from tests.support.frames import ENDPOINT
 
 SCHEMA, KOBOLD = "an answer by a schema", "kobold"
 ENDED = GenerationOptions(stop=("END",), max_tokens=1000)

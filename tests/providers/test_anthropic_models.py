@@ -19,7 +19,7 @@ from ollm_tui.providers.anthropic import AnthropicProvider, to_wire
 from ollm_tui.providers.anthropic.models import Limits, ModelLimits
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.test_anthropic import finish_of, message_of
-from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
+from tests.support.fake_anthropic import SIGNATURE, FakeAnthropic
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def bodies(server: Server) -> list[dict[str, Any]]:
 
 
 async def test_an_older_model_thinks_by_a_budget_once_it_has_refused_an_effort() -> None:
-    async with connected(fake_anthropic(refuses=REFUSES_ADAPTIVE)) as (provider, server):
+    async with connected(FakeAnthropic(refuses=REFUSES_ADAPTIVE)) as (provider, server):
         for _ in range(2):
             assert finish_of(await answer(provider, THINK)).reason == "stop"
     first, second, third = bodies(server)
@@ -67,7 +67,7 @@ async def test_an_older_model_thinks_by_a_budget_once_it_has_refused_an_effort()
 
 
 async def test_a_listed_model_is_asked_in_its_way_at_once() -> None:
-    async with connected(fake_anthropic()) as (provider, server):
+    async with connected(FakeAnthropic()) as (provider, server):
         models = await provider.list_models()
         await answer(provider, THINK)
     assert [(m.name, m.label, m.context) for m in models] == [
@@ -99,7 +99,7 @@ async def test_sampling_that_a_model_refuses_is_left_out_for_it_from_then_on(
     options: dict[str, float], message: str, left: dict[str, float]
 ) -> None:
     refused = next(iter(set(options) - set(left)))
-    handler = fake_anthropic(refuses={f'"{refused}"': message})
+    handler = FakeAnthropic(refuses={f'"{refused}"': message})
     asked = replace(ASK, options=GenerationOptions(**options))  # type: ignore[arg-type]
     async with connected(handler) as (provider, server):
         for _ in range(2):
@@ -110,7 +110,7 @@ async def test_sampling_that_a_model_refuses_is_left_out_for_it_from_then_on(
 
 async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says() -> None:
     message = "max_tokens: 8192 > 4096, which is the maximum allowed number of output tokens"
-    handler = fake_anthropic(refuses={'"max_tokens": 8192': message})
+    handler = FakeAnthropic(refuses={'"max_tokens": 8192': message})
     async with connected(handler) as (provider, server):
         assert finish_of(await answer(provider)).reason == "stop"
     assert [body["max_tokens"] for body in bodies(server)] == [8192, 4096]
@@ -125,7 +125,7 @@ async def test_a_longest_answer_that_is_too_long_is_shortened_as_the_server_says
     ],
 )
 async def test_other_refusals_are_reported_and_nothing_is_asked_again(message: str) -> None:
-    handler = fake_anthropic(refuses={"tiny": message})
+    handler = FakeAnthropic(refuses={"tiny": message})
     asked = replace(THINK, options=GenerationOptions(temperature=1.5))
     async with connected(handler) as (provider, server):
         (end,) = await answer(provider, asked)
@@ -164,7 +164,7 @@ def test_what_was_learned_from_a_refusal_outlives_the_next_listing() -> None:
 
 async def test_all_pages_of_the_listing_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ollm_tui.providers.anthropic.provider.PAGE", 1)
-    async with connected(fake_anthropic()) as (provider, server):
+    async with connected(FakeAnthropic()) as (provider, server):
         assert [model.name for model in await provider.list_models()] == ["tiny", "small"]
     assert [r.path for r in server.received] == [
         "/v1/models?limit=1",
@@ -182,7 +182,7 @@ async def test_a_listing_that_never_ends_is_ended() -> None:
 
 
 async def test_tokens_are_counted_with_all_that_makes_the_prompt_and_nothing_else() -> None:
-    async with connected(fake_anthropic()) as (provider, server):
+    async with connected(FakeAnthropic()) as (provider, server):
         assert await provider.count_tokens(replace(THINK, system_prompt="Be brief.")) > 0
     (asked,) = server.received
     assert asked.path == "/v1/messages/count_tokens"
@@ -199,7 +199,7 @@ async def test_a_count_without_a_number_is_an_error() -> None:
 
 
 async def test_the_key_goes_in_its_own_header_with_the_version() -> None:
-    async with connected(fake_anthropic("sk-1"), api_key="sk-1") as (provider, server):
+    async with connected(FakeAnthropic("sk-1"), api_key="sk-1") as (provider, server):
         assert finish_of(await answer(provider)).reason == "stop"
         await provider.list_models()
     for request in server.received:
@@ -209,7 +209,7 @@ async def test_the_key_goes_in_its_own_header_with_the_version() -> None:
 
 
 async def test_thoughts_of_one_model_are_not_sent_to_another() -> None:
-    async with connected(fake_anthropic()) as (provider, server):
+    async with connected(FakeAnthropic()) as (provider, server):
         reply_message = message_of(await answer(provider))
         history = [*ASK.conversation, reply_message, Message("user", "hello")]
         for model in ("tiny", "small"):
@@ -241,7 +241,7 @@ async def test_llamacpp_is_informed_about_thinking_by_its_template(
     wish: object, sent: dict[str, object]
 ) -> None:
     asked = replace(ASK, should_think=wish)  # type: ignore[arg-type]
-    async with connected(fake_anthropic(), backend="llamacpp") as (provider, server):
+    async with connected(FakeAnthropic(), backend="llamacpp") as (provider, server):
         await answer(provider, asked)
     (body,) = bodies(server)
     assert {key: body[key] for key in body if "think" in key or "kwargs" in key} == sent

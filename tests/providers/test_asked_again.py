@@ -5,7 +5,7 @@ from ollm_tui.protocol.provider_events import Finish, LeftOut
 from ollm_tui.protocol.request import GenerationOptions, Request
 from tests.providers.asking import ASK, ask, connected, error_of, spec_for
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, serve
 
 
@@ -17,7 +17,7 @@ async def test_a_field_that_the_server_refuses_is_left_out_where_nothing_is_lost
     request = Request(
         model="tiny", messages=ASK.messages, options=GenerationOptions(max_tokens=9, top_k=3)
     )
-    async with serve(fake_openai(refuses=refuses)) as server:
+    async with serve(FakeOpenAI(refuses=refuses)) as server:
         events = await ask(spec_for(server.url, "openai-compatible"), request)
     assert isinstance(events[-1], Finish)
     bodies = [seen.json() for seen in server.received]
@@ -32,7 +32,7 @@ async def test_a_field_that_the_server_refuses_is_left_out_where_nothing_is_lost
 
 async def test_what_a_model_refused_once_is_not_sent_to_it_again() -> None:
     async with (
-        serve(fake_openai(refuses={"stream_options": "no stream_options here"})) as server,
+        serve(FakeOpenAI(refuses={"stream_options": "no stream_options here"})) as server,
         connected(spec_for(server.url, "openai-compatible")) as provider,
     ):
         for _ in range(2):
@@ -42,7 +42,7 @@ async def test_what_a_model_refused_once_is_not_sent_to_it_again() -> None:
 
 
 async def test_a_wish_that_the_server_refuses_is_left_out_once_and_reported() -> None:
-    async with serve(fake_openai(refuses={"top_k": "Unknown parameter: 'top_k'"})) as server:
+    async with serve(FakeOpenAI(refuses={"top_k": "Unknown parameter: 'top_k'"})) as server:
         options = GenerationOptions(top_k=3)
         request = Request(model="tiny", messages=ASK.messages, options=options)
         first, *_, last = await ask(spec_for(server.url, "openai-compatible"), request)

@@ -19,8 +19,7 @@ from tests.providers.asking import ASK, CANARY, ask, connected, error_of, spec_f
 from tests.support.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.guarded.fair_clock import wait
-from tests.support.http_server import serve
-from tests.support.raw_server import keep_open, raw_server
+from tests.support.http_server import keep_open, raw_server, serve
 
 KEY = CANARY
 

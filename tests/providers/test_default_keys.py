@@ -12,9 +12,9 @@ from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Req
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.http_provider import with_default_keys
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_anthropic import fake_anthropic
-from tests.support.fake_openai import fake_openai
-from tests.support.fake_vllm import fake_vllm
+from tests.support.fake_anthropic import FakeAnthropic
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_vllm import FakeVllm
 from tests.support.http_server import Handler, serve
 
 
@@ -77,10 +77,10 @@ def test_no_key_is_lost_and_none_is_changed(keys: dict[str, Any], own: dict[str,
 @pytest.mark.parametrize(
     ("kind", "backend", "handler"),
     [
-        ("openai-compatible", None, fake_openai()),
-        ("openai-compatible", "vllm", fake_vllm()),
-        ("openai", None, fake_openai()),
-        ("anthropic", None, fake_anthropic()),
+        ("openai-compatible", None, FakeOpenAI()),
+        ("openai-compatible", "vllm", FakeVllm()),
+        ("openai", None, FakeOpenAI()),
+        ("anthropic", None, FakeAnthropic()),
     ],
 )
 async def test_every_kind_that_takes_them_sends_them(

@@ -19,8 +19,8 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.openai_compatible.embeddings import TEXTS_AT_ONCE, read_vectors
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_backends import FakeLlamaCpp
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, serve
 
 
@@ -47,7 +47,7 @@ def texts(*given: str) -> list[TextContent]:
 
 
 async def test_a_text_becomes_one_vector_with_what_it_cost() -> None:
-    response, (asked,) = await embed(fake_openai(), Request(model="tiny", input="hello"))
+    response, (asked,) = await embed(FakeOpenAI(), Request(model="tiny", input="hello"))
     assert response.content == (EmbeddingContent((5.0, 104.0)),)
     assert response.usage is not None
     assert response.usage.prompt_tokens == 5
@@ -57,7 +57,7 @@ async def test_a_text_becomes_one_vector_with_what_it_cost() -> None:
 
 async def test_further_options_of_the_server_go_along() -> None:
     options = GenerationOptions(extra_body={"dimensions": 2})
-    _, (asked,) = await embed(fake_openai(), Request(model="m", input="a", options=options))
+    _, (asked,) = await embed(FakeOpenAI(), Request(model="m", input="a", options=options))
     assert asked.json()["dimensions"] == 2
 
 
@@ -65,7 +65,7 @@ async def test_further_options_of_the_server_go_along() -> None:
 @given(lengths=st.lists(st.integers(1, 40), min_size=1, max_size=3 * TEXTS_AT_ONCE))
 def test_every_text_has_its_own_vector_however_many_there_are(lengths: list[int]) -> None:
     given = texts(*("x" * length for length in lengths))
-    response, asked = anyio.run(embed, fake_openai(), Request(model="tiny", input=given))
+    response, asked = anyio.run(embed, FakeOpenAI(), Request(model="tiny", input=given))
     vectors = [block.vector for block in response.content if isinstance(block, EmbeddingContent)]
     assert vectors == [(float(length), 120.0) for length in lengths]
     assert response.usage is not None
@@ -89,7 +89,7 @@ async def test_a_server_without_embeddings_says_so_in_its_own_words() -> None:
 )
 async def test_only_texts_become_vectors(request_: Request, code: ErrorCode) -> None:
     with pytest.raises(AIError) as caught:
-        await embed(fake_openai(), request_)
+        await embed(FakeOpenAI(), request_)
     assert caught.value.code == code
 
 
@@ -132,7 +132,7 @@ def test_vectors_without_a_place_come_in_the_order_of_the_texts() -> None:
 
 async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> None:
     async with (
-        serve(fake_openai()) as server,
+        serve(FakeOpenAI()) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k") as client,
     ):
         made = await client.embeddings.create(model="tiny", input=["ab", "c"])
@@ -162,5 +162,5 @@ async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> 
 async def test_what_has_no_place_in_an_embedding_is_refused(changes: Mapping[str, object]) -> None:
     asked = replace(Request(model="tiny", input="a"), **changes)  # type: ignore[arg-type]
     with pytest.raises(AIError, match="is not implemented") as caught:
-        await embed(fake_openai(), asked)
+        await embed(FakeOpenAI(), asked)
     assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE

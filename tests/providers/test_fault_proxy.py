@@ -33,14 +33,10 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.fault_proxy import FaultProxy, Toxics, fault_proxy
-from tests.support.fake_kobold import FakeKobold
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
-from tests.support.fake_vllm import fake_vllm
+from tests.support.fake_backends import FakeKobold, FakeLlamaCpp, FakeLMStudio, FakeLocalAI
+from tests.support.fake_vllm import FakeVllm
 from tests.support.fakes import FAKES
-from tests.support.http_server import Handler, Server, serve
-from tests.support.raw_server import raw_server
+from tests.support.http_server import Handler, Server, raw_server, serve
 from tests.support.seeds import chance_for
 
 BACKENDS: Mapping[str, Callable[[], Handler]] = {
@@ -48,7 +44,7 @@ BACKENDS: Mapping[str, Callable[[], Handler]] = {
     "localai": FakeLocalAI,
     "kobold": FakeKobold,
     "llamacpp": FakeLlamaCpp,
-    "vllm": fake_vllm,
+    "vllm": FakeVllm,
 }
 KINDS = [kind for kind in FAKES if kind != "openai"]
 KINDS_AND_SLOWLY_OTHERS = [

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from tests.providers.flooded import can_measure
-from tests.support.floods import FLOODS, flooding
+from tests.providers.floods import FLOODS, flooding
 
 MOST_MB = 50
 BOUND_S = 120

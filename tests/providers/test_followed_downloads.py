@@ -15,9 +15,7 @@ from ollm_tui.providers.openai_compatible import (
     operations,
 )
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_backends import FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.http_server import Handler, Received, Reply, serve
 
 Puller: TypeAlias = LMStudioProvider | LocalAIProvider | LlamaCppRouterProvider

@@ -18,11 +18,10 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.asking import closed_port, connected
-from tests.support.fake_anthropic import fake_anthropic
+from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
-from tests.support.http_server import Handler, Received, Reply, Server, serve
-from tests.support.raw_server import raw_server, sending
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.http_server import Handler, Received, Reply, Server, raw_server, sending, serve
 from tests.support.strategies import JSON
 
 OPENAI = ("openai-compatible", "vllm", "llamacpp", "lmstudio", "localai", "kobold")
@@ -54,9 +53,9 @@ def server_of(kind: str) -> Handler:
         case "ollama":
             return fake_ollama
         case "anthropic":
-            return fake_anthropic()
+            return FakeAnthropic()
         case _:
-            return fake_openai()
+            return FakeOpenAI()
 
 
 # Feature: stage-02-core-provider, Property 10: Provider Interface Compliance
@@ -96,7 +95,7 @@ async def test_every_chat_goes_to_chat_completions(
     kind: str, ending: str, prefix: str, streams: bool
 ) -> None:
     async with (
-        serve(fake_openai()) as server,
+        serve(FakeOpenAI()) as server,
         connected(spec_for(kind, server.url + prefix + ending)) as provider,
     ):
         # The fake knows no prefix and refuses there; where it was asked is what counts.

@@ -29,7 +29,7 @@ from tests.providers.asking import (
     spec_for,
 )
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.fakes import FAKES
 from tests.support.http_server import Received, Reply, serve
 
@@ -180,7 +180,7 @@ def test_a_key_that_no_header_can_hold_is_refused_without_showing_it(key: str) -
 
 
 async def test_lm_studio_gets_its_key_twice_and_others_once() -> None:
-    async with serve(fake_openai()) as server:
+    async with serve(FakeOpenAI()) as server:
         await ask(spec_for(server.url, "openai-compatible", api_key="k1", backend="lmstudio"))
         await ask(spec_for(server.url, "openai-compatible", api_key="k1"))
         await ask(spec_for(server.url, "openai-compatible"))

@@ -16,7 +16,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.openai_compatible import KoboldProvider
 from ollm_tui.providers.openai_compatible.kobold import ABORT_S
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_kobold import FakeKobold
+from tests.support.fake_backends import FakeKobold
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 

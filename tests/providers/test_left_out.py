@@ -17,8 +17,8 @@ from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_anthropic import fake_anthropic
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_anthropic import FakeAnthropic
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ OPTIONS = GenerationOptions(top_k=40, min_p=0.1, max_tokens=9, extra_body={"logi
 
 def strict(known: set[str], *, at_once: bool) -> Handler:
     """Refuse what is not known, as a validator does: all of it at once, or one by one."""
-    answers = fake_openai()
+    answers = FakeOpenAI()
 
     async def handler(request: Received, reply: Reply) -> None:
         unknown = [key for key in request.json() if key not in known]
@@ -188,7 +188,7 @@ REFUSES: Mapping[str, str] = {
 
 async def test_anthropic_is_asked_again_without_keys_that_it_does_not_know() -> None:
     options = GenerationOptions(top_k=4, extra_body={"mood": "good"})
-    async with serve(fake_anthropic(refuses=REFUSES)) as server:
+    async with serve(FakeAnthropic(refuses=REFUSES)) as server:
         asked = replace(ASK, options=options)
         events = await answers(server, asked, asked, kind="anthropic")
     names = ["messages.name", "messages.name"]  # which the protocol has no place for

@@ -20,12 +20,11 @@ from ollm_tui.providers import create_provider
 from ollm_tui.providers.error_body import read_error_body
 from ollm_tui.providers.response_reader import AT_ONCE_BYTES, PIECE_BYTES, ResponseReader
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.damage import ENDPOINT
 from tests.support.fakes import FAKES
-from tests.support.floods import call_frame, frame, text_frame
+from tests.support.frames import ENDPOINT, call_frame, frame, text_frame
 from tests.support.guarded.fair_clock import sleep
 from tests.support.http_server import Handler, Received, Reply, serve
-from tests.support.tool_deltas import feed_one
+from tests.support.tools import feed_one
 
 KINDS = [*FAKES]
 ASK = Request(model="tiny", messages=[Message("user", "hello")])

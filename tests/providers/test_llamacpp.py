@@ -15,7 +15,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.openai_compatible import LlamaCppProvider, LlamaCppRouterProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_llamacpp import LOADING, FakeLlamaCpp, refusal
+from tests.support.fake_backends import LOADING, FakeLlamaCpp, refusal
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 HELLO = Request(model="tiny", messages=[Message("user", "hello")])

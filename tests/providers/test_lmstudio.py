@@ -12,7 +12,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LMStudioProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_lmstudio import FakeLMStudio
+from tests.support.fake_backends import FakeLMStudio
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 

@@ -11,7 +11,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LocalAIProvider
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_backends import FakeLocalAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 HELLO = Request(model="tiny", messages=[Message("user", "hello")])

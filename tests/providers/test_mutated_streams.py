@@ -32,19 +32,11 @@ from tests.contract.selection import remotes
 from tests.providers.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.corpus import load_streams
 from tests.support.cuts import cut_at, one_by_one
-from tests.support.damage import DIALECTS, INTACT, in_chunks
-from tests.support.fakes import REMOTES
-from tests.support.floods import head
-from tests.support.raw_server import raw_server
-from tests.support.recordings import (
-    CHANGING,
-    DECODERS,
-    KEEPING,
-    carried,
-    damaged,
-    frames_of,
-    recording,
-)
+from tests.support.damage import CHANGING, KEEPING, damaged, in_chunks
+from tests.support.dialects import DIALECTS, INTACT
+from tests.support.fakes import REMOTES, recording
+from tests.support.frames import DECODERS, carried, frames_of, head
+from tests.support.http_server import raw_server
 from tests.support.seeds import chance_for
 
 USUAL, MANY = 2_000, 10_000
@@ -53,8 +45,7 @@ MOST_GROWTH_KB = 50 * 1024
 MANY_WITHIN_S = 60
 PROMPTS = ("hello", "think", "tags", "tools", "ponder", "length", "fail", "markdown")
 APIS = {"openai": "openai-compatible"}
-CALLS = {dialect.name: dialect for dialect in DIALECTS if dialect.name in ("ollama", "anthropic")}
-CALLS["openai-compatible"] = next(d for d in DIALECTS if d.name == "openai")
+CALLS = {dialect.kind: dialect for dialect in DIALECTS[:3]}
 LONGEST_BYTEWISE = 3000
 
 
@@ -149,10 +140,9 @@ async def test_a_damaged_answer_has_one_end_however_it_is_cut(kind: str, count: 
 @pytest.mark.parametrize("count", [USUAL, pytest.param(MANY, marks=pytest.mark.slow)])
 def test_no_call_is_offered_that_was_not_whole_in_what_was_sent(kind: str, count: int) -> None:
     chance, dialect = chance_for(20_264), CALLS[kind]
-    frames = frames_of(kind, dialect.bytes_of(dialect.steps))
     offered = 0
     for _ in range(int(os.environ.get("MUTATED_STREAMS", count)) // (2 * len(CALLS))):
-        body = damaged(frames, KEEPING, chance)
+        body = damaged(dialect.frames, KEEPING, chance)
         events = check(kind, body, chance)
         calls = [event.call for event in events if isinstance(event, ToolCallEvent)]
         runnable = [call for call in calls if is_runnable(call)]

@@ -5,13 +5,10 @@ import ollama
 import openai
 import pytest
 
-from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
-from tests.support.fake_kobold import FakeKobold
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_anthropic import SIGNATURE, FakeAnthropic
+from tests.support.fake_backends import FakeKobold, FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import OllamaServer, fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, in_thread, serve
 
 
@@ -60,7 +57,7 @@ async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
 
 async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> None:
     fake = OllamaServer()
-    async with serve(fake.answer) as server:
+    async with serve(fake) as server:
         client = ollama.AsyncClient(host=server.url)
         steps = [part async for part in await client.pull("new", stream=True)]
         copied = await client.copy("new", "newer")
@@ -95,7 +92,7 @@ async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> No
 
 async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_fake() -> None:
     async with (
-        serve(fake_openai("secret-key")) as server,
+        serve(FakeOpenAI("secret-key")) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
     ):
         names = [model.id async for model in client.models.list()]
@@ -138,7 +135,7 @@ async def test_the_official_openai_client_takes_every_backends_fake_for_a_server
 
 async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_the_fake() -> None:
     async with (
-        serve(fake_openai("secret-key")) as server,
+        serve(FakeOpenAI("secret-key")) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="wrong") as stranger,
     ):
@@ -154,7 +151,7 @@ async def test_the_official_anthropic_client_streams_text_thinking_and_calls_fro
     None
 ):
     async with (
-        serve(fake_anthropic("secret-key")) as server,
+        serve(FakeAnthropic("secret-key")) as server,
         anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
     ):
         async with client.messages.stream(
@@ -180,7 +177,7 @@ async def test_the_official_anthropic_client_streams_text_thinking_and_calls_fro
 
 async def test_the_official_anthropic_client_lists_counts_and_reads_refusals_of_the_fake() -> None:
     async with (
-        serve(fake_anthropic("secret-key")) as server,
+        serve(FakeAnthropic("secret-key")) as server,
         anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
         anthropic.AsyncAnthropic(base_url=server.url, api_key="wrong") as stranger,
     ):

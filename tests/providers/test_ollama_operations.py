@@ -66,7 +66,7 @@ async def running(provider: OllamaProvider) -> set[str]:
 
 
 async def test_models_are_copied_loaded_unloaded_and_deleted() -> None:
-    async with ollama(OllamaServer().answer) as provider:
+    async with ollama(OllamaServer()) as provider:
         await provider.copy_model("tiny", "other")
         assert "other:latest" in await names(provider)
         await provider.load_model("other")
@@ -101,14 +101,14 @@ async def test_the_requests_are_those_of_the_documentation() -> None:
 
 
 async def test_a_short_name_shows_the_model_that_is_loaded_under_its_full_one() -> None:
-    async with ollama(OllamaServer().answer) as provider:
+    async with ollama(OllamaServer()) as provider:
         info = await provider.show_model("tiny")
     assert (info.loaded, info.context) == (True, 4096)
 
 
 @pytest.mark.parametrize("action", [action for action in ACTIONS if action != "pull"])
 async def test_a_model_that_is_not_there_is_reported_as_missing(action: str) -> None:
-    async with ollama(OllamaServer().answer) as provider:
+    async with ollama(OllamaServer()) as provider:
         with pytest.raises(AIError, match=r"model ['\"]gone(:latest)?['\"] not found") as caught:
             await ACTIONS[action](provider)
     assert caught.value.code == ErrorCode.MODEL_NOT_FOUND

@@ -118,7 +118,7 @@ async def test_a_recorded_pull_is_read_and_cut_anywhere_reads_the_same(
 
 async def test_layers_come_side_by_side_and_success_ends_the_pull() -> None:
     fake = OllamaServer()
-    async with ollama(fake.answer) as (provider, server):
+    async with ollama(fake) as (provider, server):
         steps, error = await pulled(provider, "new")
         await server.settled()
         assert [info.name for info in await provider.list_models()] == [
@@ -147,7 +147,7 @@ async def test_layers_come_side_by_side_and_success_ends_the_pull() -> None:
 async def test_without_success_it_has_failed_and_the_connection_is_closed(
     name: str, code: ErrorCode, words: str
 ) -> None:
-    async with ollama(OllamaServer().answer, idle_s=0.2) as (provider, server):
+    async with ollama(OllamaServer(), idle_s=0.2) as (provider, server):
         steps, error = await pulled(provider, name)
         await server.settled()
     assert error is not None
@@ -161,7 +161,7 @@ async def test_without_success_it_has_failed_and_the_connection_is_closed(
 
 async def test_a_repeated_pull_goes_on_where_the_last_one_stopped() -> None:
     fake = OllamaServer()
-    async with ollama(fake.answer) as (provider, _server):
+    async with ollama(fake) as (provider, _server):
         before, error = await pulled(provider, "broken")
         after, none = await pulled(provider, "broken")
     assert error is not None
@@ -174,7 +174,7 @@ async def test_a_repeated_pull_goes_on_where_the_last_one_stopped() -> None:
 
 @pytest.mark.parametrize("leave_after", range(1, 5))
 async def test_leaving_early_closes_the_connection(leave_after: int) -> None:
-    async with ollama(OllamaServer().answer) as (provider, server):
+    async with ollama(OllamaServer()) as (provider, server):
         async with pulling(provider, "stuck") as progress:
             for _ in range(leave_after):
                 with anyio.fail_after(5):
@@ -186,7 +186,7 @@ async def test_leaving_early_closes_the_connection(leave_after: int) -> None:
 
 
 async def test_a_step_may_stand_below_a_scope_of_the_reader() -> None:
-    async with ollama(OllamaServer().answer) as (provider, server):
+    async with ollama(OllamaServer()) as (provider, server):
         statuses: list[str] = []
         async with pulling(provider, "new") as progress:
             while not statuses or statuses[-1] != "success":
@@ -259,7 +259,7 @@ async def test_what_is_no_line_does_not_keep_a_pull_alive() -> None:
 @pytest.mark.parametrize("cancels", [1, 2])
 @pytest.mark.parametrize("steps", range(6))
 async def test_a_cancelled_pull_closes_the_connection(steps: int, cancels: int) -> None:
-    async with ollama(OllamaServer().answer) as (provider, server):
+    async with ollama(OllamaServer()) as (provider, server):
         seen, reached = 0, anyio.Event()
 
         async def watch() -> None:
@@ -284,7 +284,7 @@ async def test_a_cancelled_pull_closes_the_connection(steps: int, cancels: int) 
 
 
 async def test_an_outer_scope_ends_a_pull_that_stands_still() -> None:
-    async with ollama(OllamaServer().answer) as (provider, server):
+    async with ollama(OllamaServer()) as (provider, server):
         with anyio.move_on_after(0.2) as scope:
             await pulled(provider, "stuck")
         assert scope.cancelled_caught

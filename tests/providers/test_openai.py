@@ -14,7 +14,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.openai_compatible import OpenAIProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ ASK = Request(model="tiny", messages=[Message("user", "hello")], system_prompt="
 
 def refusing(error: Mapping[str, object], piece: str) -> Handler:
     """Refuse requests that hold this piece of JSON."""
-    answers = fake_openai()
+    answers = FakeOpenAI()
 
     async def handler(request: Received, reply: Reply) -> None:
         if piece in json.dumps(request.json()):

@@ -24,9 +24,9 @@ from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.providers.test_ollama_operations import ollama
+from tests.support.corpus import EXCHANGES, Exchange, exchange
 from tests.support.cuts import cut_at, one_by_one
 from tests.support.http_server import Handler, Received, Reply
-from tests.support.real_ollama import EXCHANGES, Exchange, exchange
 
 ENDPOINT = Endpoint("local", "Ollama", "localhost:11434", "Start it.", "Fetch it.")
 STREAMED = [one for one in EXCHANGES.values() if one.expected is not None]

@@ -26,9 +26,8 @@ from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.corpus import RecordedReply, load_replies, needs_corpus
+from tests.support.corpus import RecordedReply, load_replies, needs_corpus, replaying
 from tests.support.http_server import serve
-from tests.support.replay import replaying
 
 pytestmark = needs_corpus
 

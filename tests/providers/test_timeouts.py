@@ -16,8 +16,7 @@ from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
 from tests.providers.asking import ask
 from tests.support.guarded.fair_clock import sleep
-from tests.support.http_server import Handler, Received, Reply, Server, serve
-from tests.support.raw_server import keep_open, raw_server
+from tests.support.http_server import Handler, Received, Reply, Server, keep_open, raw_server, serve
 
 LINE = b'{"message":{"content":"Hel"},"done":false}\n'
 

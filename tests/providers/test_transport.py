@@ -32,10 +32,9 @@ from tests.providers.asking import (
     spec_for,
 )
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.fakes import FAKES
-from tests.support.http_server import Received, Reply, serve
-from tests.support.raw_server import raw_server, sending
+from tests.support.http_server import Received, Reply, raw_server, sending, serve
 
 
 async def raw_server_error(answer: bytes) -> AIError:
@@ -290,7 +289,7 @@ async def test_a_query_of_the_address_and_further_headers_are_on_every_request(k
 
 
 async def test_an_azure_deployment_is_asked_where_it_is() -> None:
-    async with serve(fake_openai()) as server:
+    async with serve(FakeOpenAI()) as server:
         url = f"{server.url}/openai/deployments/gpt?api-version=2024-10-21"
         await ask(spec_for(url, "openai-compatible", headers={"api-key": CANARY}))
     assert server.received[0].path == (

@@ -33,7 +33,7 @@ from ollm_tui.providers.openai_compatible.vllm import knows_structured_outputs
 from ollm_tui.providers.openai_compatible.vllm_options import StructuredOutputs, VllmOptions
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import REFUSED_KEYS
-from tests.support.fake_vllm import Vllm, count_of, fake_vllm
+from tests.support.fake_vllm import FakeVllm, count_of
 from tests.support.http_server import Handler, Received, Reply, Server, in_thread, serve
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
@@ -57,9 +57,9 @@ def provider_at(url: str, key: str | None = None) -> VllmProvider:
 
 @asynccontextmanager
 async def connected(
-    how: Vllm | None = None, handler: Handler | None = None
+    how: FakeVllm | None = None, handler: Handler | None = None
 ) -> AsyncIterator[tuple[VllmProvider, Server]]:
-    async with serve(handler or fake_vllm(how)) as server:
+    async with serve(handler or how or FakeVllm()) as server:
         provider = provider_at(server.url, how.key if how else None)
         try:
             yield provider, server
@@ -88,7 +88,7 @@ def bodies(server: Server) -> list[dict[str, Any]]:
 async def test_a_constraint_works_by_either_name_on_every_version(
     version: str | None, extra: dict[str, Any]
 ) -> None:
-    async with connected(Vllm(version=version)) as (provider, server):
+    async with connected(FakeVllm(version=version)) as (provider, server):
         for _ in range(2):
             assert text_of(await answer(provider, with_extra(**extra))) == "yes"
     paths = [request.path for request in server.received]
@@ -166,7 +166,7 @@ async def test_a_stop_while_the_version_is_awaited_stops_at_once() -> None:
 async def test_what_a_version_has_no_name_for_is_left_out_and_reported(
     version: str, extra: dict[str, Any], sent: dict[str, Any], lost: list[str]
 ) -> None:
-    async with connected(Vllm(version=version)) as (provider, server):
+    async with connected(FakeVllm(version=version)) as (provider, server):
         first = await answer(provider, with_extra(**extra))
         second = await answer(provider, with_extra(**extra))
     for events in (first, second):
@@ -300,7 +300,7 @@ def test_every_question_goes_to_the_chat_completions(path: str, extra: dict[str,
 
 @pytest.mark.parametrize("version", ["0.10.0", "0.11.0", "0.13.0"])
 async def test_reasoning_counts_once_whatever_its_name(version: str) -> None:
-    async with connected(Vllm(version=version)) as (provider, _):
+    async with connected(FakeVllm(version=version)) as (provider, _):
         events = await answer(provider, replace(ASK, messages=[Message("user", "think")]))
     thought = "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
     assert (thought, text_of(events)) == ("Let me see.", "Yes.")
@@ -321,7 +321,7 @@ async def test_thinking_is_switched_beside_what_the_template_is_given() -> None:
 
 async def test_a_named_tool_is_a_call_although_the_reason_is_stop() -> None:
     wish = replace(ASK, tools=[WEATHER], tool_choice=ToolName("weather"))
-    async with connected(Vllm(tool_parser=False)) as (provider, server):
+    async with connected(FakeVllm(tool_parser=False)) as (provider, server):
         events = await answer(provider, wish)
     calls = [event.call for event in events if isinstance(event, ToolCallEvent)]
     assert [(call.name, call.args) for call in calls] == [("weather", {"city": "Oslo"})]
@@ -340,7 +340,7 @@ async def test_a_required_tool_is_asked_for_in_one_word() -> None:
 
 
 async def test_a_missing_tool_parser_is_a_feature_that_is_not_there() -> None:
-    async with connected(Vllm(tool_parser=False)) as (provider, _):
+    async with connected(FakeVllm(tool_parser=False)) as (provider, _):
         (end,) = await answer(provider, replace(ASK, tools=[WEATHER]))
     assert isinstance(end, ErrorEvent)
     assert end.error.code == ErrorCode.UNSUPPORTED_FEATURE
@@ -350,7 +350,7 @@ async def test_the_template_counts_with_tools_and_what_it_is_given_and_without_a
     wish = replace(
         with_extra(chat_template_kwargs={"style": "short"}, min_tokens=2), tools=[WEATHER]
     )
-    async with connected(Vllm(key="secret-key")) as (provider, server):
+    async with connected(FakeVllm(key="secret-key")) as (provider, server):
         counted = await provider.count_tokens(wish)
     (asked,) = server.received
     body = asked.json()
@@ -366,7 +366,7 @@ async def test_the_template_counts_with_tools_and_what_it_is_given_and_without_a
 
 
 async def test_a_server_that_does_not_count_is_asked_once() -> None:
-    async with connected(Vllm(tokenizes=False)) as (provider, server):
+    async with connected(FakeVllm(tokenizes=False)) as (provider, server):
         for _ in range(2):
             with pytest.raises(AIError):
                 await provider.count_tokens(ASK)
@@ -374,7 +374,7 @@ async def test_a_server_that_does_not_count_is_asked_once() -> None:
 
 
 async def test_loras_are_models_with_the_window_of_their_parent() -> None:
-    async with connected(Vllm(window=2048)) as (provider, _):
+    async with connected(FakeVllm(window=2048)) as (provider, _):
         base, lora = await provider.list_models()
         assert text_of(await answer(provider, replace(ASK, model="tiny-sql"))) == "Hello, world!"
     assert (base.name, base.context, base.details.get("parent")) == ("tiny", 2048, None)
@@ -382,7 +382,7 @@ async def test_loras_are_models_with_the_window_of_their_parent() -> None:
 
 
 async def test_a_full_window_is_reported_with_both_numbers() -> None:
-    async with connected(Vllm(window=4)) as (provider, _):
+    async with connected(FakeVllm(window=4)) as (provider, _):
         (end,) = await answer(provider, replace(ASK, messages=[Message("user", "a b c d e f")]))
     assert isinstance(end, ErrorEvent)
     assert end.error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
@@ -391,7 +391,7 @@ async def test_a_full_window_is_reported_with_both_numbers() -> None:
 
 
 async def test_a_server_that_is_starting_is_reported_and_may_be_asked_again() -> None:
-    async with connected(Vllm(starting=2)) as (provider, _):
+    async with connected(FakeVllm(starting=2)) as (provider, _):
         (end,) = await answer(provider)
         assert isinstance(end, ErrorEvent)
         assert end.error.code == ErrorCode.SERVICE_UNAVAILABLE
@@ -403,7 +403,7 @@ async def test_a_server_that_is_starting_is_reported_and_may_be_asked_again() ->
 
 
 async def test_a_key_is_asked_for_below_v1() -> None:
-    async with serve(fake_vllm(Vllm(key="secret-key"))) as server:
+    async with serve(FakeVllm(key="secret-key")) as server:
         stranger = provider_at(server.url, "wrong-key")
         (end,) = await answer(stranger)
         await stranger.dispose()
@@ -417,7 +417,7 @@ async def test_a_key_is_asked_for_below_v1() -> None:
 
 async def test_the_official_client_takes_the_fake_for_a_vllm() -> None:
     async with (
-        serve(fake_vllm(Vllm(key="secret-key", tool_parser=False))) as server,
+        serve(FakeVllm(key="secret-key", tool_parser=False)) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
     ):
         models = [model async for model in client.models.list()]

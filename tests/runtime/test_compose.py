@@ -16,9 +16,9 @@ from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.ollama.provider import OllamaProvider
 from ollm_tui.runtime.compose import load_runtime, open_runtime
-from tests.support.fake_anthropic import SIGNATURE, fake_anthropic
+from tests.support.fake_anthropic import SIGNATURE, FakeAnthropic
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import serve
 from tests.support.providers import ScriptedProvider
 
@@ -41,7 +41,7 @@ async def test_a_model_of_a_server_is_found_and_answers(paths: AppPaths) -> None
 
 
 async def test_a_named_provider_is_the_only_one_asked_for_a_first_model(paths: AppPaths) -> None:
-    async with serve(fake_ollama) as ollama, serve(fake_openai()) as other:
+    async with serve(fake_ollama) as ollama, serve(FakeOpenAI()) as other:
         environ = {"OLLAMA_HOST": ollama.url, "OPENAI_COMPATIBLE_HOST": other.url}
         async with load_runtime(Flags(provider="openai-compatible"), environ, paths)() as runtime:
             assert (await runtime.first_model()).ref == ModelRef("openai-compatible", "tiny")
@@ -131,7 +131,7 @@ async def test_a_key_makes_a_service_available_and_it_is_not_asked_unasked(paths
 async def test_a_server_that_speaks_like_a_service_is_asked_like_any_server(
     paths: AppPaths,
 ) -> None:
-    async with serve(fake_anthropic()) as server:
+    async with serve(FakeAnthropic()) as server:
         paths.config_dir.mkdir()
         paths.config_file.write_text(
             f'[providers.box]\nkind = "anthropic"\nbase_url = "{server.url}"\n'

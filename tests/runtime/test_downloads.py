@@ -149,7 +149,7 @@ async def test_no_file_holds_a_token_or_a_signature(paths: AppPaths, tmp_path: P
 
 
 async def test_a_pull_is_one_of_the_downloads(paths: AppPaths) -> None:
-    async with serve(OllamaServer().answer) as server:
+    async with serve(OllamaServer()) as server:
         load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
         async with load() as runtime:
             await runtime.catalog.listing("local")
@@ -165,7 +165,7 @@ async def test_a_pull_is_one_of_the_downloads(paths: AppPaths) -> None:
 
 async def test_a_paused_pull_of_an_ollama_does_not_say_that_it_goes_on(paths: AppPaths) -> None:
     async with (
-        serve(OllamaServer().answer) as server,
+        serve(OllamaServer()) as server,
         load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)() as runtime,
     ):
         job = await runtime.downloads.add(ProviderPull(provider="local", model="stuck:1b"))

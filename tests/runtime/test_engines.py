@@ -26,7 +26,7 @@ from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.providers.engines import SHAPES
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, serve
 
 LLAMACPP = "llama.cpp, which imitates ollama"
@@ -98,7 +98,7 @@ async def test_a_model_named_before_any_listing_is_asked_through_the_right_adapt
     paths: AppPaths,
 ) -> None:
     async with (
-        serve(both("vllm", fake_openai())) as server,
+        serve(both("vllm", FakeOpenAI())) as server,
         running(paths, {"OPENAI_COMPATIBLE_HOST": server.url}) as runtime,
     ):
         found = await runtime.router.resolve("openai-compatible://tiny")

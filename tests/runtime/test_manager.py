@@ -16,11 +16,9 @@ from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from ollm_tui.runtime.details import ModelDetails, in_chat
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_backends import FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import FOR_EVER, OllamaServer
-from tests.support.fake_vllm import fake_vllm
+from tests.support.fake_vllm import FakeVllm
 from tests.support.http_server import Handler, Server, serve
 from tests.support.hub_samples import scripted_model
 from tests.support.providers import ScriptedProvider
@@ -45,7 +43,7 @@ async def managed(
     """Open a runtime over a fake Ollama and others, each with the backend it is."""
     ollama = OllamaServer()
     async with AsyncExitStack() as stack:
-        local = await stack.enter_async_context(serve(ollama.answer))
+        local = await stack.enter_async_context(serve(ollama))
         servers = {"local": local}
         for name, (backend, handler) in others.items():
             server = servers[name] = await stack.enter_async_context(serve(handler))
@@ -144,7 +142,7 @@ async def test_the_window_of_the_chat_counts_for_every_load_with_it_by_any_name(
     paths: AppPaths,
 ) -> None:
     other = OllamaServer()
-    async with serve(other.answer) as server:
+    async with serve(other) as server:
         settings = f'[providers.gpu]\nkind = "ollama"\nbase_url = "{server.url}"\n'
         async with managed(paths, settings=settings, one=("llamacpp", FakeLlamaCpp())) as (
             runtime,
@@ -166,7 +164,7 @@ async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:
         paths,
         lab=("lmstudio", FakeLMStudio()),
         one=("llamacpp", FakeLlamaCpp()),
-        fast=("vllm", fake_vllm()),
+        fast=("vllm", FakeVllm()),
     ) as (runtime, _, _):
         manager = runtime.manager
         lab = await manager.show(ModelRef("lab", "tiny"))
@@ -188,7 +186,7 @@ async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:
 
 
 async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: AppPaths) -> None:
-    async with managed(paths, fast=("vllm", fake_vllm()), mine=("localai", FakeLocalAI())) as (
+    async with managed(paths, fast=("vllm", FakeVllm()), mine=("localai", FakeLocalAI())) as (
         runtime,
         _,
         servers,
@@ -231,7 +229,7 @@ async def test_a_server_that_is_down_is_the_reason_for_everything(paths: AppPath
 
 async def test_a_pool_can_what_all_its_members_can(paths: AppPaths) -> None:
     fakes = [OllamaServer(), OllamaServer()]
-    async with serve(fakes[0].answer) as one, serve(fakes[1].answer) as two:
+    async with serve(fakes[0]) as one, serve(fakes[1]) as two:
         settings = f'[providers.team]\nkind = "ollama"\nbase_urls = ["{one.url}", "{two.url}"]\n'
         async with managed(paths, settings=settings) as (runtime, _, _):
             manager, ref = runtime.manager, ModelRef("team", "tiny:latest")

@@ -21,7 +21,7 @@ from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Server, serve
 from tests.support.providers import ScriptedProvider
 
@@ -135,7 +135,7 @@ def paths(tmp_path: Path) -> AppPaths:
 @asynccontextmanager
 async def beside_another(way: Way, paths: AppPaths) -> AsyncIterator[tuple[Runtime, Server]]:
     """Run beside a server that would answer anything."""
-    async with serve(fake_openai()) as decoy:
+    async with serve(FakeOpenAI()) as decoy:
         table = f'[providers.other]\nbase_url = "{decoy.url}"\n'
         paths.config_dir.mkdir(parents=True, exist_ok=True)
         paths.config_file.write_text(way.text + table)

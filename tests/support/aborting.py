@@ -1,7 +1,7 @@
 """Prompts that are aborted at a moment and in a way of choice, and what may be left of them.
 
-The providers are real, the servers run in processes of their own, and the chats are saved in a
-real file, so files, sockets, threads and tasks of this process can be counted.
+Providers and saving are real, and the servers run in processes of their own, so that files,
+sockets, threads and tasks of this process can be counted.
 """
 
 import asyncio
@@ -11,10 +11,11 @@ import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -58,10 +59,7 @@ BOUND_S = 5.0
 SETTLE_S = 2.0
 
 
-@dataclass
-class Census:
-    """What this process holds."""
-
+class Census(NamedTuple):
     tasks: int
     files: int
     sockets: int
@@ -69,6 +67,7 @@ class Census:
 
     @classmethod
     def take(cls) -> "Census":
+        """Count what this process holds."""
         targets = [_target(entry) for entry in Path("/proc/self/fd").iterdir()]
         sockets = sum(target.startswith("socket:") for target in targets)
         # The pool keeps workers that wait, as many as once had work at the same moment.
@@ -76,13 +75,7 @@ class Census:
         return cls(len(asyncio.all_tasks()), len(targets), sockets, threads)
 
     def is_within(self, other: "Census") -> bool:
-        mine = (self.tasks, self.files, self.sockets, self.threads)
-        return all(
-            a <= b
-            for a, b in zip(
-                mine, (other.tasks, other.files, other.sockets, other.threads), strict=True
-            )
-        )
+        return all(mine <= theirs for mine, theirs in zip(self, other, strict=True))
 
 
 def _target(entry: Path) -> str:
@@ -92,14 +85,14 @@ def _target(entry: Path) -> str:
         return ""
 
 
+@dataclass
 class SlowJournal:
-    """A real journal that takes its time, and calls somebody while it writes."""
+    """A real journal that takes its time, and calls back while it writes."""
 
-    def __init__(self, journal: ConversationJournal, chance: random.Random) -> None:
-        self._journal = journal
-        self._chance = chance
-        self.at_write: Callable[[], None] | None = None
-        self.writes = 0
+    _journal: ConversationJournal
+    _chance: random.Random
+    at_write: Callable[[], None] | None = None
+    writes: int = 0
 
     def rewind(self, kept: int) -> None:
         self._journal.rewind(kept)
@@ -128,42 +121,116 @@ class SlowJournal:
 
 @dataclass
 class SavedChat:
-    """A chat client, and where it is saved."""
-
     client: ChatClient
     journal: SlowJournal
     chat_id: str
 
 
-@dataclass
 class Abort:
-    """One prompt and what came of it."""
+    """One prompt, who asks it and who stops it, and what came of it."""
 
-    moment: str
-    way: str
-    seen: list[ChatEvent] = field(default_factory=list)
-    pressed: bool = False
-    returned: bool = False
-    """Whether the consumer went on after the prompt, which a cancellation does not let it."""
+    def __init__(self, moment: str, way: str, chat: SavedChat, chance: random.Random) -> None:
+        self.moment, self.way, self.chat, self.chance = moment, way, chat, chance
+        self.seen: list[ChatEvent] = []
+        self.pressed = False
+        self.returned = False
+        """Whether the consumer went on after the prompt, which a cancellation does not let it."""
+        self._signal = AbortSignal()
+        self._inner, self._outer = anyio.CancelScope(), anyio.CancelScope()
+        self._task: asyncio.Task[object] | None = None
+        self._leaves = False
+        self._count = chance.randrange(1, 12)
 
     @property
     def ends(self) -> list[ChatEvent]:
         return [e for e in self.seen if isinstance(e, chat_events.Finish | chat_events.ErrorEvent)]
 
+    async def ask(self) -> None:
+        self._task = asyncio.current_task()
+        if self.moment == "saving":
+            self.chat.journal.at_write = self._at_write
+        with self._outer, self._inner:
+            try:
+                await self._consume()
+                self.returned = True
+            finally:
+                self.chat.journal.at_write = None
 
+    async def _consume(self) -> None:
+        prompt = PROMPTS[self.moment]
+        async with self.chat.client.chat(prompt, signal=self._signal) as events:
+            async for event in events:
+                self.seen.append(event)
+                self._notice(event)
+                if self._leaves:
+                    return
+
+    async def press_in_time(self) -> None:
+        """Abort from another task, where the moment is a matter of time."""
+        match self.moment:
+            case "connecting":
+                for _ in range(self._count * 2):
+                    await anyio.lowlevel.checkpoint()
+            case "first byte":
+                await anyio.sleep(self.chance.uniform(0.002, 0.02))
+            case _:
+                return
+        self._press()
+
+    def _notice(self, event: ChatEvent) -> None:
+        match self.moment:
+            case "text" if isinstance(event, TextDelta):
+                self._count -= 1
+                if self._count <= 0:
+                    self._press()
+            case "arguments" if isinstance(event, TextDelta):
+                asyncio.get_running_loop().call_later(self.chance.uniform(0, 0.01), self._press)
+            case "tools" if isinstance(event, ToolCallStart | ToolCallResult):
+                if isinstance(event, ToolCallResult) or self.chance.random() < 0.4:
+                    self._press()
+            case _:
+                pass
+
+    def _at_write(self) -> None:
+        self._count -= 4
+        if self._count <= 0:
+            self._press()
+
+    def _press(self) -> None:
+        if self.pressed:
+            return
+        self.pressed = True
+        way = self.way
+        if way.startswith("signal"):
+            self._signal.abort()
+        if way == "signal twice":
+            self._signal.abort()
+        if way in {"cancel", "cancel twice", "signal and cancel"}:
+            self._inner.cancel()
+        if way == "cancel twice":
+            self._outer.cancel()
+        if way == "task":
+            assert self._task is not None
+            self._task.cancel()
+            self._task.cancel()
+        if way == "leave":
+            self._leaves = True
+            if self.moment not in {"text", "tools"}:
+                self._inner.cancel()  # nobody leaves a block in which nothing happens
+
+
+@dataclass
 class AbortRig:
     """Real providers, real saving, two tools: one that hangs and one that does not."""
 
-    def __init__(self, router: Router, store: ConversationStore, chance: random.Random) -> None:
-        self._router = router
-        self._store = store
-        self._chance = chance
-        # Shared as the runtime does it: a search for a tokenizer that is stopped leaves its thread
-        # to the pool, which then has one more for a while.
-        self._encodings = Encodings()
+    _router: Router
+    _store: ConversationStore
+    _chance: random.Random
+    # Shared as the runtime does it: a search for a tokenizer that is stopped leaves its thread
+    # to the pool, which then has one more for a while.
+    _encodings: Encodings = field(default_factory=Encodings)
 
     def chat(self, provider: str) -> SavedChat:
-        """Begin a chat."""
         weather = ScriptedTool("weather", _hang)
         parts = ChatParts(
             router=self._router,
@@ -173,23 +240,19 @@ class AbortRig:
         conversation = Conversation(model=MODELS[provider], tools=("weather", "clock"))
         journal = self._store.journal(conversation)
         slow = SlowJournal(journal, self._chance)
-        return SavedChat(
-            ChatClient(parts, conversation, journal=slow), slow, journal.conversation_id
-        )
+        client = ChatClient(parts, conversation, journal=slow)
+        return SavedChat(client, slow, journal.conversation_id)
 
     async def saved(self, chat: SavedChat) -> list[Message]:
-        """Read a chat from the file."""
         stored = await self._store.load(chat.chat_id)
         return [message.message for message in stored.messages]
 
     async def abort(self, chat: SavedChat, moment: str, way: str) -> Abort:
-        """Ask, and abort at this moment."""
-        done = Abort(moment, way)
-        pressing = _Pressing(done, chat, self._chance)
+        done = Abort(moment, way, chat, self._chance)
         with anyio.fail_after(BOUND_S):
             async with anyio.create_task_group() as group:
-                group.start_soon(pressing.ask)
-                await pressing.press_in_time()
+                group.start_soon(done.ask)
+                await done.press_in_time()
         return done
 
     async def hello(self, chat: SavedChat) -> str:
@@ -202,99 +265,6 @@ class AbortRig:
         return "".join(event.delta for event in seen if isinstance(event, TextDelta))
 
 
-class _Pressing:
-    """One consumer, and the one who stops it."""
-
-    def __init__(self, done: Abort, chat: SavedChat, chance: random.Random) -> None:
-        self._done = done
-        self._chat = chat
-        self._chance = chance
-        self._signal = AbortSignal()
-        self._inner, self._outer = anyio.CancelScope(), anyio.CancelScope()
-        self._task: asyncio.Task[object] | None = None
-        self._leaves = False
-        self._count = chance.randrange(1, 12)
-
-    async def ask(self) -> None:
-        self._task = asyncio.current_task()
-        if self._done.moment == "saving":
-            self._chat.journal.at_write = self._at_write
-        with self._outer, self._inner:
-            try:
-                await self._consume()
-                self._done.returned = True
-            finally:
-                self._chat.journal.at_write = None
-
-    async def _consume(self) -> None:
-        prompt = PROMPTS[self._done.moment]
-        async with self._chat.client.chat(prompt, signal=self._signal) as events:
-            async for event in events:
-                self._done.seen.append(event)
-                self._notice(event)
-                if self._leaves:
-                    return
-
-    async def press_in_time(self) -> None:
-        """Abort from another task, where the moment is a matter of time."""
-        match self._done.moment:
-            case "connecting":
-                for _ in range(self._count * 2):
-                    await anyio.lowlevel.checkpoint()
-            case "first byte":
-                await anyio.sleep(self._chance.uniform(0.002, 0.02))
-            case _:
-                return
-        self._press()
-
-    def _notice(self, event: ChatEvent) -> None:
-        match self._done.moment:
-            case "text" if isinstance(event, TextDelta):
-                self._count -= 1
-                if self._count <= 0:
-                    self._press()
-            case "arguments" if isinstance(event, TextDelta):
-                asyncio.get_running_loop().call_later(self._chance.uniform(0, 0.01), self._press)
-            case "tools" if isinstance(event, ToolCallStart | ToolCallResult):
-                if isinstance(event, ToolCallResult) or self._chance.random() < 0.4:
-                    self._press()
-            case _:
-                pass
-
-    def _at_write(self) -> None:
-        self._count -= 4
-        if self._count <= 0:
-            self._press()
-
-    def _press(self) -> None:
-        """Abort, everything in one tick of the loop."""
-        if self._done.pressed:
-            return
-        self._done.pressed = True
-        match self._done.way:
-            case "signal":
-                self._signal.abort()
-            case "signal twice":
-                self._signal.abort()
-                self._signal.abort()
-            case "cancel":
-                self._inner.cancel()
-            case "cancel twice":
-                self._inner.cancel()
-                self._outer.cancel()
-            case "signal and cancel":
-                self._signal.abort()
-                self._inner.cancel()
-            case "task":
-                assert self._task is not None
-                self._task.cancel()
-                self._task.cancel()
-            case _:
-                self._leaves = True
-                if self._done.moment not in {"text", "tools"}:
-                    self._inner.cancel()  # nobody leaves a block in which nothing happens
-
-
 async def _hang(_args: JsonObject) -> ToolOutput:
     await anyio.sleep_forever()
     raise AssertionError("never")
@@ -302,7 +272,6 @@ async def _hang(_args: JsonObject) -> ToolOutput:
 
 @contextmanager
 def server_process(module: str) -> Iterator[str]:
-    """Run a fake server on its own; gives its address."""
     with subprocess.Popen(
         [sys.executable, "-m", f"tests.support.{module}"],
         cwd=ROOT,
@@ -326,7 +295,6 @@ def answering(url: str) -> int:
 async def abort_rig(
     urls: dict[str, str], folder: Path, chance: random.Random
 ) -> AsyncIterator[AbortRig]:
-    """Give a rig on these servers."""
     registry = ProviderRegistry()
     async with AsyncExitStack() as stack:
         for kind, url in urls.items():
@@ -341,7 +309,6 @@ async def abort_rig(
 
 
 async def settles(test: Callable[[], bool]) -> bool:
-    """Give what is on its way out a moment to go."""
     with anyio.move_on_after(SETTLE_S):
         while not test():
             await anyio.sleep(0.002)
@@ -381,9 +348,6 @@ def check_kept(messages: list[Message], done: Abort, what: str) -> None:
         assert answer.metadata == {"ended": "stopped"} or stopped_in_tools, (what, answer)
     calls = [call.id for message in newest for call in message.tool_calls]
     assert [m.tool_call_id for m in newest if m.role == "tool"] == calls, what
-
-
-Report = Callable[[int, Abort], Awaitable[None]]
 
 
 async def many_aborts(rig: AbortRig, times: int, chance: random.Random) -> dict[str, int]:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import anyio
 from anyio.abc import SocketStream
 
-from tests.support.raw_server import raw_server
+from tests.support.http_server import raw_server
 
 
 def coded(secret: str) -> set[bytes]:

@@ -15,32 +15,22 @@ class Authority:
     file: Path
     ca: trustme.CA
 
-    def server(
-        self, *names: str, not_before: datetime | None = None, not_after: datetime | None = None
-    ) -> ssl.SSLContext:
-        """Give what a server of these names presents."""
-        cert = self.ca.issue_cert(*names, not_before=not_before, not_after=not_after)
+    def server(self, *names: str, days: tuple[int, int] | None = None) -> ssl.SSLContext:
+        """Give what a server of these names presents; `days` from now bound when it is valid."""
+        start, end = (datetime.now(UTC) + timedelta(day) for day in days) if days else (None, None)
+        cert = self.ca.issue_cert(*names, not_before=start, not_after=end)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         cert.configure_cert(context)
         return context
 
     def expired(self, *names: str) -> ssl.SSLContext:
-        """Give what a server presents that nobody looked after."""
-        now = datetime.now(UTC)
-        return self.server(
-            *names, not_before=now - timedelta(days=20), not_after=now - timedelta(days=10)
-        )
+        return self.server(*names, days=(-20, -10))
 
     def too_early(self, *names: str) -> ssl.SSLContext:
-        """Give a certificate of the day after tomorrow."""
-        now = datetime.now(UTC)
-        return self.server(
-            *names, not_before=now + timedelta(days=2), not_after=now + timedelta(days=20)
-        )
+        return self.server(*names, days=(2, 20))
 
 
 def make_authority(folder: Path) -> Authority:
-    """Make an authority that nobody knows yet."""
     ca = trustme.CA()
     file = folder / "authority.pem"
     ca.cert_pem.write_to_path(str(file))

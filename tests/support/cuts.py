@@ -16,7 +16,6 @@ def cut_at(whole: Whole, offsets: Sequence[int]) -> list[Whole]:
 
 
 def one_by_one(whole: Whole) -> list[Whole]:
-    """Cut into single bytes or characters."""
     return [whole[at : at + 1] for at in range(len(whole))]
 
 
@@ -34,6 +33,5 @@ def cuts(draw: st.DrawFn, whole: Whole) -> list[Whole]:
 
 @st.composite
 def cut_wholes(draw: st.DrawFn, wholes: st.SearchStrategy[Whole]) -> tuple[Whole, list[Whole]]:
-    """Draw a whole together with a way to cut it."""
     whole = draw(wholes)
     return whole, draw(cuts(whole))

@@ -1,244 +1,177 @@
-"""Answers with tool calls in five dialects, and ways to damage them.
-
-Two calls are asked for; the arguments are cut so that no piece can be missed: whatever piece is
-lost, repeated or moved, what is left is no JSON any more. So a call that ran all the same can be
-told from one that was really there.
-"""
+"""Ways to damage the frames of an answer."""
 
 import copy
-import json
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, pairwise
+from typing import Any
 
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
-from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.ollama.from_wire import OllamaDecoder
-from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
+from tests.support.frames import carried, carrying
 
-ENDPOINT = Endpoint("scripted", "Server", "localhost:1", "Start it.")
-WEATHER: JsonObject = {"city": "Oslo", "days": [1, 2]}
-CLOCK: JsonObject = {"zone": "UTC+1", "exact": True}
-INTACT: dict[str, JsonObject] = {"weather": WEATHER, "clock": CLOCK}
-Pieces = Mapping[str, tuple[str, ...]]
-SOLID: Pieces = {
-    "weather": ('{"city":', ' "Oslo"', ', "days": ', "[1", ", 2]}"),
-    "clock": ('{"zone"', ': "UTC+1"', ', "exact":', " true", "}"),
-}
-LOOSE: Pieces = {
-    "weather": ('{"city": "O', "s", 'lo", "days": [1', ", 2", "]}"),
-    "clock": ('{"zone": "', "U", "TC", '+1", "exact": ', "true}"),
-}
-"""Pieces of which some can be missed: what is left is another call."""
-OTHER_TYPES: tuple[JsonValue, ...] = (None, True, 7, 1.5, "x", [], {})
+OTHER_TYPES: tuple[object, ...] = (None, True, 7, 1.5, "x", [], {})
 JUNK: tuple[bytes, ...] = (
-    b"null",
-    b"[]",
-    b"{}",
-    b'""',
-    b"0",
-    b"-1",
-    b"1e999",
-    b"NaN",
-    b'"\\ud800"',
-    b"\xff",
-    b"\n",
+    *(b"null", b"[]", b"{}", b'""', b"0", b"-1", b"1e999", b"NaN", b'"\\ud800"', b"\xff", b"\n"),
+    *(b"}", b'"', b"\0", b"</tool_call>", b"\nAction Input: {}", b"data: [DONE]\n\n"),
+    *(b"[" * 3000, b'{"a":' * 3000, b"9" * 5000, b"\\ud83d", b"\xe2\x80\xa8", b"\x85"),
+    *(b"\r", b"data: ", b"event: error\n", b"error: no\n", b"<think>", b"</think>", b"\xf0\x9f"),
 )
-JUNK += (b"}", b'"', b"\0", b"</tool_call>", b"\nAction Input: {}", b"data: [DONE]\n\n")
+UNKNOWN: tuple[Mapping[str, object], ...] = (
+    {"type": "vendor_event", "index": 99},
+    {"x": None},
+    {},
+    {"choices": []},
+    {"choices": None, "message": None},
+    {"choices": [{"index": 7, "delta": {"content": "other"}}]},
+    {"type": "content_block_delta", "index": 77, "delta": {"type": "new_delta"}},
+    {"type": "ping"},
+)
+Frames = list[bytes]
+Damage = Callable[[Frames, random.Random], None]
 
 
-@dataclass(frozen=True)
-class Dialect:
-    """One way in which the calls may come."""
-
-    name: str
-    steps: tuple[JsonObject, ...]
-    frame: Callable[[bytes], bytes]
-    decoder: Callable[[], AnswerDecoder]
-    tail: bytes = b""
-    mode: str = "native"
-    expected: tuple[str, ...] = ("weather", "clock")
-
-    def bytes_of(self, steps: Sequence[JsonObject]) -> bytes:
-        written = (json.dumps(step, ensure_ascii=False).encode() for step in steps)
-        return b"".join(map(self.frame, written)) + self.tail
+def _any(frames: Sequence[bytes], chance: random.Random) -> int:
+    return chance.randrange(len(frames))
 
 
-def _sse(data: bytes) -> bytes:
-    return b"data: " + data + b"\n\n"
+def lose(frames: Frames, chance: random.Random) -> None:
+    if len(frames) > 1:
+        del frames[_any(frames, chance)]
 
 
-def _line(data: bytes) -> bytes:
-    return data + b"\n"
+def repeat(frames: Frames, chance: random.Random) -> None:
+    frames.insert(_any(frames, chance), frames[_any(frames, chance)])
 
 
-def _chunk(delta: JsonObject, reason: str | None = None) -> JsonObject:
-    return {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
+def swap(frames: Frames, chance: random.Random) -> None:
+    one, other = _any(frames, chance), _any(frames, chance)
+    frames[one], frames[other] = frames[other], frames[one]
 
 
-def _piece(index: int, arguments: str, **more: JsonValue) -> JsonObject:
-    named: JsonObject = {"name": more["name"]} if "name" in more else {}
-    known: JsonObject = {"id": more["id"]} if "id" in more else {}
-    return _chunk(
-        {"tool_calls": [{"index": index, "function": {**named, "arguments": arguments}, **known}]}
-    )
+def end_twice(frames: Frames, chance: random.Random) -> None:
+    """Let the last frames, or all of them, come again."""
+    frames += frames[chance.choice((-1, -2, -3, 0)) :]
 
 
-def _in_turn(pieces: Pieces) -> Iterator[JsonObject]:
-    for pair in zip(pieces["weather"], pieces["clock"], strict=True):
-        for index, text in enumerate(pair):
-            yield _piece(index, text)
+def insert_unknown(frames: Frames, chance: random.Random) -> None:
+    sample = frames[_any(frames, chance)]
+    frames.insert(_any(frames, chance), carrying(sample, chance.choice(UNKNOWN)))
 
 
-def _message(done: bool = False, **message: JsonValue) -> JsonObject:
-    end: JsonObject = {"done": True, "done_reason": "stop"} if done else {"done": False}
-    return {"model": "m", "message": {"role": "assistant", "content": "", **message}, **end}
+def insert_noise(frames: Frames, chance: random.Random) -> None:
+    """Let lines come that carry nothing."""
+    noise = [b"\n", b"\r\n"]
+    if frames[0].startswith((b"data", b"event")):
+        noise += [b": ping\n\n", b"retry: 5\n\n", b"id: 1\n\n", b"data:\n\n"]
+    frames.insert(_any(frames, chance), chance.choice(noise))
 
 
-def _whole(name: str, id_: str) -> JsonValue:
-    return [{"id": id_, "function": {"name": name, "arguments": INTACT[name]}}]
+def end_lines_otherwise(frames: Frames, chance: random.Random) -> None:
+    """End lines in CRLF, or where events are sent in CR, from somewhere on."""
+    events = frames[0].startswith((b"data", b"event"))
+    end = chance.choice((b"\r\n", b"\r")) if events else b"\r\n"
+    for at in range(_any(frames, chance), len(frames)):
+        frames[at] = frames[at].replace(b"\n", end)
 
 
-def _openai(pieces: Pieces) -> Dialect:
-    begin = _chunk({"role": "assistant", "content": "Looking."})
-    heads = (_piece(0, "", id="call_a", name="weather"), _piece(1, "", id="call_b", name="clock"))
-    steps = (begin, *heads, *_in_turn(pieces), _chunk({}, "tool_calls"))
-    return Dialect("openai", steps, _sse, lambda: OpenAIDecoder(ENDPOINT), DONE)
+def tighten(frames: Frames, _chance: random.Random) -> None:
+    """Leave out the blank after the colon, and a proper start."""
+    frames[:] = [frame.replace(b"data: ", b"data:") for frame in frames]
+    frames[0] = b"\xef\xbb\xbf" + frames[0]
 
 
-def _ollama() -> Dialect:
-    steps = (
-        _message(content="Looking."),
-        _message(tool_calls=_whole("weather", "call_a")),
-        _message(tool_calls=_whole("clock", "call_b")),
-        _message(done=True),
-    )
-    return Dialect("ollama", steps, _line, lambda: OllamaDecoder(ENDPOINT))
+def join_frames(frames: Frames, chance: random.Random) -> None:
+    """Swallow a line end, so that two objects, or an object and an event, share a line."""
+    at = _any(frames, chance)
+    frames[at] = frames[at].rstrip(b"\n") + chance.choice((b"", b"\n"))
 
 
-def _block(index: int, kind: str, **more: JsonValue) -> JsonObject:
-    return {"type": f"content_block_{kind}", "index": index, **more}
+def end_early(frames: Frames, chance: random.Random) -> None:
+    body = b"".join(frames)
+    frames[:] = [body[: chance.randrange(len(body))]]
 
 
-def _anthropic(pieces: Pieces) -> Dialect:
-    def call(index: int, name: str) -> Iterator[JsonObject]:
-        use: JsonObject = {"type": "tool_use", "id": f"toolu_{index}", "name": name, "input": {}}
-        yield _block(index, "start", content_block=use)
-        for text in pieces[name]:
-            delta: JsonObject = {"type": "input_json_delta", "partial_json": text}
-            yield _block(index, "delta", delta=delta)
-        yield _block(index, "stop")
-
-    usage: JsonObject = {"input_tokens": 3, "output_tokens": 1}
-    steps: tuple[JsonObject, ...] = (
-        {"type": "message_start", "message": {"role": "assistant", "usage": usage}},
-        _block(0, "start", content_block={"type": "text", "text": ""}),
-        _block(0, "delta", delta={"type": "text_delta", "text": "Looking."}),
-        _block(0, "stop"),
-        *call(1, "weather"),
-        *call(2, "clock"),
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage},
-        {"type": "message_stop"},
-    )
-    return Dialect("anthropic", steps, _sse, lambda: AnthropicDecoder(ENDPOINT, "scripted://m"))
+def tear(frames: Frames, chance: random.Random) -> None:
+    """Make a frame unreadable that is not the last, as a server does that writes half a line."""
+    at = chance.randrange(len(frames) - 1)
+    line = frames[at].rstrip(b"\n")
+    kept = chance.randrange(7 if line.startswith(b"data: ") else 1, len(line))
+    frames[at] = line[:kept] + frames[at][len(line) :]
 
 
-def _react(pieces: Pieces) -> Dialect:
-    lead = ("Thought: I have to look.", "\nAction:", " weather", "\nAction Input: ")
-    text = (_chunk({"content": part}) for part in (*lead, *pieces["weather"]))
-    steps = (*text, _chunk({}, "stop"))
-    return Dialect(
-        "react",
-        steps,
-        _sse,
-        lambda: OpenAIDecoder(ENDPOINT),
-        DONE,
-        mode="react",
-        expected=WEATHER_ONLY,
-    )
+def damage_values(frames: Frames, chance: random.Random) -> None:
+    """Put values of other types in the place of others."""
+    at = _any(frames, chance)
+    value = carried(frames[at])
+    if not isinstance(value, dict) or not value:
+        return
+    for _ in range(chance.choice((1, 1, 3))):
+        if value:
+            old, put = chance.choice([*_places(value)])
+            others = [other for other in OTHER_TYPES if type(other) is not type(old)]
+            put(copy.deepcopy(chance.choice(others)))
+    frames[at] = carrying(frames[at], value)
 
 
-def _leaked(pieces: Pieces) -> Dialect:
-    lead = ("<tool_call>", '{"name": "weather", "arguments":')
-    text = (_message(content=part) for part in (*lead, *pieces["weather"], "}", "</tool_call>"))
-    steps = (*text, _message(done=True))
-    return Dialect("leaked", steps, _line, lambda: OllamaDecoder(ENDPOINT), expected=WEATHER_ONLY)
-
-
-DONE = b"data: [DONE]\n\n"
-WEATHER_ONLY = ("weather",)
-DIALECTS = (_openai(SOLID), _ollama(), _anthropic(SOLID), _react(SOLID), _leaked(SOLID))
-FRAGILE = (_openai(LOOSE), _ollama(), _anthropic(LOOSE), _react(LOOSE), _leaked(LOOSE))
-"""The same, in pieces of which some can be missed."""
-
-
-def moved(steps: Sequence[JsonObject], chance: random.Random) -> list[JsonObject]:
-    """Lose, repeat and swap steps, and put values of other types in the place of others."""
-    kept = [copy.deepcopy(step) for step in steps]
-    for _ in range(chance.randrange(1, 4)):
-        at, other = chance.randrange(len(kept)), chance.randrange(len(kept))
-        match chance.randrange(4):
-            case 0 if len(kept) > 1:
-                del kept[at]
-            case 1:
-                kept.insert(other, copy.deepcopy(kept[at]))
-            case 2:
-                kept[at], kept[other] = kept[other], kept[at]
-            case _:
-                retype(kept[at], chance)
-    return kept
-
-
-def retype(step: JsonObject, chance: random.Random) -> None:
-    """Put a value of another type in the place of one, anywhere in a step."""
-    old, put = chance.choice([*_places(step)])
-    others = [value for value in OTHER_TYPES if type(value) is not type(old)]
-    put(copy.deepcopy(chance.choice(others)))
-
-
-def _places(value: JsonValue) -> Iterator[tuple[JsonValue, Callable[[JsonValue], None]]]:
+def _places(value: Any) -> Iterator[tuple[object, Callable[[object], None]]]:
     """Give all values inside one, each with what puts another in its place."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield inner, partial(value.__setitem__, key)
-            yield from _places(inner)
-    elif isinstance(value, list):
-        for number, inner in enumerate(value):
-            yield inner, partial(value.__setitem__, number)
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in pairs:
+        yield inner, partial(value.__setitem__, key)
+        if isinstance(inner, dict | list):
             yield from _places(inner)
 
 
-def torn(dialect: Dialect, chance: random.Random) -> bytes:
-    """Make one step unreadable, as a server does that writes half a line."""
-    lines = [json.dumps(step, ensure_ascii=False).encode() for step in dialect.steps]
-    at = chance.randrange(len(lines) - 1)
-    lines[at] = lines[at][: chance.randrange(1, len(lines[at]))]
-    return b"".join(map(dialect.frame, lines)) + dialect.tail
+def null_all(frames: Frames, chance: random.Random) -> None:
+    at = _any(frames, chance)
+    frames[at] = re.sub(rb'(": ?)("[^"]*"|\d+|true|false)', rb"\1null", frames[at])
 
 
-def cut_short(body: bytes, chance: random.Random) -> bytes:
-    """Let the connection end anywhere."""
-    return body[: chance.randrange(len(body))]
+def renumber(frames: Frames, chance: random.Random) -> None:
+    """Leave gaps between indexes, or number them in a way that no list knows."""
+    new = chance.choice((b"99", b"-1", b"1e3", b'"0"', b"null", b"0", b"12345678901234567890"))
+    at = _any(frames, chance)
+    frames[at] = re.sub(rb'"index": ?\d+', b'"index": ' + new, frames[at])
 
 
-def scratched(body: bytes, chance: random.Random) -> bytes:
+def scratch(frames: Frames, chance: random.Random) -> None:
     """Flip bits, and take bytes out and put others in."""
-    bytes_ = bytearray(body or b"\n")
-    for _ in range(chance.randrange(1, 6)):
-        at = chance.randrange(len(bytes_))
+    body = bytearray(b"".join(frames))
+    for _ in range(chance.randrange(1, 9)):
+        at = chance.randrange(len(body) + 1)
         match chance.randrange(4):
-            case 0 | 1:
-                bytes_[at] ^= 1 << chance.randrange(8)
+            case 0 | 1 if at < len(body):
+                body[at] ^= 1 << chance.randrange(8)
             case 2:
-                del bytes_[at : at + chance.randrange(1, 9)]
+                del body[at : at + chance.randrange(1, 12)]
             case _:
-                bytes_[at : at + chance.choice((0, 4))] = chance.choice(JUNK)
-        bytes_ = bytes_ or bytearray(b"\n")
-    return bytes(bytes_)
+                body[at : at + chance.choice((0, 4))] = chance.choice(JUNK)
+    frames[:] = [bytes(body) or b"\n"]
+
+
+MOVING = (lose, repeat, swap, damage_values)
+KEEPING = (
+    *(lose, repeat, swap, end_twice, insert_unknown, insert_noise, end_lines_otherwise, tighten),
+    *(join_frames, end_early),
+)
+"""What leaves every object as it was, or unreadable."""
+CHANGING = (damage_values, null_all, renumber, scratch)
+
+
+def damaged(frames: Sequence[bytes], ways: Sequence[Damage], chance: random.Random) -> bytes:
+    """Damage a body in one to four of these ways."""
+    broken = [*frames]
+    for _ in range(chance.choice((1, 1, 2, 3, 4))):
+        chance.choice(ways)(broken, chance)
+        broken = [frame for frame in broken if frame] or [b"\n"]
+    return b"".join(broken)
+
+
+def damaged_once(frames: Sequence[bytes], way: Damage, chance: random.Random) -> bytes:
+    broken = [*frames]
+    way(broken, chance)
+    return b"".join(broken)
 
 
 def in_chunks(body: bytes, chance: random.Random) -> list[bytes]:

@@ -11,7 +11,6 @@ RED, BLUE, GREEN = (255, 0, 0), (0, 0, 255), (0, 160, 0)
 
 
 def flat(kind: str = "png", size: tuple[int, int] = (64, 48), colour: object = RED) -> bytes:
-    """One colour."""
     return saved(Image.new("RGB", size, colour), kind)
 
 
@@ -31,7 +30,6 @@ def moving(kind: str = "gif") -> bytes:
 
 
 def saved(image: object, kind: str, **options: object) -> bytes:
-    """The bytes of a file."""
     out = BytesIO()
     image.save(out, kind.upper(), **options)  # type: ignore[attr-defined]  # Pillow may be absent
     return out.getvalue()

@@ -75,7 +75,6 @@ def ask(
     signal: AbortSignal | None = None,
     options: GenerationOptions | None = None,
 ) -> Request:
-    """A request with one user message."""
     return Request(
         model=model,
         messages=[Message("user", text)],
@@ -109,7 +108,6 @@ def end_of(events: Sequence[ProviderEvent]) -> End:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process is there and neither dead nor waiting to be collected."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:

@@ -2,21 +2,16 @@
 
 Models: `tiny:latest` (text, tools) and `thinker:latest` (thinking too). The prompt chooses what
 happens, see `scripts.py`. As a program: `python -m tests.support.fake_ollama`.
-
-An `OllamaServer` remembers what was pulled, copied, deleted, loaded and unloaded. What a pull does
-is chosen by the name's first word: `missing` is not in the library, `broken` fails in the middle,
-`cut` loses the connection, `stuck` stands still after two fifths, `half` ends without `success`;
-any other name comes in two layers side by side. A broken pull goes on where it stopped.
 """
 
 import json
 import re
+from collections.abc import Mapping
 
 import anyio
 
-from tests.support import scripts
-from tests.support.http_server import Received, Reply, run_alone
-from tests.support.script_wire import CallTexts, ScriptWire
+from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.scripts import CallText, ScriptWire
 
 MODELS = {
     "tiny:latest": ["completion", "tools"],
@@ -26,19 +21,10 @@ PATHS = frozenset(
     f"/api/{end}" for end in ("version", "tags", "ps", "show", "chat", "pull", "delete", "copy")
 )
 LARGE, SMALL = 1_000_000, 500
+UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
 FOR_EVER = "2318-01-02T03:04:05.000000Z"
-MODEL_INFO = {
-    "general.architecture": "tiny",
-    "general.parameter_count": 1_000_000,
-    "tiny.context_length": 8192,
-    "tiny.block_count": 4,
-    "tiny.embedding_length": 256,
-    "tiny.attention.head_count": 8,
-    "tiny.attention.head_count_kv": 2,
-    "tokenizer.ggml.model": "gpt2",
-}
 DETAILS = {
     "parent_model": "",
     "format": "gguf",
@@ -49,10 +35,35 @@ DETAILS = {
 }
 SIZES = {"context_length": 8192, "embedding_length": 256}
 """What the list of models tells beside `DETAILS`."""
+SHOWN = {
+    "parameters": 'num_ctx                        2048\nstop                 "<end>"',
+    "template": "{{ .Prompt }}",
+    "system": "You are tiny.",
+    "license": "A licence.\n\nWith two paragraphs.",
+    "details": DETAILS,
+    "model_info": {
+        "general.architecture": "tiny",
+        "general.parameter_count": 1_000_000,
+        "tiny.context_length": 8192,
+        "tiny.block_count": 4,
+        "tiny.embedding_length": 256,
+        "tiny.attention.head_count": 8,
+        "tiny.attention.head_count_kv": 2,
+        "tokenizer.ggml.model": "gpt2",
+    },
+    "modified_at": CREATED,
+}
+Json = Mapping[str, object]
 
 
-class OllamaServer:
-    """One server with its models; give `answer` to a test server."""
+class OllamaServer(FakeServer):
+    """One server with its models: it remembers what was pulled, copied, deleted and loaded.
+
+    What a pull does is chosen by the name's first word: `missing` is not in the library, `broken`
+    fails in the middle, `cut` loses the connection, `stuck` stands still after two fifths, `half`
+    ends without `success`; any other name comes in two layers side by side. A broken pull goes on
+    where it stopped.
+    """
 
     def __init__(self) -> None:
         self.models = dict(MODELS)
@@ -62,34 +73,38 @@ class OllamaServer:
         self.fetched: dict[str, int] = {}
         """Bytes of the first layer that are there, by name."""
 
-    async def answer(self, request: Received, reply: Reply) -> None:  # noqa: C901, PLR0912
-        """Answer one request."""
+    async def answer(self, request: Received, reply: Reply) -> object:
+        body = request.json() if request.body else {}
         match request.method, request.path:
             case "GET", "/":
-                await reply.whole(b"Ollama is running", content_type="text/plain; charset=utf-8")
+                return b"Ollama is running", 200, "text/plain; charset=utf-8"
             case "GET", "/api/version":
-                await reply.json({"version": "0.12.0"})
+                return {"version": "0.12.0"}
             case "GET", "/api/tags":
-                await reply.json({"models": [self.listed(name) for name in self.models]})
+                return {"models": [self.listed(name) for name in self.models]}
             case "GET", "/api/ps":
-                await reply.json({"models": [self.running(name) for name in self.loaded]})
-            case "POST", "/api/show":
-                await self.show(request, reply)
-            case "POST", "/api/chat":
-                await self.chat(request, reply)
+                return {"models": [self.running(name) for name in self.loaded]}
             case "POST", "/api/pull":
-                await self.pull(full_name(request.json().get("model")), reply)
-            case "DELETE", "/api/delete":
-                await self.delete(request, reply)
+                await self.pull(full_name(body.get("model")), reply)
+                return None
             case "POST", "/api/copy":
-                await self.copy(request, reply)
+                if (source := full_name(body.get("source"))) not in self.models:
+                    return {"error": f'model "{body.get("source")}" not found'}, 404
+                self.models[full_name(body.get("destination"))] = self.models[source]
+                return b""
+            case ("POST", "/api/show" | "/api/chat") | ("DELETE", "/api/delete"):
+                asked = body.get("model") or body.get("name")
+                if not asked:
+                    return {"error": "model is required"}, 400
+                if (name := full_name(asked)) not in self.models:
+                    shown = name if request.path == "/api/show" else asked
+                    return {"error": f"model '{shown}' not found"}, 404
+                return await getattr(self, request.path.rpartition("/")[2])(name, body, reply)
             case _, path if path in PATHS:
-                await reply.whole(b"405 method not allowed", 405, "text/plain")
-            case _:
-                await reply.whole(b"404 page not found", 404, "text/plain")
+                return b"405 method not allowed", 405, "text/plain"
+        return b"404 page not found", 404, "text/plain"
 
     def listed(self, name: str) -> dict[str, object]:
-        """Describe a model in the list of all."""
         more = {"capabilities": self.models[name], "details": DETAILS | SIZES}
         return described(name) | more
 
@@ -97,87 +112,33 @@ class OllamaServer:
         """Describe a model in memory, where it takes more than on the disk."""
         kept = self.kept.get(name)
         stays = isinstance(kept, int | float) and kept < 0
-        until = FOR_EVER if stays else CREATED
         memory = {"size": 2000, "size_vram": 1000, "context_length": 4096}
-        return described(name) | memory | {"expires_at": until}
+        return described(name) | memory | {"expires_at": FOR_EVER if stays else CREATED}
 
-    async def found(self, asked: object, reply: Reply) -> str | None:
-        """Give the full name of a model, or answer that there is none."""
-        if not asked:
-            await reply.json({"error": "model is required"}, 400)
-            return None
-        name = full_name(asked)
-        if name in self.models:
-            return name
-        await reply.json({"error": f"model '{asked}' not found"}, 404)
+    async def show(self, name: str, _body: Json, _reply: Reply) -> object:
+        return SHOWN | {"modelfile": f"FROM {name}", "capabilities": self.models[name]}
+
+    async def chat(self, name: str, body: Json, reply: Reply) -> object:
+        if not body.get("messages"):
+            drops = body.get("keep_alive") == 0
+            self.kept[name] = body.get("keep_alive")
+            (self.loaded.discard if drops else self.loaded.add)(name)
+            done = {"done": True, "done_reason": "unload" if drops else "load"}
+            empty = {"message": {"role": "assistant", "content": ""}}
+            return {"model": body["model"], "created_at": CREATED, **done, **empty}
+        if body.get("think") not in (None, False) and "thinking" not in self.models[name]:
+            return {"error": f'"{body["model"]}" does not support thinking'}, 400
+        if body.get("tools") and "tools" not in self.models[name]:
+            return {"error": f"registry.ollama.ai/library/{name} does not support tools"}, 400
+        await _Wire(body, reply).play()
         return None
 
-    async def show(self, request: Received, reply: Reply) -> None:
-        asked = request.json()
-        name = await self.found(full_name(asked.get("model") or asked.get("name")), reply)
-        if name is None:
-            return
-        await reply.json(
-            {
-                "parameters": 'num_ctx                        2048\nstop                 "<end>"',
-                "template": "{{ .Prompt }}",
-                "system": "You are tiny.",
-                "license": "A licence.\n\nWith two paragraphs.",
-                "modelfile": f"FROM {name}",
-                "details": DETAILS,
-                "model_info": MODEL_INFO,
-                "capabilities": self.models[name],
-                "modified_at": CREATED,
-            }
-        )
-
-    async def chat(self, request: Received, reply: Reply) -> None:
-        body = request.json()
-        name = await self.found(body.get("model"), reply)
-        if name is None:
-            return
-        if not body.get("messages"):
-            await self.load_or_drop(name, body, reply)
-            return
-        if body.get("think") not in (None, False) and "thinking" not in self.models[name]:
-            await reply.json({"error": f'"{body["model"]}" does not support thinking'}, 400)
-            return
-        if body.get("tools") and "tools" not in self.models[name]:
-            refusal = f"registry.ollama.ai/library/{name} does not support tools"
-            await reply.json({"error": refusal}, 400)
-            return
-        wire = _Wire(str(body["model"]), reply, streams=body.get("stream") is not False)
-        await wire.play(scripts.last_prompt(body.get("messages")))
-
-    async def load_or_drop(self, name: str, body: dict[str, object], reply: Reply) -> None:
-        drops = body.get("keep_alive") == 0
-        self.kept[name] = body.get("keep_alive")
-        (self.loaded.discard if drops else self.loaded.add)(name)
-        payload = {"model": body["model"], "created_at": CREATED, "done": True}
-        message = {"role": "assistant", "content": ""}
-        reason = "unload" if drops else "load"
-        await reply.json(payload | {"message": message, "done_reason": reason})
-
-    async def delete(self, request: Received, reply: Reply) -> None:
-        asked = request.json()
-        name = await self.found(asked.get("model") or asked.get("name"), reply)
-        if name is not None:
-            del self.models[name]
-            self.loaded.discard(name)
-            await reply.whole(b"")
-
-    async def copy(self, request: Received, reply: Reply) -> None:
-        asked = request.json()
-        name = full_name(asked.get("source"))
-        if name not in self.models:
-            refusal = f'model "{asked.get("source")}" not found'
-            await reply.json({"error": refusal}, 404)
-            return
-        self.models[full_name(asked.get("destination"))] = self.models[name]
-        await reply.whole(b"")
+    async def delete(self, name: str, _body: Json, _reply: Reply) -> object:
+        del self.models[name]
+        self.loaded.discard(name)
+        return b""
 
     async def pull(self, name: str, reply: Reply) -> None:
-        """Send a large layer and a small one side by side."""
         await reply.start(content_type="application/x-ndjson")
         await line(reply, status="pulling manifest")
         trick = re.split(r"[^a-z]", name)[0]
@@ -189,24 +150,23 @@ class OllamaServer:
             await layer(reply, "aa", LARGE, self.fetched[name])
             await layer(reply, "bb", SMALL, None if done < LARGE // 2 else SMALL)
             if done + LARGE // 5 == LARGE * 2 // 5 and trick in TRICKS:
-                await self.misbehave(trick, reply)
+                if trick == "broken":
+                    await line(
+                        reply, error="max retries exceeded: dial tcp: lookup x: no such host"
+                    )
+                elif trick == "cut":
+                    reply.cut()
+                elif trick == "stuck":
+                    await anyio.sleep_forever()
                 return
         for status in ("verifying sha256 digest", "writing manifest", "success"):
             await line(reply, status=status)
         self.models[name] = ["completion"]
 
-    async def misbehave(self, trick: str, reply: Reply) -> None:
-        if trick == "broken":
-            await line(reply, error="max retries exceeded: dial tcp: lookup x: no such host")
-        elif trick == "cut":
-            reply.cut()
-        elif trick == "stuck":
-            await anyio.sleep_forever()
-
 
 async def fake_ollama(request: Received, reply: Reply) -> None:
     """Answer one request as a server does to which nothing has happened yet."""
-    await OllamaServer().answer(request, reply)
+    await OllamaServer()(request, reply)
 
 
 async def line(reply: Reply, **payload: object) -> None:
@@ -220,14 +180,8 @@ async def layer(reply: Reply, letters: str, total: int, completed: int | None) -
 
 
 def described(name: str) -> dict[str, object]:
-    return {
-        "name": name,
-        "model": name,
-        "modified_at": CREATED,
-        "size": 1000,
-        "digest": "ab" * 32,
-        "details": DETAILS,
-    }
+    facts = {"modified_at": CREATED, "size": 1000, "digest": "ab" * 32, "details": DETAILS}
+    return {"name": name, "model": name, **facts}
 
 
 def full_name(name: object) -> str:
@@ -235,15 +189,8 @@ def full_name(name: object) -> str:
 
 
 class _Wire(ScriptWire):
-    """Steps of a script to lines, or to one object."""
-
     content_type = "application/x-ndjson"
-
-    def __init__(self, model: str, reply: Reply, *, streams: bool) -> None:
-        super().__init__(reply, streams=streams)
-        self._model = model
-        self._text = self._thinking = ""
-        self._calls: list[object] = []
+    streams_unasked = True
 
     async def say(self, text: str) -> None:
         self._text += text
@@ -253,7 +200,7 @@ class _Wire(ScriptWire):
         self._thinking += text
         await self._message(content="", thinking=text)
 
-    async def call(self, calls: CallTexts) -> None:
+    async def call(self, *calls: CallText) -> None:
         for id_, name, arguments in calls:
             try:
                 function = {"index": 0, "name": name, "arguments": json.loads(arguments)}
@@ -288,11 +235,11 @@ class _Wire(ScriptWire):
 
     def _frame(self, **message: object) -> dict[str, object]:
         filled = {"role": "assistant"} | {k: v for k, v in message.items() if v is not None}
-        return {"model": self._model, "created_at": CREATED, "message": filled}
+        return {"model": self._body["model"], "created_at": CREATED, "message": filled}
 
     async def _line(self, value: object) -> None:
         await self.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
 
 
 if __name__ == "__main__":
-    run_alone(OllamaServer().answer)
+    run_alone(OllamaServer())

@@ -1,31 +1,25 @@
 """A server that behaves as vLLM does where it differs from OpenAI.
 
-It ignores fields that it does not know, so what an old name asked for just does not happen; it
-listens beside `/v1` too, where no key is asked for; without a tool parser it refuses tools; its
-reasoning has a name by version; a window that is too small is a sentence. Its base model is `tiny`,
-with the LoRA `tiny-sql`. As a program: `python -m tests.support.fake_vllm`.
+It ignores fields that it does not know, listens beside `/v1` too, where no key is asked for, and
+names its reasoning by version. Its base model is `tiny`, with the LoRA `tiny-sql`. As a program:
+`python -m tests.support.fake_vllm`.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.support import scripts
-from tests.support.fake_openai import Wire
-from tests.support.http_server import Handler, Received, Reply, run_alone
-from tests.support.script_wire import CallTexts
+from tests.support.fake_openai import Wire, called
+from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.scripts import CallText
 
 PARSER = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 LATEST = "0.13.0"
-MODELS = ("tiny", "tiny-sql")
-TWO_NAMES = (11, 12)
-"""Versions, after the first dot, that send reasoning under both names."""
+NOT_FOUND = {"detail": "Not Found"}, 404
 
 
-@dataclass(frozen=True)
-class Vllm:
-    """How one server was started."""
-
+@dataclass
+class FakeVllm(FakeServer):
     version: str | None = LATEST
     """None is a server without `/version`."""
     key: str | None = None
@@ -39,50 +33,69 @@ class Vllm:
     def minor(self) -> int:
         return int((self.version or LATEST).split(".")[1])
 
+    async def answer(self, request: Received, reply: Reply) -> object:
+        if self.starting > 0:
+            self.starting -= 1
+            return {"error": {"message": "Loading model", "code": 503}}, 503
+        stranger = self.key and request.headers.get("authorization") != f"Bearer {self.key}"
+        if stranger and request.path.startswith("/v1/"):
+            return {"error": "Unauthorized"}, 401
+        match request.method, request.path:
+            case "GET", "/health":
+                return b""
+            case "GET", "/version" if self.version:
+                return {"version": self.version}
+            case "POST", "/tokenize" if self.tokenizes:
+                count = count_of(request.json())
+                return {"count": count, "max_model_len": self.window, "tokens": [*range(count)]}
+            case "GET", "/v1/models":
+                cards = [_card("tiny", self.window, None), _card("tiny-sql", None, "tiny")]
+                return {"object": "list", "data": cards}
+            case "POST", "/v1/chat/completions":
+                return await self._chat(request.json(), reply)
+        return NOT_FOUND
 
-def fake_vllm(server: Vllm | None = None) -> Handler:
-    """Make a handler."""
-    how = server or Vllm()
-    left = [how.starting]
-
-    async def answer(request: Received, reply: Reply) -> None:
-        if left[0] > 0:
-            left[0] -= 1
-            await reply.json({"error": {"message": "Loading model", "code": 503}}, 503)
-        elif request.path.startswith("/v1/"):
-            guarded = how.key and request.headers.get("authorization") != f"Bearer {how.key}"
-            await (
-                reply.json({"error": "Unauthorized"}, 401) if guarded else _v1(how, request, reply)
-            )
+    async def _chat(self, body: Mapping[str, object], reply: Reply) -> object:
+        if refusal := self._refusal(body):
+            message, status, kind = refusal
+            error = {"message": message, "type": kind, "param": None, "code": status}
+            return {"error": error}, status
+        wire = _Wire(self.minor, body, reply)
+        if only := self._constrained(body):
+            await wire.say(only)
+        elif body.get("tools") and wire.forced:
+            await wire.call(("chatcmpl-tool-1", wire.forced, '{"city": "Oslo"}'))
         else:
-            await _beside(how, request, reply)
+            await wire.play()
+            return None
+        await wire.end("stop")
+        return None  # a named tool is no reason to say `tool_calls`
 
-    return answer
+    def _refusal(self, body: Mapping[str, object]) -> tuple[str, int, str] | None:
+        if body.get("model") not in ("tiny", "tiny-sql"):
+            return f"The model `{body.get('model')}` does not exist.", 404, "NotFoundError"
+        if body.get("tools") and not self.tool_parser and body.get("tool_choice", "auto") == "auto":
+            return PARSER, 400, "BadRequestError"
+        if (count := count_of(body)) <= self.window:
+            return None
+        reason = (
+            f"This model's maximum context length is {self.window} tokens. However, your request"
+            f" has {count} input tokens. Please reduce the length of the input messages."
+        )
+        return reason, 400, "BadRequestError"
 
-
-async def _beside(how: Vllm, request: Received, reply: Reply) -> None:
-    match request.method, request.path:
-        case "GET", "/health":
-            await reply.whole(b"")
-        case "GET", "/version" if how.version:
-            await reply.json({"version": how.version})
-        case "POST", "/tokenize" if how.tokenizes:
-            count = count_of(request.json())
-            tokens = list(range(count))
-            await reply.json({"count": count, "max_model_len": how.window, "tokens": tokens})
-        case _:
-            await reply.json({"detail": "Not Found"}, 404)
-
-
-async def _v1(how: Vllm, request: Received, reply: Reply) -> None:
-    match request.method, request.path:
-        case "GET", "/v1/models":
-            base = _card("tiny", how.window, None)
-            await reply.json({"object": "list", "data": [base, _card("tiny-sql", None, "tiny")]})
-        case "POST", "/v1/chat/completions":
-            await _chat(how, request.json(), reply)
-        case _:
-            await reply.json({"detail": "Not Found"}, 404)
+    def _constrained(self, body: Mapping[str, object]) -> str | None:
+        """Give the first answer that a constraint allows, if it has the name of this version."""
+        outputs = body.get("structured_outputs")
+        inputs = outputs if isinstance(outputs, Mapping) else {}
+        choice, schema = inputs.get("choice"), inputs.get("json")
+        if self.minor < 12:
+            choice, schema = body.get("guided_choice"), body.get("guided_json")
+        if isinstance(choice, Sequence):
+            return str(choice[0])
+        return (
+            '{"ok": true}' if schema or isinstance(body.get("response_format"), Mapping) else None
+        )
 
 
 def _card(name: str, window: int | None, parent: str | None) -> dict[str, object]:
@@ -96,85 +109,27 @@ def count_of(body: Mapping[str, object]) -> int:
     return len(json.dumps([part for part in inputs if part]).split())
 
 
-async def _chat(how: Vllm, body: Mapping[str, object], reply: Reply) -> None:
-    refusal = _refusal(how, body)
-    if refusal is not None:
-        message, status, kind = refusal
-        error = {"message": message, "type": kind, "param": None, "code": status}
-        await reply.json({"error": error}, status)
-        return
-    wire = _Wire(how, body, reply)
-    if (only := _constrained(how, body)) is not None:
-        await wire.say(only)
-        await wire.end("stop")
-        return
-    prompt = scripts.last_prompt(body.get("messages"))
-    if body.get("tools") and isinstance(body.get("tool_choice"), Mapping):
-        await wire.call((("chatcmpl-tool-1", wire.forced, '{"city": "Oslo"}'),))
-        await wire.end("stop")  # a named tool is no reason to say `tool_calls`
-        return
-    await wire.play(prompt)
-
-
-def _refusal(how: Vllm, body: Mapping[str, object]) -> tuple[str, int, str] | None:
-    if body.get("model") not in MODELS:
-        return f"The model `{body.get('model')}` does not exist.", 404, "NotFoundError"
-    if body.get("tools") and not how.tool_parser and body.get("tool_choice", "auto") == "auto":
-        return PARSER, 400, "BadRequestError"
-    count = count_of(body)
-    if count > how.window:
-        reason = (
-            f"This model's maximum context length is {how.window} tokens. However, your request"
-            f" has {count} input tokens. Please reduce the length of the input messages."
-        )
-        return reason, 400, "BadRequestError"
-    return None
-
-
-def _constrained(how: Vllm, body: Mapping[str, object]) -> str | None:
-    """Give the first answer that a constraint allows, if it has the name of this version."""
-    if how.minor < 12:
-        choice, schema = body.get("guided_choice"), body.get("guided_json")
-    else:
-        outputs = body.get("structured_outputs")
-        inputs = outputs if isinstance(outputs, Mapping) else {}
-        choice, schema = inputs.get("choice"), inputs.get("json")
-    form = body.get("response_format")
-    if isinstance(choice, Sequence):
-        return str(choice[0])
-    return '{"ok": true}' if schema or isinstance(form, Mapping) else None
-
-
 class _Wire(Wire):
-    """Reasoning under this version's name, or under both."""
+    """Reasoning under this version's name, or under both; a named tool's call comes whole."""
 
-    def __init__(self, how: Vllm, body: Mapping[str, object], reply: Reply) -> None:
+    def __init__(self, version: int, body: Mapping[str, object], reply: Reply) -> None:
         super().__init__(body, reply)
-        self._version = how.minor
+        both, new, old = ("reasoning", "reasoning_content"), ("reasoning",), ("reasoning_content",)
+        self._names = both if version in (11, 12) else new if version > 12 else old
         choice = body.get("tool_choice")
-        function = choice.get("function") if isinstance(choice, Mapping) else None
-        self.forced = str(function.get("name")) if isinstance(function, Mapping) else ""
+        self.forced = str(choice["function"]["name"]) if isinstance(choice, Mapping) else ""
 
     async def think(self, text: str) -> None:
         self._thinking += text
-        names = {"reasoning": text, "reasoning_content": text}
-        if self._version in TWO_NAMES:
-            await self._delta(**names)
-        elif self._version < TWO_NAMES[0]:
-            await self._delta(reasoning_content=text)
-        else:
-            await self._delta(reasoning=text)
+        await self._delta(**dict.fromkeys(self._names, text))
 
-    async def call(self, calls: CallTexts) -> None:
-        """vLLM sends a call whole where the tool was named."""
+    async def call(self, *calls: CallText) -> None:
         if not self.forced:
-            await super().call(calls)
+            await super().call(*calls)
             return
-        function = {"name": calls[0][1], "arguments": calls[0][2]}
-        sent = {"index": 0, "id": calls[0][0], "type": "function", "function": function}
-        self._calls = [sent]
-        await self._delta(tool_calls=[sent])
+        self._calls = [called(0, *calls[0])]
+        await self._delta(tool_calls=self._calls)
 
 
 if __name__ == "__main__":
-    run_alone(fake_vllm())
+    run_alone(FakeVllm())

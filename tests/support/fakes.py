@@ -1,24 +1,24 @@
 """The fake server of every kind of remote provider, and of every class of its adapters."""
 
+import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 from ollm_tui.providers.spec import ProviderSpec
-from tests.support.fake_anthropic import fake_anthropic
-from tests.support.fake_kobold import FakeKobold
-from tests.support.fake_llamacpp import FakeLlamaCpp
-from tests.support.fake_lmstudio import FakeLMStudio
-from tests.support.fake_localai import FakeLocalAI
+from tests.support.fake_anthropic import FakeAnthropic
+from tests.support.fake_backends import FakeKobold, FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
-from tests.support.fake_vllm import fake_vllm
-from tests.support.http_server import Handler
+from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_vllm import FakeVllm
+from tests.support.http_server import Handler, Left, Received, Reply
 
 FAKES: Mapping[str, Handler] = {
     "ollama": fake_ollama,
-    "openai-compatible": fake_openai(),
-    "openai": fake_openai(),
-    "anthropic": fake_anthropic(),
+    "openai-compatible": FakeOpenAI(),
+    "openai": FakeOpenAI(),
+    "anthropic": FakeAnthropic(),
 }
 
 
@@ -37,7 +37,6 @@ class Remote:
         return "openai-compatible" if self.kind == "openai" else self.kind
 
     def spec(self, url: str, **more: object) -> ProviderSpec:
-        """Give the settings of a provider `p` at this address."""
         settings = {"name": "p", "kind": self.kind, "backend": self.backend, "base_url": url}
         return ProviderSpec(**(settings | more))  # type: ignore[arg-type]
 
@@ -53,7 +52,45 @@ REMOTES: Mapping[str, Remote] = {
     "kobold": _compatible("kobold", FakeKobold),
     "llamacpp": _compatible("llamacpp", FakeLlamaCpp),
     "llamacpp-router": _compatible("llamacpp-router", lambda: FakeLlamaCpp(router=True)),
-    "vllm": _compatible("vllm", fake_vllm),
-    "llamacpp messages": Remote("anthropic", "llamacpp", fake_anthropic),
+    "vllm": _compatible("vllm", FakeVllm),
+    "llamacpp messages": Remote("anthropic", "llamacpp", FakeAnthropic),
 }
 """Those of a kind alone, by its name, and then those of a backend."""
+PATHS: Mapping[str, str] = {
+    "ollama": "/api/chat",
+    "openai-compatible": "/v1/chat/completions",
+    "anthropic": "/v1/messages",
+}
+
+
+class _Recorder(Reply):
+    def __init__(self) -> None:
+        self.started = self.chunked = False
+        self.body = b""
+
+    async def raw(self, data: bytes) -> None:
+        pass
+
+    async def write(self, data: bytes) -> None:
+        self.body += data
+
+    async def whole(self, body: bytes, *_how: Any, **_more: Any) -> None:
+        self.started = True
+        self.body += body
+
+
+async def recording(kind: str, prompt: str) -> bytes:
+    """Give the body that the fake server of a kind, or of a backend, streams to a prompt."""
+    asked = {
+        "model": "thinker" if kind == "ollama" else "tiny",
+        "messages": [{"role": "user", "content": prompt}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": 100,
+    }
+    remote, recorder = REMOTES[kind], _Recorder()
+    headers = {"anthropic-version": "2023-06-01"}
+    with suppress(Left):  # a script that cuts the connection
+        request = Received("POST", PATHS[remote.wire], headers, json.dumps(asked).encode())
+        await remote.make()(request, recorder)
+    return recorder.body

@@ -10,8 +10,6 @@ from ollm_tui.protocol.tools import ToolSchema
 
 
 class Decoder(Protocol):
-    """What every one of them has."""
-
     def feed(self, chunk: str, /) -> object: ...
 
     def finish(self) -> object: ...
@@ -61,5 +59,4 @@ STARTS = {
 
 
 def hostile_text(kind: str, times: int) -> str:
-    """Give the text of one kind, so many times over."""
     return STARTS.get(kind, "") + HOSTILE[kind][1] * times

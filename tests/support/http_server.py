@@ -5,24 +5,28 @@ It runs in the loop of the test (`serve`), in a thread (`in_thread`), or as a pr
 """
 
 import json
+import re
 import ssl
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
+from http.client import responses
+from typing import Any
 
 import anyio
-from anyio.abc import AnyByteStream, SocketAttribute
+from anyio.abc import AnyByteStream, SocketAttribute, SocketStream
 from anyio.from_thread import start_blocking_portal
 from anyio.streams.tls import TLSListener
+
+JSON = "application/json"
+Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Received:
-    """One request."""
-
     method: str
     path: str
     headers: Mapping[str, str]
@@ -36,8 +40,6 @@ class Received:
 
 @dataclass
 class Server:
-    """What the server saw."""
-
     url: str = ""
     port: int = 0
     received: list[Received] = field(default_factory=list)
@@ -57,7 +59,6 @@ class Server:
         }
 
     async def settled(self, within_s: float = 5.0) -> None:
-        """Wait until no answer is being given."""
         with anyio.fail_after(within_s):
             while self.answering:
                 await anyio.sleep(0.001)
@@ -76,17 +77,13 @@ class Reply:
         self.chunked = False
 
     async def start(
-        self,
-        status: int = 200,
-        content_type: str = "application/json",
-        headers: Mapping[str, str] | None = None,
+        self, status: int = 200, content_type: str = JSON, headers: Headers | None = None
     ) -> None:
-        """Send the head of an answer whose pieces follow."""
         self.chunked = True
-        await self._head(status, {"transfer-encoding": "chunked"}, content_type, headers)
+        framing = {"content-type": content_type, "transfer-encoding": "chunked"}
+        await self.head(status, framing | dict(headers or {}))
 
     async def write(self, data: bytes) -> None:
-        """Send a piece."""
         if data:
             await self.raw(b"%x\r\n%s\r\n" % (len(data), data))
 
@@ -94,15 +91,14 @@ class Reply:
         self,
         body: bytes,
         status: int = 200,
-        content_type: str = "application/json",
-        headers: Mapping[str, str] | None = None,
+        content_type: str = JSON,
+        headers: Headers | None = None,
     ) -> None:
-        """Send a whole answer."""
-        await self._head(status, {"content-length": str(len(body))}, content_type, headers)
+        framing = {"content-type": content_type, "content-length": str(len(body))}
+        await self.head(status, framing | dict(headers or {}))
         await self.raw(body)
 
     async def json(self, value: object, status: int = 200) -> None:
-        """Send a whole answer in JSON."""
         await self.whole(json.dumps(value).encode(), status)
 
     async def raw(self, data: bytes) -> None:
@@ -113,27 +109,44 @@ class Reply:
             raise Left from None
 
     def cut(self) -> None:
-        """Close the connection in the middle of the answer."""
         raise Left
 
-    async def _head(
-        self,
-        status: int,
-        framing: Mapping[str, str],
-        content_type: str,
-        more: Mapping[str, str] | None,
-    ) -> None:
+    async def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Send the status and those headers that have a value."""
         self.started = True
-        try:
-            reason = HTTPStatus(status).phrase
-        except ValueError:
-            reason = "Whatever"
-        headers = {"content-type": content_type, **framing, **(more or {})}
+        reason = responses.get(status, "Whatever")
         lines = [f"HTTP/1.1 {status} {reason}", *(f"{k}: {v}" for k, v in headers.items() if v)]
         await self.raw("\r\n".join([*lines, "", ""]).encode())
 
 
+def asked_part(headers: Mapping[str, str], size: int, etag: str | None) -> tuple[int, int] | None:
+    """Give first byte and end of what is asked for; an empty part is none that the file has."""
+    found = re.fullmatch(r"bytes=(\d*)-(\d*)", headers.get("range", ""))
+    condition = headers.get("if-range")
+    if found is None or (condition is not None and (condition != etag or etag.startswith("W/"))):
+        return None
+    first, last = found.groups()
+    if not first:
+        return (max(0, size - int(last)), size) if last else None
+    return int(first), min(int(last) + 1, size) if last else size
+
+
 Handler = Callable[[Received, Reply], Awaitable[None]]
+
+
+class FakeServer(ABC):
+    """A handler whose `answer` gives JSON or bytes, also with a status; None where it replied."""
+
+    async def __call__(self, request: Received, reply: Reply) -> None:
+        answer = await self.answer(request, reply)
+        body, *how = answer if isinstance(answer, tuple) else (answer,)
+        if isinstance(body, bytes):
+            await reply.whole(body, *how)
+        elif body is not None:
+            await reply.json(body, *how)
+
+    @abstractmethod
+    async def answer(self, request: Received, reply: Reply) -> object: ...
 
 
 @asynccontextmanager
@@ -156,21 +169,50 @@ async def serve(
         finally:
             server.connections -= 1
 
+    async with raw_server(connection, tls=tls, port=port) as server.port:
+        server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
+        yield server
+
+
+@asynccontextmanager
+async def raw_server(
+    connection: Callable[[Any], Awaitable[None]],
+    *,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
+) -> AsyncIterator[int]:
+    """Serve connections by this function; gives the port, and ends them when it is left."""
     tcp = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
-    server.port = tcp.extra(SocketAttribute.local_port)
-    server.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
     listener = TLSListener(tcp, tls, standard_compatible=False) if tls else tcp
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, connection, group)
         try:
-            yield server
+            yield tcp.extra(SocketAttribute.local_port)
         finally:
             group.cancel_scope.cancel()
 
 
+async def keep_open(stream: SocketStream) -> None:
+    """Read what comes, and answer nothing."""
+    async with stream:
+        with suppress(anyio.BrokenResourceError):
+            async for _ in stream:
+                pass
+
+
+def sending(answer: bytes) -> Callable[[SocketStream], Awaitable[None]]:
+    """Answer any request with these bytes and close."""
+
+    async def connection(stream: SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            await stream.send(answer)
+
+    return connection
+
+
 @contextmanager
 def in_thread(handler: Handler) -> Iterator[Server]:
-    """Answer requests from a thread, for tests that have no event loop."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(serve(handler)) as server,
@@ -200,9 +242,7 @@ def run_alone(handler: Handler) -> None:
 
 class _Connection:
     def __init__(self, stream: AnyByteStream, handler: Handler, server: Server) -> None:
-        self._stream = stream
-        self._handler = handler
-        self._server = server
+        self._stream, self._handler, self._server = stream, handler, server
         self._buffer = bytearray()
         self._news = anyio.Event()
         self._gone = False

@@ -1,8 +1,4 @@
-"""Repositories as a loopback hub keeps them: files, commits, and the JSON that tells of them.
-
-The shapes are those of the real hub: `tests/library/hub/test_official_client.py` holds them against
-its own client.
-"""
+"""Repositories as a loopback hub keeps them: files, commits, and the JSON that tells of them."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,16 +8,8 @@ from typing import Literal
 
 PIECE = 64 * 1024
 BASIC_FIELDS = (
-    "_id",
-    "createdAt",
-    "downloads",
-    "id",
-    "library_name",
-    "likes",
-    "modelId",
-    "pipeline_tag",
-    "private",
-    "tags",
+    *("_id", "createdAt", "downloads", "id", "library_name", "likes", "modelId", "pipeline_tag"),
+    *("private", "tags"),
 )
 FULL_FIELDS = (*BASIC_FIELDS, "author", "gated", "lastModified", "sha", "siblings")
 EXPANDABLE = frozenset(
@@ -50,7 +38,6 @@ class FakeFile:
         return len(self.content) if self.pattern is None else self.pattern[0]
 
     def pieces(self, start: int, end: int) -> Iterator[bytes]:
-        """Give the bytes from `start` up to `end`."""
         if self.pattern is None:
             for at in range(start, end, PIECE):
                 yield self.content[at : min(at + PIECE, end)]
@@ -83,17 +70,16 @@ class FakeFile:
 
     def sibling(self, *, blobs: bool) -> dict[str, object]:
         """Tell of it as the list of a repository's details does."""
-        if not blobs:
-            return {"rfilename": self.path}
-        facts = {"rfilename": self.path, "size": self.size, "blobId": self.blob_id}
-        lfs = {"sha256": self.sha256, "size": self.size, "pointerSize": len(self._pointer)}
-        return {**facts, "lfs": lfs} if self.lfs else facts
+        facts = {"size": self.size, "blobId": self.blob_id, **self._lfs("sha256")} if blobs else {}
+        return {"rfilename": self.path, **facts}
 
     def entry(self) -> dict[str, object]:
-        """Tell of it as a tree does."""
         facts = {"type": "file", "oid": self.blob_id, "size": self.size, "path": self.path}
-        lfs = {"oid": self.sha256, "size": self.size, "pointerSize": len(self._pointer)}
-        return {**facts, "lfs": lfs} if self.lfs else facts
+        return {**facts, **self._lfs("oid")}
+
+    def _lfs(self, sum_name: str) -> dict[str, object]:
+        facts = {sum_name: self.sha256, "size": self.size, "pointerSize": len(self._pointer)}
+        return {"lfs": facts} if self.lfs else {}
 
 
 @dataclass
@@ -126,15 +112,19 @@ class FakeRepo:
         return self.sha
 
     def at(self, revision: str) -> str | None:
-        """Give the commit that a revision means."""
         if revision in ("main", "HEAD"):
             return self.sha
         return revision if revision in self.commits else None
 
+    def file(self, commit: str, path: str) -> FakeFile | None:
+        return next((file for file in self.commits.get(commit, ()) if file.path == path), None)
+
+    @property
+    def all_tags(self) -> list[str]:
+        return [*self.tags, *([f"license:{self.licence}"] if self.licence else []), "region:us"]
+
     def info(self, commit: str, *, blobs: bool = False) -> dict[str, object]:
-        """Tell everything."""
         files = self.commits[commit]
-        licence = [f"license:{self.licence}"] if self.licence else []
         card = {**({"license": self.licence} if self.licence else {}), **self.card}
         return {
             "_id": hashlib.sha1(self.id.encode()).hexdigest()[:24],
@@ -147,7 +137,7 @@ class FakeRepo:
             "disabled": False,
             "downloads": self.downloads,
             "likes": self.likes,
-            "tags": [*self.tags, *licence, "region:us"],
+            "tags": self.all_tags,
             "pipeline_tag": "text-generation",
             "library_name": "gguf",
             "createdAt": "2026-01-02T03:04:05.000Z",

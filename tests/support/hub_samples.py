@@ -1,10 +1,17 @@
-"""What a loopback hub holds unless told otherwise: one repository of each sort."""
+"""What a loopback hub holds unless told otherwise: one repository of each sort.
 
+python -m tests.support.hub_samples --port 8090 --speed 2000000
+HF_ENDPOINT=http://127.0.0.1:8090 ollm
+"""
+
+import argparse
 import tempfile
 from functools import cache
 from pathlib import Path
 
-from tests.support.fake_hub import FakeHub
+import anyio
+
+from tests.support.fake_hub import FakeHub, serve_hub
 from tests.support.hub_repos import FakeFile, FakeRepo
 
 TOKEN = "hf_loopback"
@@ -58,14 +65,20 @@ def scripted_model() -> bytes:
 
 def sample_repos(size: int = 300_000) -> list[FakeRepo]:
     """Give the repositories; `size` is that of one middling file."""
-    small = gguf_facts("qwen3", 1_720_574_976, 40_960)
+    seeing = FakeFile("mmproj-Seeing-4B-F16.gguf", pattern=(size // 4, 30))
+    large = shards_of("Q4_K_M/Large-70B-Q4_K_M", 3, size)
+    large += shards_of("Q8_0/Large-70B-Q8_0", 4, size, 200)
+    whisper = [
+        FakeFile("ggml-base.bin", pattern=(size, 50)),
+        FakeFile("ggml-base-q5_1.bin", pattern=(size // 2, 51)),
+    ]
     return [
         FakeRepo(
             "someone/Small-1.7B-GGUF",
             [README, *files_of("Small-1.7B", size)],
             downloads=54_321,
             likes=321,
-            gguf=small,
+            gguf=gguf_facts("qwen3", 1_720_574_976, 40_960),
         ),
         FakeRepo(
             "someone/Scripted-GGUF",
@@ -75,11 +88,7 @@ def sample_repos(size: int = 300_000) -> list[FakeRepo]:
         ),
         FakeRepo(
             "someone/Seeing-4B-GGUF",
-            [
-                README,
-                *files_of("Seeing-4B", size, 20),
-                FakeFile("mmproj-Seeing-4B-F16.gguf", pattern=(size // 4, 30)),
-            ],
+            [README, *files_of("Seeing-4B", size, 20), seeing],
             downloads=9_000,
             tags=("gguf", "image-text-to-text"),
             licence="gemma",
@@ -87,11 +96,7 @@ def sample_repos(size: int = 300_000) -> list[FakeRepo]:
         ),
         FakeRepo(
             "another/Large-70B-GGUF",
-            [
-                README,
-                *shards_of("Q4_K_M/Large-70B-Q4_K_M", 3, size),
-                *shards_of("Q8_0/Large-70B-Q8_0", 4, size, 200),
-            ],
+            [README, *large],
             downloads=7_000,
             licence="llama3.1",
             gguf=gguf_facts("llama", 70_553_706_496, 131_072),
@@ -106,11 +111,7 @@ def sample_repos(size: int = 300_000) -> list[FakeRepo]:
         ),
         FakeRepo(
             "someone/whisper.cpp",
-            [
-                README,
-                FakeFile("ggml-base.bin", pattern=(size, 50)),
-                FakeFile("ggml-base-q5_1.bin", pattern=(size // 2, 51)),
-            ],
+            [README, *whisper],
             downloads=4_000,
             licence="mit",
             tags=("whisper", "automatic-speech-recognition"),
@@ -120,6 +121,25 @@ def sample_repos(size: int = 300_000) -> list[FakeRepo]:
 
 
 def sample_hub(size: int = 300_000) -> FakeHub:
-    """Give a hub with all of them, and one token."""
     may = frozenset({"another/Gated-8B-GGUF", "someone/Secret-GGUF"})
     return FakeHub(sample_repos(size), tokens={TOKEN: may})
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.support.hub_samples")
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
+    parser.add_argument("--size", type=int, default=20_000_000, help="bytes of a middling file")
+    parser.add_argument("--speed", type=int, default=0, help="bytes per second of each file")
+    parser.add_argument("--cut-after", type=int, help="bytes after which each file breaks off")
+    asked = parser.parse_args()
+    hub = sample_hub(asked.size)
+    hub.cut_after = asked.cut_after
+    if asked.speed:
+        hub.pace = lambda count: count / asked.speed
+    async with serve_hub(hub, port=asked.port):
+        print(f"{hub.url}\n(files from {hub.files_url}; the token is {TOKEN})", flush=True)  # noqa: T201
+        await anyio.sleep_forever()
+
+
+if __name__ == "__main__":
+    anyio.run(main)

@@ -1,9 +1,8 @@
 """Wait until an app has nothing left to do, without a pause where the event loop can tell.
 
-Textual's pilot samples the processor's time after every key and in every pause: 20 ms at least,
-nearly all of it asleep. What may still happen is known, though: a callback that is ready, a timer
-that runs out, a file descriptor, a thread at work. With none of them there is nothing to wait for,
-and timers alone say how long they take. With a descriptor or a thread the pilot's wait decides.
+Textual's pilot samples the processor's time after every key and in every pause: 20 ms at least.
+With no callback, timer, descriptor or thread at work there is nothing to wait for; with a
+descriptor or a thread the pilot's wait decides.
 """
 
 import asyncio
@@ -92,6 +91,5 @@ def _has_threads_at_work() -> bool:
 
 
 def _next_timer(loop: Any) -> float | None:
-    """Give the seconds until the next timer runs out; None when there is none."""
     whens = [timer.when() for timer in loop._scheduled if not timer.cancelled()]
     return min(whens) - loop.time() if whens else None

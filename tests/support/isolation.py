@@ -1,9 +1,8 @@
 """Keep the tests away from the machine's own servers, on every system.
 
-Where Linux allows it, the test run moves into a network namespace whose only interface is a
-loopback of its own: no other program can be reached, and no port is taken. Everywhere else a guard
-on connections does the same work: it refuses the fixed ports on which real servers listen, as if
-nothing was there, and fails a test that connects to an address beyond this machine.
+Where Linux allows it, the test run moves into a network namespace with a loopback of its own.
+Everywhere else a guard refuses the fixed ports on which real servers listen, and fails a test that
+connects to an address beyond this machine.
 """
 
 import ctypes

@@ -30,13 +30,8 @@ def write_package(
 
 
 def installed(
-    monkeypatch: pytest.MonkeyPatch,
-    site: Path,
-    name: str,
-    files: Mapping[str, str],
-    groups: Groups,
+    monkeypatch: pytest.MonkeyPatch, site: Path, name: str, files: Mapping[str, str], groups: Groups
 ) -> None:
-    """Install a package for one test."""
     write_package(site, name, files, groups)
     monkeypatch.syspath_prepend(str(site))
 

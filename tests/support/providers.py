@@ -41,17 +41,17 @@ class ScriptedProvider:
             self.open_streams -= 1
 
     async def _events(self, request: Request) -> AsyncIterator[ProviderEvent]:
-        aborted = anyio.Event()
-        if request.signal:
-            request.signal.subscribe(aborted.set)
         for step in self.script:
-            if aborted.is_set():
+            if request.signal and request.signal.aborted:
                 yield Finish("abort")
                 return
             if isinstance(step, Exception):
                 raise step
             if isinstance(step, anyio.Event):
-                await _first_of(step, aborted)
+                with anyio.CancelScope() as waiting:
+                    if request.signal:
+                        request.signal.subscribe(waiting.cancel)
+                    await step.wait()
                 continue
             yield step
 
@@ -68,14 +68,3 @@ class ScriptedProvider:
         if self.list_error is not None:
             raise self.list_error
         return self.models
-
-
-async def _first_of(one: anyio.Event, other: anyio.Event) -> None:
-    async with anyio.create_task_group() as group:
-
-        async def wait(event: anyio.Event) -> None:
-            await event.wait()
-            group.cancel_scope.cancel()
-
-        group.start_soon(wait, one)
-        group.start_soon(wait, other)

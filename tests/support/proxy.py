@@ -8,13 +8,11 @@ from urllib.parse import urlsplit
 import anyio
 from anyio.abc import ByteStream, SocketStream
 
-from tests.support.raw_server import raw_server
+from tests.support.http_server import raw_server
 
 
 @dataclass
 class Proxy:
-    """What the proxy was asked for."""
-
     url: str = ""
     heads: list[str] = field(default_factory=list)
     """The head of every request as it came, CONNECT among them."""
@@ -24,10 +22,7 @@ class Proxy:
 
 @asynccontextmanager
 async def serve_proxy(
-    hosts: Mapping[str, int],
-    *,
-    authorization: str | None = None,
-    refusal: bytes | None = None,
+    hosts: Mapping[str, int], *, authorization: str | None = None, refusal: bytes | None = None
 ) -> AsyncIterator[Proxy]:
     """Pass requests for the names in `hosts` on to these ports of loopback until the block ends.
 

@@ -18,8 +18,6 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pyte
 
@@ -93,7 +91,7 @@ def _is_known(token: Token) -> bool:
             return True
 
 
-class PtySession:
+class PtySession(contextlib.AbstractContextManager["PtySession"]):
     """A program on a pseudo-terminal; a context manager that leaves no process behind."""
 
     def __init__(
@@ -140,15 +138,7 @@ class PtySession:
         name, _, value = self._tag.partition("=")
         return {**inherited, **terminal, **env, name: value}
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     # The terminal's side.
@@ -178,11 +168,9 @@ class PtySession:
         os.write(self._wake_write, b"x")
 
     def write(self, data: str | bytes) -> None:
-        """Type: send bytes as the terminal would."""
         os.write(self._master, data.encode() if isinstance(data, str) else data)
 
     def resize(self, columns: int, lines: int) -> None:
-        """Change the size of the terminal; the kernel tells the program."""
         with self._changed:
             self._screens.resize(columns, lines)
         self._set_size(columns, lines)
@@ -208,14 +196,12 @@ class PtySession:
             self._master = -1
 
     def termios(self) -> list[object]:
-        """Return the line settings as they are now."""
         return list(termios.tcgetattr(self._slave))
 
     # What can be seen.
 
     @property
     def raw(self) -> bytes:
-        """Everything printed so far."""
         with self._changed:
             return bytes(self._raw)
 
@@ -225,13 +211,11 @@ class PtySession:
             self._raw.clear()
 
     def screen_text(self) -> str:
-        """Return the lines of the screen that is shown now."""
         with self._changed:
             return "\n".join(self._screens.lines)
 
     @property
     def is_alternate_screen(self) -> bool:
-        """Whether the program has the alternate screen."""
         with self._changed:
             return self._screens.is_alternate
 
@@ -272,11 +256,9 @@ class PtySession:
 
     @property
     def pid(self) -> int:
-        """The process id of the program."""
         return self._process.pid
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the program alone."""
         self._process.send_signal(number)
 
     def state(self) -> str:
@@ -294,7 +276,6 @@ class PtySession:
         ]
 
     def cpu_seconds(self) -> float:
-        """Return the processor time of the living processes so far."""
         total = 0
         for pid in self.processes():
             fields = _read_or_empty(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split()
@@ -308,9 +289,9 @@ class PtySession:
         return self.cpu_seconds() - before
 
     def close(self) -> None:
-        """Kill what is left and give everything back."""
         for pid in self.processes():
-            _kill(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         self._process.kill()
         for thread in self._threads:
             thread.join(10)
@@ -325,11 +306,6 @@ def _read_or_empty(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
-
-
-def _kill(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 10.0) -> bool:

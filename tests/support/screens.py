@@ -5,9 +5,10 @@ import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from unittest.mock import patch
 
 import anyio
@@ -56,17 +57,14 @@ class RecordingOpener(SystemOpener):
 
 
 def is_ready(screen: ChatScreen) -> bool:
-    """Whether the chat is open and a prompt would be sent at once."""
     controller = screen.controller
     return isinstance(controller, ChatController) and not controller.queue.is_busy
 
 
+@dataclass
 class AppStage:
-    """An app that runs."""
-
-    def __init__(self, app: OllmApp, pilot: Pilot[None]) -> None:
-        self.app = app
-        self.pilot = pilot
+    app: OllmApp
+    pilot: Pilot[None]
 
     @property
     def chat(self) -> ChatScreen:
@@ -83,7 +81,6 @@ class AppStage:
 
     @property
     def screen_text(self) -> str:
-        """What is on the screen, line by line."""
         lines = self.app.screen._compositor.render_strips()
         return "\n".join(line.text.rstrip() for line in lines)
 
@@ -93,19 +90,12 @@ class AppStage:
         await self.pilot.press("enter")
 
 
+@dataclass
 class Stage(AppStage):
     """The app on a scripted runtime."""
 
-    def __init__(
-        self,
-        app: OllmApp,
-        pilot: Pilot[None],
-        runtime: ScriptedRuntime,
-        opener: RecordingOpener,
-    ) -> None:
-        super().__init__(app, pilot)
-        self.runtime = runtime
-        self.opener = opener
+    runtime: ScriptedRuntime
+    opener: RecordingOpener
 
     @property
     def client(self) -> ScriptedClient:
@@ -125,7 +115,6 @@ class Stage(AppStage):
         await self.pilot.press(*words)
 
     async def ask(self, words: str) -> None:
-        """Send a prompt and let the app come to rest."""
         await self.send(words)
         await self.settle()
 
@@ -135,17 +124,15 @@ class Stage(AppStage):
         return "\n".join(block.source.text for block in self.chat.transcript.block_list.blocks)
 
 
+@dataclass
 class RealStage(AppStage):
     """The app on a real runtime."""
 
-    def __init__(self, app: OllmApp, pilot: Pilot[None], runtime: Runtime) -> None:
-        super().__init__(app, pilot)
-        self.runtime = runtime
+    runtime: Runtime
 
     async def until(
         self, *texts: str, test: Callable[[], bool] = lambda: True, within_s: float = 60.0
     ) -> None:
-        """Wait until all of this is on the screen, and the test holds."""
         with anyio.move_on_after(within_s):
             while not (test() and all(text in self.screen_text for text in texts)):
                 await self.pilot.pause(0.002)
@@ -158,10 +145,8 @@ def services(
     config_file: Path,
     opened: anyio.Event | None = None,
     *,
-    show_thinking: bool = True,
-    history: Path | None = None,
     opener: RecordingOpener | None = None,
-    copies: Path | None = None,
+    **more: Any,
 ) -> Services:
     async def give() -> Runtime:
         if opened is not None:
@@ -170,14 +155,7 @@ def services(
             raise runtime.refuses
         return cast("Runtime", runtime)
 
-    return Services(
-        give,
-        config_file,
-        history_file=history,
-        show_thinking=show_thinking,
-        copies=copies,
-        opener=opener or RecordingOpener(),
-    )
+    return Services(give, config_file, opener=opener or RecordingOpener(), **more)
 
 
 @asynccontextmanager
@@ -188,22 +166,13 @@ async def staged(
     size: tuple[int, int] = (80, 24),
     theme: str = "dusk",
     opened: anyio.Event | None = None,
-    show_thinking: bool = True,
-    history: Path | None = None,
     opener: RecordingOpener | None = None,
-    copies: Path | None = None,
+    history: Path | None = None,
+    **more: Any,
 ) -> AsyncIterator[Stage]:
-    runtime = runtime or ScriptedRuntime()
-    opener = opener or RecordingOpener()
-    served = services(
-        runtime,
-        config_file,
-        opened,
-        show_thinking=show_thinking,
-        history=history,
-        copies=copies,
-        opener=opener,
-    )
+    """Run the app on a scripted runtime; `more` are fields of `Services`."""
+    runtime, opener = runtime or ScriptedRuntime(), opener or RecordingOpener()
+    served = services(runtime, config_file, opened, opener=opener, history_file=history, **more)
     app = OllmApp(served, theme)
     # what a person would see of the first frame while the rest is loaded nobody sees here
     at_once = patch.object(chat_module, "SECOND_FRAME_S", 0.001)

@@ -2,31 +2,36 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
-from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from anyio.abc import ObjectReceiveStream
 
-from ollm_tui.chat.client import ChatStream
+from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import ToolMode
+from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.config.plugins import Plugin
 from ollm_tui.library.machine import Machine
-from ollm_tui.protocol.blocks import Content, content_to_text
+from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.catalog import DESCRIBE_S, CatalogEntry, Listing
+from ollm_tui.providers.catalog import DESCRIBE_S, CatalogEntry, Listing, ModelCatalog
+from ollm_tui.providers.registry import ProviderRegistry
+from ollm_tui.providers.router import Router
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
+from tests.support.providers import ScriptedProvider
 from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats, SomeTool
 from tests.support.scripted_fetching import (
     LIBRARY,
@@ -58,33 +63,19 @@ def finish(reason: FinishReason = "stop", tokens: int = 412) -> Finish:
     )
 
 
-class ScriptedClient:
+class ScriptedClient(ChatClient):
     """Streams what the test sends; an abort ends the stream, as the real client's does."""
 
     def __init__(self, conversation: Conversation | None = None) -> None:
-        self.conversation = conversation or Conversation(model="local://qwen3:8b")
+        registry = ProviderRegistry()
+        parts = ChatParts(router=Router(registry, ModelCatalog(registry)))
+        super().__init__(parts, conversation or Conversation(model="local://qwen3:8b"))
         self.prompts: list[str | None] = []
         self.signals: list[AbortSignal | None] = []
         self.hangs_on_abort = False
         self.went_on = 0
         self.rewound: list[int] = []
         self._send: MemoryObjectSendStream[ChatEvent] | None = None
-
-    def chat(
-        self, prompt: Content, options: ChatOptions | None = None, signal: AbortSignal | None = None
-    ) -> ChatStream:
-        return self._stream(prompt, signal)
-
-    def retry(
-        self, options: ChatOptions | None = None, signal: AbortSignal | None = None
-    ) -> ChatStream:
-        return self._stream(None, signal)
-
-    def go_on(
-        self, options: ChatOptions | None = None, signal: AbortSignal | None = None
-    ) -> ChatStream:
-        self.went_on += 1
-        return self._stream(None, signal)
 
     def rewind(self, kept: int) -> None:
         self.rewound.append(kept)
@@ -101,7 +92,6 @@ class ScriptedClient:
             self._send.send_nowait(event)
 
     def answer(self, words: str) -> None:
-        """Let a whole answer come."""
         self.give(text(words, f"answer-{len(self.prompts)}"), finish())
 
     def fail(self, error: AIError) -> None:
@@ -113,13 +103,19 @@ class ScriptedClient:
         self._send.close()
 
     @asynccontextmanager
-    async def _stream(
-        self, prompt: Content | None, signal: AbortSignal | None
+    async def _asking(
+        self,
+        question: Message | None,
+        options: ChatOptions,
+        signal: AbortSignal | None,
+        *,
+        rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[ChatEvent]]:
-        self.prompts.append(None if prompt is None else content_to_text(prompt))
+        self.went_on += not rewind
+        self.prompts.append(None if question is None else content_to_text(question.content))
         self.signals.append(signal)
-        if prompt is not None:
-            self.conversation.messages.append(Message("user", prompt))
+        if question is not None:
+            self.conversation.messages.append(question)
         send, receive = anyio.create_memory_object_stream[ChatEvent](1000)
         self._send = send
         if signal is not None and not self.hangs_on_abort:
@@ -147,12 +143,16 @@ class ScriptedFirstModel(FirstModel):
     advice: str | None = None
 
 
-class ScriptedCatalog:
-    """Gives these listings; those in `late` only when the test says so."""
+class ScriptedCatalog(ModelCatalog):
+    """The real catalog of providers with these listings; those in `late` come when a test says."""
 
     def __init__(self, *listings: Listing, known: tuple[Listing, ...] | None = None) -> None:
-        self._listings = listings
-        self._known = listings if known is None else known
+        registry = ProviderRegistry()
+        for one in listings:
+            registry.register(ScriptedProvider(one.provider, label=one.label))
+        super().__init__(registry, max_age_s=0)
+        self.lists(*listings)
+        self._listings = {one.provider: one for one in (listings if known is None else known)}
         self.late: dict[str, anyio.Event] = {}
         self.shown: dict[str, str] = {}
         self.forgotten = 0
@@ -160,7 +160,7 @@ class ScriptedCatalog:
 
     def lists(self, *listings: Listing) -> None:
         """Give these from now on; what was known stays until it is asked for."""
-        self._listings = listings
+        self._given = {one.provider: one for one in listings}
 
     def shown_name(self, provider: str) -> str:
         return self.shown.get(provider, provider)
@@ -168,49 +168,16 @@ class ScriptedCatalog:
     def shown_address(self, ref: ModelRef) -> str:
         return str(ModelRef(self.shown_name(ref.provider), ref.model))
 
-    def cached(self) -> tuple[Listing, ...]:
-        return self._known
-
-    async def listing(self, provider: str, *, within_s: float | None = None) -> Listing:
-        found = next(one for one in self._listings if one.provider == provider)
-        if provider in self.late:
-            with anyio.move_on_after(within_s):
-                await self.late[provider].wait()
-                return found
-            problem = AIError(ErrorCode.TIMEOUT, "It did not answer in time.")
-            return replace(found, models=(), problem=problem)
-        return found
-
     def forget(self, provider: str | None = None) -> None:
         self.forgotten += provider is None
 
     async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
         self.described.append(ref)
 
-    def find(self, ref: ModelRef) -> ModelInfo | None:
-        for listing in self._listings:
-            for info in listing.models:
-                if (listing.provider, info.name) == (ref.provider, ref.model):
-                    return info
-        return None
-
-    @asynccontextmanager
-    async def listings(
-        self, *, within_s: float | None = None, services: bool = True
-    ) -> AsyncIterator[ObjectReceiveStream[Listing]]:
-        send, receive = anyio.create_memory_object_stream[Listing](len(self._listings) + 1)
-        async with anyio.create_task_group() as group, receive:
-            async with send:
-                for listing in self._listings:
-                    group.start_soon(self._answer, listing, send.clone())
-            yield receive
-            group.cancel_scope.cancel()
-
-    async def _answer(self, listing: Listing, send: ObjectSendStream[Listing]) -> None:
-        async with send:
-            if listing.provider in self.late:
-                await self.late[listing.provider].wait()
-            await send.send(listing)
+    async def _ask(self, adapter: ProviderAdapter) -> Listing:
+        if adapter.name in self.late:
+            await self.late[adapter.name].wait()
+        return self._given[adapter.name]
 
 
 @dataclass

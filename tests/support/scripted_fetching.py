@@ -132,10 +132,7 @@ VISION_REPO = HubRepo(
     variants=(
         variant("Q8_0", 4_130_000_000, name="gemma-3-4b-it"),
         variant("Q4_K_M", 2_490_000_000, name="gemma-3-4b-it"),
-        replace(
-            variant("F16", 851_000_000, name="mmproj-gemma-3-4b-it"),
-            kind="projector",
-        ),
+        replace(variant("F16", 851_000_000, name="mmproj-gemma-3-4b-it"), kind="projector"),
     ),
 )
 HUB_DOWN = AIError(
@@ -164,9 +161,9 @@ class ScriptedHub:
             await self.gate.wait()
         if self.problem is not None:
             raise self.problem
-        for known in self.repos:
-            if known.model.repo == repo:
-                return known
+        known = {one.model.repo: one for one in self.repos}
+        if repo in known:
+            return known[repo]
         raise AIError(ErrorCode.MODEL_NOT_FOUND, f"huggingface.co has no {repo}.")
 
     def file_url(self, repo: str, revision: str, path: str) -> str:
@@ -232,17 +229,17 @@ class ScriptedDownloads:
     """A queue in which nothing happens but what a test does."""
 
     def __init__(self, *jobs: Job) -> None:
-        self._jobs = list(jobs)
+        self._jobs = {job.id: job for job in jobs}
         self._readers: list[MemoryObjectSendStream[Job]] = []
         self.done: list[tuple[str, str]] = []
         self.refuses: AIError | None = None
 
     def jobs(self) -> Sequence[Job]:
-        return tuple(self._jobs)
+        return tuple(self._jobs.values())
 
     @property
     def origins(self) -> list[Origin]:
-        return [job.origin for job in self._jobs]
+        return [job.origin for job in self._jobs.values()]
 
     async def add(self, origin: Origin) -> Job:
         if self.refuses is not None:
@@ -253,11 +250,10 @@ class ScriptedDownloads:
 
     def put(self, job: Job) -> None:
         """Let a job be there, or be as given, and tell it."""
-        places = [place for place, one in enumerate(self._jobs) if one.id == job.id]
-        if places:
-            self._jobs[places[0]] = job
-        else:
-            self._jobs.append(job)
+        self._jobs[job.id] = job
+        self._tell(job)
+
+    def _tell(self, job: Job) -> None:
         for reader in self._readers:
             reader.send_nowait(job)
 
@@ -272,19 +268,13 @@ class ScriptedDownloads:
 
     async def dismiss(self, job_id: str) -> None:
         self.done.append(("dismiss", job_id))
-        gone = self._job(job_id)
-        self._jobs = [job for job in self._jobs if job.id != job_id]
-        for reader in self._readers:
-            reader.send_nowait(gone)
-
-    def _job(self, job_id: str) -> Job:
-        return next(job for job in self._jobs if job.id == job_id)
+        self._tell(self._jobs.pop(job_id))
 
     def _turn(self, action: str, job_id: str, **changes: object) -> None:
         self.done.append((action, job_id))
         if self.refuses is not None:
             raise self.refuses
-        self.put(replace(self._job(job_id), **changes))  # type: ignore[arg-type]  # by field names
+        self.put(replace(self._jobs[job_id], **changes))  # type: ignore[arg-type]  # by field names
 
     @asynccontextmanager
     async def changes(self) -> AsyncIterator[ObjectReceiveStream[Job]]:
@@ -312,7 +302,6 @@ def title_of(origin: Origin) -> str:
 
 
 async def no_pause(_seconds: float) -> None:
-    """Let no time pass."""
     await anyio.sleep(0)
 
 

@@ -1,11 +1,17 @@
-"""What the fake servers do for which prompt: one list of steps, whatever the wire format.
+"""What the fake servers do for which prompt: steps that a wire format spells in its own way.
 
-The first word of the last user message chooses the script; see `SCRIPTS`. Unknown words get a
-greeting. `echo ...` repeats, `words N RATE` sends N words at RATE a second, `status CODE` fails.
+The first word of the last user message chooses the script; unknown words get a greeting. `echo ...`
+repeats, `words N RATE` sends N words at RATE a second, `status CODE` fails, `forever` never ends.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import anyio
+
+from tests.support.http_server import Reply
 
 MARKDOWN = """# Title
 
@@ -23,168 +29,141 @@ print("hello")
 ```
 """
 UNICODE = "日本語 🎌 ñ é 👩‍👩‍👧 ok"
+PAGE = b"<!DOCTYPE html><html><title>Log in</title><body>Hi</body></html>"
+
+CallText = tuple[str, str, str]
+"""Id, name and arguments, which are a JSON text or the beginning of one."""
+Step = tuple[Any, ...]
+"""A method of `ScriptWire` and what it is given."""
 
 
-@dataclass(frozen=True)
-class Text:
-    text: str
+def said(*texts: str) -> list[Step]:
+    return [("say", text) for text in texts]
 
 
-@dataclass(frozen=True)
-class Thinking:
-    text: str
-
-
-@dataclass(frozen=True)
-class Calls:
-    """Calls that come side by side; their arguments are JSON texts, or the beginning of one."""
-
-    calls: tuple[tuple[str, str, str], ...]
-
-
-@dataclass(frozen=True)
-class Wait:
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Stall:
-    """Say nothing more, and keep the connection."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Close the connection."""
-
-
-@dataclass(frozen=True)
-class Stop:
-    """End the body without the format's end marker."""
-
-
-@dataclass(frozen=True)
-class Fail:
-    """Report a failure inside the answer."""
-
-    message: str
-
-
-@dataclass(frozen=True)
-class Whole:
-    """Answer with these bytes instead of a stream."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = "application/json"
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Bytewise:
-    """Send everything from here on one byte at a time."""
-
-
-@dataclass(frozen=True)
-class End:
-    reason: str = "stop"
-
-
-Trick = Stall | Cut | Stop | Whole | Bytewise
-Step = Text | Thinking | Calls | Wait | Fail | End | Trick
-
-SCRIPTS: Mapping[str, tuple[Step, ...]] = {
-    "hello": (Text("Hello"), Text(", "), Text("world"), Text("!"), End()),
-    "markdown": (*(Text(line) for line in MARKDOWN.splitlines(keepends=True)), End()),
-    "think": (Thinking("Let me "), Thinking("see."), Text("Yes."), End()),
-    "tags": (Text("<thi"), Text("nk>Let me see.</th"), Text("ink>\n\nYes."), End()),
-    "unicode": (Bytewise(), Text(UNICODE), End()),
-    "tool": (Calls((("call_a1", "weather", '{"city": "Oslo"}'),)), End("tool_calls")),
-    "tools": (
-        Text("Looking."),
-        Calls(
-            (("call_a1", "weather", '{"city": "Oslo"}'), ("call_b2", "clock", "{}")),
-        ),
-        End("tool_calls"),
-    ),
-    "ponder": (
-        Thinking("I have to look."),
-        Calls((("call_a1", "weather", '{"city": "Oslo"}'),)),
-        End("tool_calls"),
-    ),
-    "arguments": (
-        Text("Looking."),
-        Calls((("call_a1", "weather", '{"city": "Os'),)),
-        Stall(),
-    ),
-    "length": (Text("It was a dark and"), End("length")),
-    "nothing": (Whole(b"", content_type=""),),
-    "html": (
-        Whole(
-            b"<!DOCTYPE html><html><title>Log in</title><body>Hi</body></html>", 200, "text/html"
-        ),
-    ),
-    "cut": (Text("It was "), Text("a dark"), Wait(0.02), Cut()),
-    "unended": (Text("It was "), Text("a dark"), Stop()),
-    "fail": (Text("It was "), Fail("the engine died")),
-    "stall": (Text("It was "), Stall()),
-    "silent": (Stall(),),
+END: Step = ("end", "stop")
+TO_TOOLS: Step = ("end", "tool_calls")
+OSLO: CallText = ("call_a1", "weather", '{"city": "Oslo"}')
+SCRIPTS: Mapping[str, Sequence[Step]] = {
+    "hello": [*said("Hello", ", ", "world", "!"), END],
+    "markdown": [*said(*MARKDOWN.splitlines(keepends=True)), END],
+    "think": [("think", "Let me "), ("think", "see."), ("say", "Yes."), END],
+    "tags": [*said("<thi", "nk>Let me see.</th", "ink>\n\nYes."), END],
+    "unicode": [("go_bytewise",), ("say", UNICODE), END],
+    "tool": [("call", OSLO), TO_TOOLS],
+    "tools": [("say", "Looking."), ("call", OSLO, ("call_b2", "clock", "{}")), TO_TOOLS],
+    "ponder": [("think", "I have to look."), ("call", OSLO), TO_TOOLS],
+    "arguments": [("say", "Looking."), ("call", (*OSLO[:2], '{"city": "Os')), ("stall",)],
+    "length": [("say", "It was a dark and"), ("end", "length")],
+    "nothing": [("whole", b"", 200, "")],
+    "html": [("whole", PAGE, 200, "text/html")],
+    "cut": [*said("It was ", "a dark"), ("wait", 0.02), ("cut",)],
+    "unended": [*said("It was ", "a dark"), ("begin",)],
+    "fail": [("say", "It was "), ("fail", "the engine died")],
+    "stall": [("say", "It was "), ("stall",)],
+    "silent": [("stall",)],
 }
 
 
-def steps_for(prompt: str) -> Iterator[Step]:
-    """Give the steps of the script that a prompt chooses; `forever` never ends."""
+def steps_for(prompt: str) -> Iterable[Step]:
     first, _, below = prompt.strip().partition("\n")
     # the name of an attached picture stands on a line of its own before the prompt
     word, _, rest = (below if first.endswith(".png:") else prompt.strip()).partition(" ")
     match word:
         case "echo":
-            return iter((Text(rest), End()))
+            return [("say", rest), END]
         case "words":
-            return _words(rest.split())
+            given = dict(enumerate(rest.split()))
+            return [*_words(range(int(given.get(0, 10))), float(given.get(1, 0))), END]
         case "forever":
-            return _forever(float(rest) if rest else 100.0)
+            return _words(count(), float(rest or 100))
         case "status":
-            return iter((_status(int(rest or 500)),))
+            status = int(rest or 500)
+            body = b'{"error": {"message": "scripted failure %d", "type": "scripted"}}' % status
+            later = {"retry-after": "2"} if status in (429, 503) else {}
+            return [("whole", body, status, "application/json", later)]
         case _:
-            return iter(SCRIPTS.get(word, SCRIPTS["hello"]))
+            return SCRIPTS.get(word, SCRIPTS["hello"])
+
+
+def _words(numbers: Iterable[int], rate: float) -> Iterator[Step]:
+    for number in numbers:
+        yield "say", f"word{number} "
+        if rate:
+            yield "wait", 1 / rate
 
 
 def last_prompt(messages: object) -> str:
     """Give the last paragraph of the last user message: a question without an answer goes along."""
-    found = ""
+    found: object = ""
     for message in messages if isinstance(messages, Sequence) else ():
         if isinstance(message, Mapping) and message.get("role") == "user":
-            found = content_text(message.get("content"))
-    return found.rpartition("\n\n")[2]
+            found = message.get("content")
+    parts = found if isinstance(found, Sequence) and not isinstance(found, str) else ()
+    texts = [str(part.get("text", "")) for part in parts if isinstance(part, Mapping)]
+    return (found if isinstance(found, str) else "".join(texts)).rpartition("\n\n")[2]
 
 
-def content_text(content: object) -> str:
-    """Give the text of a wire content: a string, or parts."""
-    if isinstance(content, str):
-        return content
-    parts = content if isinstance(content, Sequence) else ()
-    return "".join(str(p.get("text", "")) for p in parts if isinstance(p, Mapping))
+class ScriptWire(ABC):
+    """Plays a script as the answer to a request of one format."""
 
+    content_type = "text/event-stream"
+    streams_unasked = False
 
-def _words(numbers: list[str]) -> Iterator[Step]:
-    count = int(numbers[0]) if numbers else 10
-    rate = float(numbers[1]) if len(numbers) > 1 else 0.0
-    for number in range(count):
-        yield Text(f"word{number} ")
-        if rate:
-            yield Wait(1 / rate)
-    yield End()
+    def __init__(self, body: Mapping[str, object], reply: Reply) -> None:
+        self._body = body
+        self._reply = reply
+        self._streams = bool(body.get("stream", self.streams_unasked))
+        self._bytewise = False
+        self._tokens = 0
+        self._text = self._thinking = ""
+        self._calls: list[object] = []
 
+    async def play(self) -> None:
+        for step, *given in steps_for(last_prompt(self._body.get("messages"))):
+            self._tokens += step in {"say", "think", "call"}
+            await getattr(self, step)(*given)
 
-def _forever(rate: float) -> Iterator[Step]:
-    number = 0
-    while True:
-        yield Text(f"word{number} ")
-        yield Wait(1 / rate)
-        number += 1
+    async def write(self, data: bytes) -> None:
+        await self.begin()
+        for piece in [bytes([byte]) for byte in data] if self._bytewise else [data]:
+            await self._reply.write(piece)
 
+    async def begin(self) -> None:
+        if not self._reply.started:
+            await self._reply.start(content_type=self.content_type)
 
-def _status(status: int) -> Whole:
-    headers = {"retry-after": "2"} if status in (429, 503) else {}
-    body = b'{"error": {"message": "scripted failure %d", "type": "scripted"}}' % status
-    return Whole(body, status, headers=headers)
+    async def whole(self, body: bytes, *how: Any) -> None:
+        await self._reply.whole(body, *how)
+
+    async def go_bytewise(self) -> None:
+        """Send everything from here on one byte at a time."""
+        self._bytewise = True
+
+    async def wait(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+    async def stall(self) -> None:
+        """Say nothing more, and keep the connection."""
+        await self.begin()
+        await anyio.sleep_forever()
+
+    async def cut(self) -> None:
+        self._reply.cut()
+
+    @abstractmethod
+    async def say(self, text: str) -> None: ...
+
+    @abstractmethod
+    async def think(self, text: str) -> None: ...
+
+    @abstractmethod
+    async def call(self, *calls: CallText) -> None:
+        """Send calls that are side by side."""
+
+    @abstractmethod
+    async def fail(self, message: str) -> None:
+        """Report a failure inside the answer."""
+
+    @abstractmethod
+    async def end(self, reason: str) -> None: ...

@@ -1,5 +1,7 @@
 """Hypothesis strategies for the vocabulary."""
 
+from dataclasses import fields
+
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.blocks import (
@@ -84,25 +86,12 @@ def messages() -> st.SearchStrategy[Message]:
 
 
 def usages() -> st.SearchStrategy[Usage]:
-    return st.builds(
-        Usage,
-        prompt_tokens=COUNTS,
-        completion_tokens=COUNTS,
-        total_tokens=COUNTS,
-        extra=JSON_OBJECTS,
-    )
+    counts = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), COUNTS)
+    return st.builds(Usage, **counts, extra=JSON_OBJECTS)
 
 
 def timings() -> st.SearchStrategy[Timings]:
-    return st.builds(
-        Timings,
-        first_token_s=SECONDS,
-        total_s=SECONDS,
-        load_s=SECONDS,
-        prompt_s=SECONDS,
-        generation_s=SECONDS,
-        tokens_per_s=SECONDS,
-    )
+    return st.builds(Timings, **{field.name: SECONDS for field in fields(Timings)})
 
 
 def capabilities() -> st.SearchStrategy[ModelCapability]:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
-from syrupy.types import PropertyFilter, PropertyMatcher, SerializableData, SerializedData
+from syrupy.types import SerializableData, SerializedData
 from textual.app import App
 from textual.widgets import Input, TextArea
 
@@ -29,28 +29,19 @@ class SvgExtension(SingleFileSnapshotExtension):
     file_extension = "svg"
     _write_mode = WriteMode.TEXT
 
-    def serialize(
-        self,
-        data: SerializableData,
-        *,
-        exclude: PropertyFilter | None = None,
-        include: PropertyFilter | None = None,
-        matcher: PropertyMatcher | None = None,
-    ) -> SerializedData:
+    def serialize(self, data: SerializableData, **_choice: Any) -> SerializedData:
         return normalised(str(data))
 
 
 def picture(app: App[Any]) -> str:
-    """Draw what the app shows."""
     return app.export_screenshot(title="ollm", simplify=True)
 
 
 def calm(app: App[Any]) -> None:
     """Stop what blinks, so that two pictures of one state are equal."""
-    for area in app.screen.query(TextArea):
-        area.cursor_blink = False
-    for field in app.screen.query(Input):
-        field.cursor_blink = False
+    for screen in app.screen_stack:
+        for field in (*screen.query(TextArea), *screen.query(Input)):
+            field.cursor_blink = False
 
 
 @pytest.fixture

@@ -1,12 +1,8 @@
 """A tiny language model with weights written by hand: the real engine says known texts with it.
 
-Attention and feed-forward are zero. Every state of a reply is one token with an embedding of its
-own, and the output matrix holds the transitions, so that llama.cpp's ordinary decoding walks a
-known text at any temperature. The chat template, run by llama.cpp itself, picks the reply from the
-last message and ends the prompt with that reply's start token. One byte of input is one token, so
-counts can be worked out by hand. Held to a grammar it writes the shortest legal JSON.
-
-The same bytes come out every time. Needs `gguf` and `numpy`.
+Every state of a reply is one token, and the output matrix holds the transitions, so that ordinary
+decoding walks a known text at any temperature. The chat template picks the reply from the last
+message. One byte of input is one token; held to a grammar it writes the shortest legal JSON.
 """
 
 import re

@@ -1,8 +1,10 @@
 """Tools and approvers for tests."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.ports import Approver, Tool
 from ollm_tui.protocol.tools import (
     Approval,
@@ -12,14 +14,12 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
-from ollm_tui.tools.runner import ToolOffer, ToolRegistry, ToolRunner
+from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 
 
+@dataclass
 class AllowAll:
-    """Allows every call and remembers them."""
-
-    def __init__(self) -> None:
-        self.asked: list[ToolCall] = []
+    asked: list[ToolCall] = field(default_factory=list)
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         self.asked.append(call)
@@ -53,18 +53,16 @@ class ScriptedTool:
         return await self._work(args)
 
 
+@dataclass
 class Offered:
     """An offer whose calls, and no others, a test answers."""
 
-    def __init__(
-        self, schemas: Sequence[ToolSchema], answer: Callable[[ToolCall], Awaitable[ToolResult]]
-    ) -> None:
-        self.schemas = tuple(schemas)
-        self._answer = answer
+    schemas: tuple[ToolSchema, ...]
+    answer: Callable[[ToolCall], Awaitable[ToolResult]]
 
     async def run(self, call: ToolCall) -> ToolResult:
         if call.name in {schema.name for schema in self.schemas}:
-            return await self._answer(call)
+            return await self.answer(call)
         return ToolResult(call_id=call.id, name=call.name, content="not offered", is_error=True)
 
 
@@ -72,17 +70,9 @@ class OfferingRunner:
     """A runner that runs what is asked of it as if all of its tools were on offer."""
 
     def __init__(self, tools: Sequence[Tool], approver: Approver) -> None:
-        self._runner = ToolRunner(ToolRegistry(tools), approver)
-        self._offer = self._runner.offer([tool.schema.name for tool in tools])
-
-    def offer(self, names: Collection[str]) -> ToolOffer:
-        return self._runner.offer(names)
-
-    async def run(self, call: ToolCall) -> ToolResult:
-        return await self._offer.run(call)
-
-    def result_of(self, call_id: str) -> ToolResult | None:
-        return self._runner.result_of(call_id)
+        runner = ToolRunner(ToolRegistry(tools), approver)
+        self.offer, self.result_of = runner.offer, runner.result_of
+        self.run = runner.offer([tool.schema.name for tool in tools]).run
 
 
 def runner_for(*tools: Tool, approver: Approver | None = None) -> OfferingRunner:
@@ -94,3 +84,15 @@ def tool_call(
     name: str = "scripted", args: JsonObject | None = None, *, id: str = "call_1"
 ) -> ToolCall:
     return ToolCall(id=id, name=name, args={} if args is None else args)
+
+
+def feed_one(
+    assembler: ToolCallAssembler,
+    index: int | None,
+    id: str | None,
+    name: str | None,
+    arguments: str | JsonObject | None,
+    extra: JsonMapping | None = None,
+) -> None:
+    delta = ToolCallDelta(index=index, id=id, name=name, arguments=arguments, extra=extra or {})
+    assembler.feed([delta])

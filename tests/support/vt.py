@@ -7,7 +7,7 @@ does not have, so comparing two `grammar`s finds it whatever the text was.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 Kind = Literal["text", "c0", "c1", "esc", "csi", "string", "broken"]
 
@@ -50,7 +50,9 @@ class Token:
             case "csi":
                 return _csi_shapes(self.raw)
             case "string":
-                return frozenset({_string_shape(self.raw)})
+                number = self.raw[2:].partition(";")[0][:8]
+                name = _STRING_NAMES[self.raw[1]]
+                return frozenset({f"OSC {number}" if name == "OSC" else name})
             case "broken":
                 return frozenset({f"broken {self.raw!a}"})
 
@@ -67,29 +69,14 @@ def _csi_shapes(raw: str) -> frozenset[str]:
     return frozenset({f"CSI {prefix}{numbers}{final}"})
 
 
-def _string_shape(raw: str) -> str:
-    name = _STRING_NAMES[raw[1]]
-    if name == "OSC":
-        return f"OSC {raw[2:].partition(';')[0][:8]}"
-    return name
-
-
 def tokens(output: bytes) -> Iterator[Token]:
-    """Yield every token of the output; nothing is skipped."""
     text = output.decode("utf-8", "surrogateescape")
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)
         assert match is not None, f"no token at {text[place : place + 20]!r}"
-        yield Token(_kind(match), match[0])
+        yield Token(cast(Kind, match.lastgroup), match[0])
         place = match.end()
-
-
-def _kind(match: re.Match[str]) -> Kind:
-    for kind in ("csi", "string", "esc", "broken", "c0", "c1"):
-        if match[kind] is not None:
-            return kind
-    return "text"
 
 
 def unfinished(output: bytes) -> int:
@@ -106,12 +93,10 @@ def unfinished(output: bytes) -> int:
 
 
 def grammar(output: bytes) -> frozenset[str]:
-    """Return the shapes of all sequences in the output."""
     return frozenset().union(*(token.shapes() for token in tokens(output)))
 
 
 def text_of(output: bytes) -> str:
-    """Return what is left of the output without its sequences, line ends kept."""
     return "".join(
         token.raw for token in tokens(output) if token.kind == "text" or token.raw == "\n"
     )

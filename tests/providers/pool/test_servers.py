@@ -28,7 +28,7 @@ from ollm_tui.providers.router import Router
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.clock import ManualClock
 from tests.support.fake_ollama import fake_ollama
-from tests.support.fake_openai import fake_openai
+from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
 ASK = Request(model="tiny", messages=[Message("user", "hello")])
@@ -116,7 +116,7 @@ GONE: Mapping[str, Handler] = {
 @pytest.mark.parametrize("how", GONE)
 async def test_a_server_that_is_gone_is_passed_over_skipped_and_taken_back(how: str) -> None:
     limits = {"first_byte_timeout_s": 0.3} if how == "hangs" else {}
-    async with team_of(GONE[how], fake_openai(), of_first=limits) as team:
+    async with team_of(GONE[how], FakeOpenAI(), of_first=limits) as team:
         first, *answer = await team.ask()
         assert isinstance(first, Rerouted)
         assert isinstance(answer[-1], Finish)
@@ -125,7 +125,7 @@ async def test_a_server_that_is_gone_is_passed_over_skipped_and_taken_back(how: 
         assert team.prompts() == [1, 4], "it is skipped"
         if how == "hangs":
             return  # it may be slow to begin for any reason: its limit is for the clock alone
-        team.replicas[0].handler = fake_openai()
+        team.replicas[0].handler = FakeOpenAI()
         team.clock.now = 2.0
         for _ in range(4):
             assert not isinstance((await team.ask())[0], Rerouted)
@@ -141,7 +141,7 @@ async def test_an_answer_that_breaks_off_is_not_asked_for_again() -> None:
         await reply.write(f"data: {json.dumps(chunk)}\n\n".encode())
         reply.cut()
 
-    async with team_of(breaks_off, fake_openai()) as team:
+    async with team_of(breaks_off, FakeOpenAI()) as team:
         text, end = await team.ask()
         assert text == TextDelta("Hel")
         assert isinstance(end, ErrorEvent)
@@ -150,7 +150,7 @@ async def test_an_answer_that_breaks_off_is_not_asked_for_again() -> None:
 
 
 async def test_many_requests_at_once_are_shared_out_and_all_are_closed() -> None:
-    async with team_of(fake_openai(), fake_openai(), fake_openai()) as team:
+    async with team_of(FakeOpenAI(), FakeOpenAI(), FakeOpenAI()) as team:
         forever = Request(model="tiny", messages=[Message("user", "forever")])
         async with AsyncExitStack() as stack:
             for _ in range(9):
@@ -202,7 +202,7 @@ async def test_a_member_that_cannot_be_made_closes_the_pool() -> None:
 
 
 async def test_the_router_finds_a_pool_s_model_although_a_member_hangs() -> None:
-    async with team_of(hangs, fake_openai()) as team:
+    async with team_of(hangs, FakeOpenAI()) as team:
         registry = ProviderRegistry()
         registry.register(team.pool)
         router = Router(registry, ModelCatalog(registry))
@@ -224,7 +224,7 @@ async def test_a_member_that_still_starts_is_not_waited_for(
         error = {"error": {"message": "Loading model", "code": 503, "type": "unavailable_error"}}
         await reply.json(error, 503)
 
-    async with serve(starts) as starting, serve(fake_openai()) as ready:
+    async with serve(starts) as starting, serve(FakeOpenAI()) as ready:
         spec = ProviderSpec(
             name="team",
             kind="openai-compatible",

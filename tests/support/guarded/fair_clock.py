@@ -1,10 +1,8 @@
 """Count time as on an idle machine: a second with half a processor is half a second.
 
-A wait of a second means that somebody who had a second did not answer. Where more processes want
-to run than there are processors nobody has that second, so `time.monotonic`, and with it asyncio's
-clock, timeouts and sleeps, goes slower by the same share, down to an eighth. Who runs beside a test
-counts, be it another program or another test. On an idle machine it is the clock that it always is.
-What has to be compared between processes is told by `time.perf_counter`.
+Where more processes want to run than there are processors, `time.monotonic`, and with it asyncio's
+clock, timeouts and sleeps, goes slower by the same share, down to an eighth. What has to be
+compared between processes is told by `time.perf_counter`.
 """
 
 import os
@@ -60,7 +58,6 @@ class FairClock:
 
 
 def sleep(seconds: float) -> None:
-    """Wait until that much fair time has passed."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(left)

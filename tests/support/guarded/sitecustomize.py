@@ -47,12 +47,8 @@ def _check_name(host: object) -> None:
     if host in NAMES:
         return
     name = host.decode("latin-1") if isinstance(host, bytes) else str(host)
-    if not _is_address(name):
+    if _address(name) is None:
         raise socket.gaierror(socket.EAI_NONAME, "the tests look up no names")
-
-
-def _is_address(name: str) -> bool:
-    return _address(name) is not None
 
 
 def _is_here(host: str) -> bool:

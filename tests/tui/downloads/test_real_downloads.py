@@ -143,7 +143,7 @@ async def test_every_recorded_pull_ends_on_the_screen_as_it_ended(tmp_path: Path
     assert len(cases) > 5
     async with (
         serve_hub(hub),
-        serve(ollama.answer) as server,
+        serve(ollama) as server,
         scene(tmp_path, hub, server.url) as played,
     ):
         for case in cases:
@@ -165,7 +165,7 @@ async def test_an_error_inside_a_good_answer_is_reported_in_the_chat_too(tmp_pat
     hub, ollama = sample_hub(), OllamaServer()
     async with (
         serve_hub(hub),
-        serve(ollama.answer) as server,
+        serve(ollama) as server,
         scene(tmp_path, hub, server.url) as played,
     ):
         await played.find("missing:7b")
@@ -180,7 +180,7 @@ async def test_ollama_pulls_what_was_typed_and_it_can_be_used_at_once(tmp_path: 
     hub, ollama = sample_hub(), OllamaServer()
     async with (
         serve_hub(hub),
-        serve(ollama.answer) as server,
+        serve(ollama) as server,
         scene(tmp_path, hub, server.url) as played,
     ):
         await played.find("fresh:7b")

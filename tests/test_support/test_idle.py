@@ -10,7 +10,7 @@ import anyio.to_thread
 import pytest
 
 from tests.support import idle
-from tests.support.raw_server import raw_server
+from tests.support.http_server import raw_server
 
 
 @pytest.fixture

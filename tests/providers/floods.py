@@ -5,7 +5,6 @@ of provider; `flooding` is a server that sends them to whoever asks, as fast as 
 """
 
 import gzip
-import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -15,12 +14,16 @@ from itertools import count, repeat
 import anyio
 from anyio.abc import SocketStream
 
-from ollm_tui.protocol.json_types import JsonObject
-from tests.support.raw_server import raw_server
+from tests.support.frames import arguments, call_frame, frame, head, text_frame
+from tests.support.http_server import raw_server
 
 Pieces = Iterator[bytes]
+Makes = Callable[[str], Pieces]
 PIECE = 64 * 1024
 MUCH = 200_000_000
+EVENT = b"data: " + b"x" * PIECE + b"\n"
+WHOLE, LIST = b'{"choices": [{"message": {"content": "', b'{"data": [], "models": [], "more": "'
+REFUSAL = b'{"error": {"message": "the engine died'
 SSE_KINDS = frozenset({"openai-compatible", "openai", "anthropic"})
 EVERY_KIND = SSE_KINDS | {"ollama"}
 
@@ -29,63 +32,13 @@ EVERY_KIND = SSE_KINDS | {"ollama"}
 class Flood:
     """What comes, and for which kinds; `says` must be part of the error that ends it."""
 
-    pieces: Callable[[str], Pieces]
+    pieces: Makes
     says: str
     kinds: frozenset[str] = EVERY_KIND
     asked: str = "chat"
     """`chat` or `list`."""
     clock_s: float = 20
     """How long the client waits, with each of its clocks."""
-
-
-def frame(kind: str, value: Mapping[str, object]) -> bytes:
-    """Write an object of a stream as this kind of server does."""
-    data = json.dumps(value).encode()
-    return data + b"\n" if kind == "ollama" else b"data: " + data + b"\n\n"
-
-
-def text_frame(kind: str, text: str) -> bytes:
-    """Write a piece of the answer."""
-    match kind:
-        case "ollama":
-            return frame(kind, {"message": {"content": text}, "done": False})
-        case "anthropic":
-            delta: JsonObject = {"type": "text_delta", "text": text}
-            return frame(kind, {"type": "content_block_delta", "index": 0, "delta": delta})
-        case _:
-            return frame(kind, {"choices": [{"index": 0, "delta": {"content": text}}]})
-
-
-def arguments_frame(kind: str, arguments: str, number: int = 0) -> bytes:
-    """Write a piece of the arguments of a call."""
-    if kind == "anthropic":
-        delta: JsonObject = {"type": "input_json_delta", "partial_json": arguments}
-        return frame(kind, {"type": "content_block_delta", "index": number, "delta": delta})
-    call: JsonObject = {"index": number, "function": {"arguments": arguments}}
-    return frame(kind, {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
-
-
-def call_frame(kind: str, number: int, arguments: JsonObject) -> bytes:
-    """Write a whole call, or the beginning of one where arguments come in pieces."""
-    name, id_ = "weather", f"call_{number}"
-    match kind:
-        case "ollama":
-            called: JsonObject = {"id": id_, "function": {"name": name, "arguments": arguments}}
-            return frame(kind, {"message": {"content": "", "tool_calls": [called]}, "done": False})
-        case "anthropic":
-            use: JsonObject = {"type": "tool_use", "id": id_, "name": name, "input": arguments}
-            begin: JsonObject = {"type": "content_block_start", "index": number}
-            return frame(kind, begin | {"content_block": use})
-        case _:
-            function: JsonObject = {"name": name, "arguments": json.dumps(arguments)}
-            call: JsonObject = {"index": number, "id": id_, "function": function}
-            return frame(kind, {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
-
-
-def head(kind: str, *more: str, status: int = 200) -> bytes:
-    media = "application/x-ndjson" if kind == "ollama" else "text/event-stream"
-    lines = (f"HTTP/1.1 {status} Whatever", f"content-type: {media}", "connection: close", *more)
-    return "\r\n".join([*lines, "", ""]).encode()
 
 
 def _long_header(_kind: str) -> Pieces:
@@ -105,21 +58,19 @@ def _informational(_kind: str) -> Pieces:
     yield from repeat(b"HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n" * 100)
 
 
+def _filled(start: bytes, piece: bytes = b"x" * PIECE, status: int = 200) -> Makes:
+    """Give a body that begins like this and goes on with the same piece."""
+
+    def pieces(kind: str) -> Pieces:
+        yield head(kind, status=status) + start
+        yield from repeat(piece, MUCH // len(piece))
+
+    return pieces
+
+
 def _long_line(kind: str) -> Pieces:
-    yield head(kind)
-    yield b'{"message": {"content": "' if kind == "ollama" else b'data: {"choices": "'
-    yield from repeat(b"x" * PIECE, MUCH // PIECE)
-
-
-def _long_event(kind: str) -> Pieces:
-    yield head(kind)
-    yield from repeat(b"data: " + b"x" * PIECE + b"\n", MUCH // PIECE)
-
-
-def _whole(kind: str) -> Pieces:
-    yield head(kind)
-    yield b'{"choices": [{"message": {"content": "'
-    yield from repeat(b"x" * PIECE, MUCH // PIECE)
+    start = b'{"message": {"content": "' if kind == "ollama" else b'data: {"choices": "'
+    return _filled(start)(kind)
 
 
 def _packed(kind: str, unpacked: Pieces) -> Pieces:
@@ -143,19 +94,19 @@ def _pings(kind: str) -> Pieces:
     yield from repeat((b"\n" if kind == "ollama" else b": ping\n\n") * 100)
 
 
-def _blanks(kind: str) -> Pieces:
-    yield head(kind)
-    yield from repeat(b" " * PIECE, MUCH // PIECE)
+def _looking(kind: str) -> bytes:
+    return head(kind) + text_frame(kind, "Looking.")
 
 
 def _arguments(kind: str) -> Pieces:
-    yield head(kind) + text_frame(kind, "Looking.") + call_frame(kind, 1, {})
-    yield from repeat(arguments_frame(kind, " " * PIECE, 1), MUCH // PIECE)
+    yield _looking(kind) + call_frame(kind, 1, {})
+    yield from repeat(frame(kind, arguments(kind, " " * PIECE, 1)), MUCH // PIECE)
 
 
 def _calls(kind: str) -> Pieces:
-    yield head(kind) + text_frame(kind, "Looking.")
-    yield from (call_frame(kind, number, {"city": "Oslo" * 200}) for number in range(MUCH // 1000))
+    yield _looking(kind)
+    for number in range(MUCH // 1000):
+        yield call_frame(kind, number, {"city": "Oslo" * 200})
 
 
 def _dense(kind: str) -> Pieces:
@@ -169,24 +120,12 @@ def _dense(kind: str) -> Pieces:
 
 def _counts(kind: str) -> Pieces:
     """Reports of usage with a new key each time."""
-    yield head(kind) + text_frame(kind, "x")
+    yield _looking(kind)
     for number in count():
-        usage: JsonObject = {"input_tokens": 1, f"k{number}": "x" * 1000}
+        usage = {"input_tokens": 1, f"k{number}": "x" * 1000}
         yield frame(kind, {"type": "message_delta", "delta": {}, "usage": usage})
         if number > 5000:
             return
-
-
-def _refusal(kind: str) -> Pieces:
-    yield head(kind, status=500)
-    yield b'{"error": {"message": "the engine died'
-    yield from repeat(b"x" * PIECE, MUCH // PIECE)
-
-
-def _reply(kind: str) -> Pieces:
-    yield head(kind)
-    yield b'{"data": [], "models": [], "more": "'
-    yield from repeat(b"x" * PIECE, MUCH // PIECE)
 
 
 def _dense_reply(kind: str) -> Pieces:
@@ -205,18 +144,18 @@ FLOODS: Mapping[str, Flood] = {
     "5,000 headers": Flood(_many_headers, "its headers are too large"),
     "informational answers": Flood(_informational, "sent no answer within", clock_s=0.3),
     "a line of 200 MB": Flood(_long_line, "a line longer than"),
-    "an event of 200 MB": Flood(_long_event, "an event longer than", SSE_KINDS),
-    "a whole answer of 200 MB": Flood(_whole, "an answer over", SSE_KINDS),
+    "an event of 200 MB": Flood(_filled(b"", EVENT), "an event longer than", SSE_KINDS),
+    "a whole answer of 200 MB": Flood(_filled(WHOLE), "an answer over", SSE_KINDS),
     "a gzip bomb": Flood(_bomb, "unpacks to more than"),
     "gzip in gzip": Flood(_nested_bomb, "is encoded as"),
     "pings": Flood(_pings, "sent no answer within", clock_s=0.3),
-    "blanks": Flood(_blanks, "a line longer than"),
+    "blanks": Flood(_filled(b"", b" " * PIECE), "a line longer than"),
     "arguments of 200 MB": Flood(_arguments, "tool calls larger than", SSE_KINDS),
     "200,000 calls": Flood(_calls, "more than 1024 tool calls"),
     "8 MB of empty objects": Flood(_dense, "over 100000 objects"),
     "ever new counts": Flood(_counts, "cut off", frozenset({"anthropic"})),
-    "an error of 200 MB": Flood(_refusal, "the engine died"),
-    "a list of 200 MB": Flood(_reply, "a reply of more than", asked="list"),
+    "an error of 200 MB": Flood(_filled(REFUSAL, status=500), "the engine died"),
+    "a list of 200 MB": Flood(_filled(LIST), "a reply of more than", asked="list"),
     "a list of 8 MB of empty objects": Flood(_dense_reply, "over 100000 objects", asked="list"),
     "a chunk with a name of 5 MB": Flood(_chunk_extension, "framing"),
 }
@@ -224,8 +163,6 @@ FLOODS: Mapping[str, Flood] = {
 
 @asynccontextmanager
 async def flooding(flood: Flood, kind: str) -> AsyncIterator[str]:
-    """Serve a flood; gives the address."""
-
     async def connection(stream: SocketStream) -> None:
         async with stream, anyio.create_task_group() as tasks:
             tasks.start_soon(_read_on, stream)
