@@ -8,6 +8,9 @@ SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # A few files hold most of the slow ones: a process that is done takes tests over from the others.
 SHARED = -n $(JOBS) --dist worksteal
 
+# Each process of a test run reads every module, and thousands of programs do: compiling once is enough.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run test test-fast test-dev test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits

@@ -1,6 +1,7 @@
 """A feature's package names what others import from it; import-linter checks the imports."""
 
 import ast
+from functools import cache
 from importlib import import_module
 from typing import Final
 
@@ -9,11 +10,16 @@ import pytest
 from tests.architecture.modules import PACKAGE, imported_names
 
 FEATURES: Final = sorted(path.parent.name for path in PACKAGE.glob("tui/*/__init__.py"))
-IMPORTED: Final = {
-    source
-    for path in PACKAGE.rglob("*.py")
-    for source in imported_names(ast.parse(path.read_text("utf-8"))).values()
-}
+
+
+@cache
+def imported() -> set[tuple[str, str]]:
+    """Return every name of ours that a module imports, with the module it comes from."""
+    return {
+        source
+        for path in PACKAGE.rglob("*.py")
+        for source in imported_names(ast.parse(path.read_text("utf-8"))).values()
+    }
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -33,7 +39,7 @@ def test_a_feature_gives_the_names_that_type_checkers_see(feature: str) -> None:
 @pytest.mark.parametrize("feature", FEATURES)
 def test_a_feature_names_only_what_others_use(feature: str) -> None:
     package = import_module(f"ollm_tui.tui.{feature}")
-    assert [name for name in package.__all__ if (package.__name__, name) not in IMPORTED] == []
+    assert [name for name in package.__all__ if (package.__name__, name) not in imported()] == []
 
 
 def test_an_unknown_name_is_no_attribute() -> None:

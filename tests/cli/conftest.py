@@ -1,9 +1,12 @@
 """The real program in a process of its own, beside a fake Ollama."""
 
 import os
+import re
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,9 +14,12 @@ import pytest
 
 from ollm_tui.cli import main
 from tests.cli.fake_ollama import FakeOllama
+from tests.cli.forked import Forks
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Server, in_thread
-from tests.support.isolation import guarded_path
+from tests.support.isolation import guarded_path, own_environment
+
+READ_BY_PYTHON = re.compile("PYTHON|LANG|LC_").match
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -32,25 +38,39 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", "ollm_tui", *arguments]
 
 
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    home = own_environment(os.environ, tmp_path_factory.mktemp("home"))
+    with closing(Forks({**home, "PYTHONPATH": guarded_path()})) as copied:
+        yield copied
+
+
 @pytest.fixture
-def ollm(tmp_path: Path) -> Ollm:
+def ollm(request: pytest.FixtureRequest, tmp_path: Path) -> Ollm:
+    """Run the program: as a copy, or anew where Python itself reads what the test sets."""
+
     def run(
         *arguments: str, stdin: str | bytes | None = None, **environ: str
     ) -> subprocess.CompletedProcess[str]:
-        given: dict[str, Any] = (
-            {"stdin": subprocess.DEVNULL}
-            if stdin is None
-            else {"input": stdin.encode() if isinstance(stdin, str) else stdin}
-        )
-        done = subprocess.run(
-            command(*arguments),
-            capture_output=True,
-            env=environment(**environ),
-            cwd=tmp_path,
-            timeout=60,
-            check=False,
-            **given,
-        )
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        if hasattr(socket, "SOCK_SEQPACKET") and not any(map(READ_BY_PYTHON, environ)):
+            forks: Forks = request.getfixturevalue("forks")
+            done = forks.run(
+                arguments, environ=environment(**environ), cwd=tmp_path, given=given, timeout_s=60
+            )
+        else:
+            streams: dict[str, Any] = (
+                {"stdin": subprocess.DEVNULL} if given is None else {"input": given}
+            )
+            done = subprocess.run(
+                command(*arguments),
+                capture_output=True,
+                env=environment(**environ),
+                cwd=tmp_path,
+                timeout=60,
+                check=False,
+                **streams,
+            )
         return subprocess.CompletedProcess(
             done.args, done.returncode, done.stdout.decode(), done.stderr.decode()
         )

@@ -1,4 +1,4 @@
-"""Parse each style sheet once for all apps that tests start, and not once for each app."""
+"""Parse each style sheet once for all apps that tests start, and look rules up quickly."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,4 +25,6 @@ def parses_style_sheets_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        # Each widget that is styled hashes every rule; the same hash, without a call in Python.
+        patch.setattr(RuleSet, "__hash__", object.__hash__)
         yield

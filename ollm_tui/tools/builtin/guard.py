@@ -50,6 +50,10 @@ class FileGuard:
     """The program's folders, and files of its own elsewhere."""
     secrets: Callable[[], Iterable[str]] = tuple
     """Returns the keys that the program holds."""
+    _finders: dict[tuple[str, ...], SecretFinder] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Finds the keys of the last look; they seldom change."""
 
     def look(self, root: Path) -> "Watch":
         """Begin one tool call below `root`; the places are looked up now, as they may change.
@@ -69,8 +73,13 @@ class FileGuard:
     def _finder(self) -> SecretFinder:
         # Not words that may be in any text, such as "ollama" for a server without keys. And not
         # parts of keys: a model chooses where a result is cut, and could find a key that way.
-        keys = (secret for secret in self.secrets() if not is_guessable(secret))
-        return SecretFinder(keys, cut=False)
+        keys = tuple(secret for secret in self.secrets() if not is_guessable(secret))
+        finder = self._finders.get(keys)
+        if finder is None:
+            finder = SecretFinder(keys, cut=False)
+            self._finders.clear()
+            self._finders[keys] = finder
+        return finder
 
 
 @dataclass(slots=True)

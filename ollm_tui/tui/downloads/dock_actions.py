@@ -53,7 +53,7 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     """Actions whose keys belong to the list while it has the focus."""
     dock = getters.query_one(DownloadsDock)
     PARTS: ClassVar[tuple[str, ...]] = ()
-    """Selectors of the widgets that must exist before anything is shown."""
+    """Classes and ids (with `#`) of the widgets that must exist before anything is shown."""
 
     def __init__(self, runtime: "Runtime", *, sleep: Sleep = anyio.sleep) -> None:
         super().__init__()
@@ -74,7 +74,13 @@ class ShowsDownloads(LeftOnce[ModelRef | None]):
     @property
     def has_its_parts(self) -> bool:
         """Whether it can show anything: on closing, its widgets go before its workers end."""
-        return self.is_attached and all(self.query(part) for part in self.PARTS)
+        # One walk: queries would take one for each part, and this is asked at every change.
+        names = {
+            name
+            for widget in self.walk_children()
+            for name in (f"#{widget.id}", *(base.__name__ for base in type(widget).__mro__))
+        }
+        return self.is_attached and names.issuperset(self.PARTS)
 
     # The list
 

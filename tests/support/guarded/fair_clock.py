@@ -19,12 +19,19 @@ MOST_DEMAND: Final = 8.0
 WEIGHT: Final = 0.1
 """Of the last look in the mean: that many processes run in one moment says little."""
 LOAD: Final = Path("/proc/loadavg")
+PROCESSORS: Final = os.cpu_count() or 1
 
 
 def demand() -> float:
     """Return how many processes want to run for each processor, this one among them."""
-    running = LOAD.read_bytes().split()[3].partition(b"/")[0]
-    return int(running) / (os.cpu_count() or 1)
+    # The shortest way to read it: every process does so fifty times a second.
+    file = os.open(LOAD, os.O_RDONLY)
+    try:
+        content = os.read(file, 64)
+    finally:
+        os.close(file)
+    running = content.split()[3].partition(b"/")[0]
+    return int(running) / PROCESSORS
 
 
 class FairClock:
