@@ -219,7 +219,7 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
         with self._changed:
             return self._screens.is_alternate
 
-    def wait_for(self, condition: Condition, timeout: float = 10.0) -> None:
+    def wait_for(self, condition: Condition, timeout: float = 30.0) -> None:
         """Wait until text is on the screen, bytes were printed, or the predicate is true."""
         with self._changed:
             self._wait(lambda: self._drained or self._holds(condition), timeout)
@@ -244,7 +244,7 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
             case _:
                 return condition()
 
-    def exit_status(self, timeout: float = 10.0) -> int:
+    def exit_status(self, timeout: float = 30.0) -> int:
         """Wait for the end of the program; as `subprocess` tells it, and all its output is read."""
         with self._changed:
             self._wait(lambda: self._status is not None and self._drained, timeout)
@@ -308,7 +308,7 @@ def _read_or_empty(path: Path) -> bytes:
         return b""
 
 
-def wait_until(condition: Callable[[], bool], timeout: float = 10.0) -> bool:
+def wait_until(condition: Callable[[], bool], timeout: float = 30.0) -> bool:
     """Ask until the condition is true; only for what sends no notice, such as `/proc`."""
     end = time.monotonic() + timeout
     pause = threading.Event()

@@ -106,7 +106,7 @@ class Stage(AppStage):
         for _turn in range(3):
             await self.pilot.pause()
         view = self.chat.transcript
-        with within(5):
+        with within(30):
             while view.busy:
                 await anyio.sleep(0.002)
         await self.pilot.pause()
@@ -180,7 +180,7 @@ async def staged(
         async with app.run_test(size=size) as pilot:
             stage = Stage(app, pilot, runtime, opener)
             if opened is None:
-                with within(5):
+                with within(30):
                     while not is_ready(stage.chat):
                         await anyio.sleep(0.002)
             await stage.settle()

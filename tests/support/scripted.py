@@ -174,7 +174,7 @@ class ScriptedCatalog(ModelCatalog):
     async def describe(self, ref: ModelRef, *, within_s: float = DESCRIBE_S) -> None:
         self.described.append(ref)
 
-    async def _ask(self, adapter: ProviderAdapter) -> Listing:
+    async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
         if adapter.name in self.late:
             await self.late[adapter.name].wait()
         return self._given[adapter.name]

@@ -105,7 +105,7 @@ class JobFolder:
         except UnsupportedFormat:
             logger.info("The download %s is for another version of this program", job_id)
             return None
-        except (OSError, ValueError, RecursionError) as error:
+        except (OSError, ValueError, OverflowError, RecursionError) as error:
             self._set_aside(path, error)
             return None
         return StoredJob(job=job, is_whole=is_whole)

@@ -155,6 +155,16 @@ def test_a_damaged_file_is_set_aside_and_the_others_count(
     assert len(caplog.records) == 1, "once is enough"
 
 
+def test_a_time_beyond_all_numbers_is_damage_too(tmp_path: Path) -> None:
+    files = JobFolder(tmp_path)
+    files.save(job("0-a"))
+    files.save(job("0-b"))
+    record = json.loads((tmp_path / "0-b.json").read_text())
+    (tmp_path / "0-b.json").write_text(json.dumps(record | {"changed_at": 10**400}))
+    assert [found.job.id for found in files.load_all()] == ["0-a"]
+    assert (tmp_path / "0-b.json.damaged").exists()
+
+
 def test_a_file_of_another_version_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "0-b.json").write_text('{"format": 2}')
     assert JobFolder(tmp_path).load_all() == []
