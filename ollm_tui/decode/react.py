@@ -78,7 +78,7 @@ class ReActOutput:
     def __init__(self) -> None:
         self.kind: type[ThinkPiece] | None = None
         self.kinds_written: set[type[ThinkPiece]] = set()
-        self.pieces: PieceList[ThinkPiece] = PieceList()
+        self.emitted: PieceList[ThinkPiece] = PieceList()
         self._undecided: list[str] = []
         self._length = 0
         self._blanks: list[str] = []
@@ -125,7 +125,7 @@ class ReActOutput:
     def _put(self, text: str) -> None:
         kind = self.kind or TextPiece
         self.kinds_written.add(kind)
-        self.pieces.add(kind, text)
+        self.emitted.add(kind, text)
 
 
 ReActPiece: TypeAlias = ThinkPiece | ReActCall
@@ -165,14 +165,14 @@ class ReActParser:
     def feed(self, chunk: str) -> list[ReActPiece]:
         """Return the pieces that are certain after this chunk."""
         self._scanner.feed(chunk)
-        return [*self._output.pieces.take()]
+        return [*self._output.emitted.take()]
 
     def finish(self, *, complete: bool = True) -> list[ReActPiece]:
         """Return what was held back, with the call last; no call if the text was cut."""
         self._scanner.feed("", final=True)
         self._leave_action()
         self._output.decide(TextPiece)
-        pieces: list[ReActPiece] = [*self._output.pieces.take()]
+        pieces: list[ReActPiece] = [*self._output.emitted.take()]
         outcome = self._outcome() if complete else None
         if isinstance(outcome, ReActCall):
             self.problem = "bad_input" if outcome.args is None else None

@@ -58,7 +58,7 @@ class ThinkOutput:
         self._thinking_joint = thinking_joint
         self._text_joint = text_joint
         self._closed_blocks_only = closed_blocks_only
-        self.pieces: PieceList[ThinkPiece] = PieceList()
+        self.emitted: PieceList[ThinkPiece] = PieceList()
         self._blanks: list[str] = []
         self._opening = ""
         self._body: list[str] = []
@@ -73,7 +73,7 @@ class ThinkOutput:
         """Add to the answer."""
         if not text:
             return
-        self.pieces.add(TextPiece, self._before_text() + text)
+        self.emitted.add(TextPiece, self._before_text() + text)
         self._blanks.clear()
         self._after_block = False
         self._text_came = True
@@ -107,9 +107,9 @@ class ThinkOutput:
             self.text(self._opening + "".join(self._body))
             self._body.clear()
         elif in_block and self._word_in_block:
-            self.pieces.add(ThinkingPiece, blanks)
+            self.emitted.add(ThinkingPiece, blanks)
         elif not in_block and not self._after_block:
-            self.pieces.add(TextPiece, blanks)
+            self.emitted.add(TextPiece, blanks)
 
     def _before_text(self) -> str:
         if not self._after_block:
@@ -124,10 +124,10 @@ class ThinkOutput:
         words = text.rstrip()
         blanks = text[len(words) :]
         if words and self._word_in_block:
-            self.pieces.add(ThinkingPiece, "".join(self._blanks) + words)
+            self.emitted.add(ThinkingPiece, "".join(self._blanks) + words)
         elif words:
             joint = self._thinking_joint if self._thinking_came else ""
-            self.pieces.add(ThinkingPiece, joint + words.lstrip())
+            self.emitted.add(ThinkingPiece, joint + words.lstrip())
             self._word_in_block = self._thinking_came = True
         if words:
             self._blanks.clear()
@@ -198,13 +198,13 @@ class ThinkTagSplitter:
     def feed(self, chunk: str) -> list[ThinkPiece]:
         """Return the pieces that are certain after this chunk."""
         self._scanner.feed(chunk)
-        return self._output.pieces.take()
+        return self._output.emitted.take()
 
     def finish(self) -> list[ThinkPiece]:
         """Return what was held back."""
         self._scanner.feed("", final=True)
         self._output.finish(in_block=self._scanner.step == self._in_block)
-        return self._output.pieces.take()
+        return self._output.emitted.take()
 
     def _in_gap(self, text: str, at: int, final: bool) -> int:
         """Before the first word, or after a block: read white space, a tag, or the first word."""
