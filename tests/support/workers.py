@@ -40,10 +40,10 @@ def _import_from(config: pytest.Config, share: float) -> None:
     files = sorted(file for folder in config.args for file in Path(folder).rglob("test_*.py"))
     first = int(share * len(files))
     for file in files[first:] + files[:first]:
-        name = ".".join(file.resolve().relative_to(config.rootpath).with_suffix("").parts)
         # The collection imports it again, and reports what is wrong with it.
         with suppress(Exception, pytest.skip.Exception):
-            import_module(name)
+            inside = file.resolve().relative_to(config.rootpath)
+            import_module(".".join(inside.with_suffix("").parts))
 
 
 @pytest.hookimpl(wrapper=True)
