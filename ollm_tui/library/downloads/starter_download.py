@@ -124,19 +124,19 @@ async def run_package_client(
         AIError: it cannot be started.
     """
     process = await _started(command, work)
-    tail, ended = bytearray(), anyio.Event()
+    tail = _StderrTail()
     try:
         async with anyio.create_task_group() as group:
             if process.stderr is not None:
-                group.start_soon(_read_tail, process.stderr, tail, ended)
+                group.start_soon(tail.read, process.stderr)
             group.start_soon(_measure, work, watch)
             code = await process.wait()
             with anyio.move_on_after(CLOSE_S):
-                await ended.wait()  # what it left running may hold the pipe open
+                await tail.ended.wait()  # what it left running may hold the pipe open
             group.cancel_scope.cancel()
     finally:
         await _end(process)
-    return code, tail.decode("utf-8", "replace")
+    return code, tail.data.decode("utf-8", "replace")
 
 
 async def _started(command: Sequence[str], work: Path) -> Process:
@@ -179,11 +179,18 @@ async def _end(process: Process) -> None:
         await process.aclose()
 
 
-async def _read_tail(stream: ByteReceiveStream, tail: bytearray, ended: anyio.Event) -> None:
-    """Keep the end of what a program writes, so that it never blocks on a full pipe."""
-    try:
-        async for piece in stream:
-            tail += piece
-            del tail[:-MAX_STDERR_BYTES]
-    finally:
-        ended.set()
+class _StderrTail:
+    """The end of a program's stderr."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.ended = anyio.Event()
+
+    async def read(self, stream: ByteReceiveStream) -> None:
+        """Read until the end, so that the program never blocks on a full pipe."""
+        try:
+            async for piece in stream:
+                self.data += piece
+                del self.data[:-MAX_STDERR_BYTES]
+        finally:
+            self.ended.set()

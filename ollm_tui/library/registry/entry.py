@@ -30,11 +30,7 @@ _BY_TAG: Final[Mapping[str, str]] = {
     "multilingual": "multilingual",
     "automatic-speech-recognition": "speech",
 }
-_BY_FEATURE: Final[Mapping[str, str]] = {
-    "multi_turn": "chat",
-    "tool_use": "tools",
-    "thinking": "reasoning",
-}
+_BY_FEATURE: Final = {"multi_turn": "chat", "tool_use": "tools", "thinking": "reasoning"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
