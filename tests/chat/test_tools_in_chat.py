@@ -269,7 +269,7 @@ async def test_a_later_failure_never_runs_a_finished_tool_again() -> None:
 
 async def test_a_prompt_that_takes_too_long_ends_with_one_error() -> None:
     tools = FakeTools(behaviour=lambda _made: anyio.Event())
-    client = client_over(Turns(wants(1)), tools, ChatLimits(prompt_s=0.01))
+    client = client_over(Turns(wants(1)), tools, ChatLimits(prompt_s=0.2))
     last = (await ask(client))[-1]
     assert isinstance(last, chat_events.ErrorEvent)
     assert last.error.code == ErrorCode.TIMEOUT

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -175,9 +175,12 @@ class ScriptedCatalog(ModelCatalog):
         self.described.append(ref)
 
     async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
-        if adapter.name in self.late:
-            await self.late[adapter.name].wait()
-        return self._given[adapter.name]
+        listing = self._given[adapter.name]
+        with anyio.move_on_after(within_s):
+            if adapter.name in self.late:
+                await self.late[adapter.name].wait()
+            return listing
+        return replace(listing, models=(), problem=AIError(ErrorCode.TIMEOUT, "It is late."))
 
 
 @dataclass

@@ -37,16 +37,14 @@ def picture(app: App[Any]) -> str:
     return app.export_screenshot(title="ollm", simplify=True)
 
 
-def calm(app: App[Any]) -> None:
-    """Stop what blinks, so that two pictures of one state are equal."""
-    for screen in app.screen_stack:
-        for field in (*screen.query(TextArea), *screen.query(Input)):
-            field.cursor_blink = False
-
-
 @pytest.fixture
-def svg_snapshot(snapshot: SnapshotAssertion) -> SvgSnapshot:
-    """Compare what an app shows with the stored picture of this test and its parameters."""
+def svg_snapshot(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> SvgSnapshot:
+    """Compare what an app shows with the stored picture of this test and its parameters.
+
+    Cursors do not blink, or two pictures of one state would differ.
+    """
+    for field in (Input, TextArea):
+        monkeypatch.setattr(field.cursor_blink, "_default", False)
     pictures = snapshot.use_extension(SvgExtension)
 
     def compare(app: App[Any]) -> None:

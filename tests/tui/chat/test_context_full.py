@@ -12,7 +12,7 @@ from ollm_tui.tui.dialogs.armed import WAITING
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_chats import FIGURES, leave_out
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 
 async def choose(stage: Stage, key: str) -> None:
@@ -145,6 +145,5 @@ async def test_it_looks_as_drawn(
         assert isinstance(dialog, ContextFull)
         dialog._arming._armed_at = 0.0
         dialog._say_when_armed()
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

@@ -14,7 +14,7 @@ from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from tests.support.picture_bytes import png
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedRuntime, finish, text
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 
 @dataclass
@@ -130,6 +130,5 @@ async def test_how_it_is_asked(
         with anyio.fail_after(5):
             while "y send" not in stage.screen_text:
                 await stage.pilot.pause(0.02)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

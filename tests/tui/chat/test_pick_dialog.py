@@ -15,7 +15,7 @@ from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
 from tests.support.screens import Stage, staged, staged_for_real
 from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 DAY_MS = 86_400_000
 HISTORY = [
@@ -255,7 +255,6 @@ async def test_it_looks_as_drawn(
         await opened(stage)
         if state == "delete":
             await stage.pilot.press("down", "delete")
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

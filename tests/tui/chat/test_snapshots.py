@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text, thinking
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 ANSWER = """At noon sunlight crosses **little air**, so only short waves are scattered.
 
@@ -92,7 +92,6 @@ async def test_the_chat_looks_as_drawn(
     async with staged(tmp_path / "config.toml", size=size) as stage:
         await STATES[state](stage)
         await stage.settle()
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

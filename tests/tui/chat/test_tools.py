@@ -24,7 +24,7 @@ from ollm_tui.protocol.tools import (
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedClient, ScriptedRuntime, finish, text
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 LISTING = "\n".join(f"notes/{number}.md" for number in range(30))
 
@@ -338,7 +338,6 @@ async def test_it_looks_as_drawn(
     async with staged(tmp_path / "config.toml", ScriptedRuntime(), size=size) as stage:
         await STATES[state](stage)
         await stage.settle()
-        calm(stage.app)
         # the running clock of a state stands still
         stage.chat.status._clock = lambda: stage.chat.status._since
         stage.chat.status._tick()

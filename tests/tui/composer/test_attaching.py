@@ -13,7 +13,7 @@ from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png
 from tests.support.screens import Stage, staged
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 
 @pytest.fixture
@@ -365,7 +365,6 @@ async def test_how_attached_pictures_look(
         await paste(stage, f"'{folder}/my dog.jpg' {folder}/cat.png")
         stage.chat.composer.insert("Which of them is older?")
         await stage.settle()
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -377,6 +376,5 @@ async def test_how_the_search_for_a_file_looks(
     async with staged(tmp_path / "config.toml", size=size) as stage:
         await stage.type("What is on @")
         await read(stage)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

@@ -35,7 +35,7 @@ from tests.support.scripted_fetching import (
     ScriptedRegistry,
     no_pause,
 )
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 PULL = Job(
     id="1",
@@ -457,6 +457,5 @@ async def test_it_looks_as_drawn(
     async with finding(tmp_path, make(), text=text, size=size) as stage:
         if look == "downloads":
             await stage.pilot.press("tab", "down")
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

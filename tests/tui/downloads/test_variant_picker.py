@@ -29,7 +29,7 @@ from tests.support.scripted_fetching import (
     QWEN_REPO,
     ScriptedHub,
 )
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 OFFER = Offer(
     repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, targets=(LIBRARY, OLLAMA), ollama="qwen3:8b"
@@ -287,7 +287,6 @@ async def test_it_looks_as_drawn(
     offer: Offer, size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
     async with choosing(tmp_path, offer, size=size) as dialog:
-        calm(dialog.app)
         await dialog.stage.settle()
         svg_snapshot(dialog.app)
 

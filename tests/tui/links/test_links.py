@@ -12,7 +12,7 @@ from ollm_tui.tui.links.pick_dialog import PickLink
 from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.support.screens import RecordingOpener, Stage, staged
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 LONG = "https://a.example/" + "".join(f"{number:04}/" for number in range(800))
 HOMOGRAPH = "https://\u0430pple.example/login"
@@ -343,7 +343,6 @@ async def test_how_the_dialog_looks(
         asked._arming._armed_at = 0.0
         asked._say_when_armed()
         await stage.settle()
-        calm(stage.app)
         svg_snapshot(stage.app)
 
 
@@ -356,5 +355,4 @@ async def test_how_the_list_looks(
         await answer(stage, markdown)
         await stage.pilot.press("f8")
         await stage.settle()
-        calm(stage.app)
         svg_snapshot(stage.app)

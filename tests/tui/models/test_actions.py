@@ -19,7 +19,7 @@ from ollm_tui.tui.models.dialogs import CopyName
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 from tests.support.scripted_manager import REFUSAL, known_details
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.models.scenes import HERE, OLLAMA, QWEN, opened, page, runtime
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -360,7 +360,6 @@ async def test_the_question_before_deleting_looks_as_drawn(
     async with shown(tmp_path, runtime(), size) as stage:
         await press(stage, "f8")
         await armed(stage)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -371,6 +370,5 @@ async def test_the_menu_looks_as_drawn(
 ) -> None:
     async with shown(tmp_path, runtime(), size) as stage:
         await press(stage, "ctrl+end", "f2")
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

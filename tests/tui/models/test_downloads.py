@@ -12,7 +12,7 @@ from ollm_tui.tui.models.screen import ModelsScreen
 from tests.support.screens import staged
 from tests.support.scripted import ScriptedRuntime
 from tests.support.scripted_fetching import ScriptedDownloads, no_pause
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.downloads.test_find_screen import PULL
 from tests.tui.models.scenes import opened, runtime
 
@@ -98,7 +98,6 @@ async def test_it_looks_as_drawn(
 ) -> None:
     async with staged(tmp_path / "config.toml", everything(PULL, DONE), size=size) as stage:
         await opened(stage)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

@@ -11,7 +11,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 TEXT = frozenset({"text"})
 OLLAMA = Listing(
@@ -127,7 +127,6 @@ async def test_it_looks_as_drawn(
 ) -> None:
     async with staged(tmp_path / "config.toml", runtime(), size=size) as stage:
         await opened(stage)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

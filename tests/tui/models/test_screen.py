@@ -11,7 +11,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedCatalog
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.models.scenes import DOWN, HERE, OLLAMA, arrived, info, opened, page, runtime
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -280,7 +280,6 @@ async def test_it_looks_as_drawn(
 ) -> None:
     async with staged(tmp_path / "config.toml", runtime(), size=size) as stage:
         await opened(stage)
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -294,7 +293,6 @@ async def test_narrowed_and_sorted_it_looks_as_drawn(
         page(stage).filter.value = "lla"
         page(stage).filter.cursor_position = 3
         await stage.pilot.press("ctrl+o", "ctrl+o", "ctrl+o")
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -309,7 +307,6 @@ async def test_with_nothing_installed_it_says_how_to_get_a_model(
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
         assert "No models are installed." in stage.screen_text
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -323,6 +320,5 @@ async def test_with_every_server_down_it_says_what_to_do(
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
         assert "No models available." in stage.screen_text
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)

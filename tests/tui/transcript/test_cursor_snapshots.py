@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.tui.dialogs.questions import SaveCopy
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.chat.test_snapshots import ANSWER
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -64,7 +64,6 @@ async def test_going_through_the_chat_looks_as_drawn(
         await stage.settle()
         await STATES[state](stage)
         await stage.settle()
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

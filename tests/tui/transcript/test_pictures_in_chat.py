@@ -13,7 +13,7 @@ from ollm_tui.tui.transcript.pictures import PictureDecoder
 from tests.support.drawn import Image, bomb, saved
 from tests.support.screens import Stage, staged
 from tests.support.scripted import finish, text
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
@@ -63,7 +63,6 @@ async def test_how_a_picture_looks(
             await recalled(stage, link, svg, ImageContent(data=bomb()))
         else:
             await recalled(stage, ImageContent(data=base64.b64encode(scene()).decode()))
-        calm(stage.app)
         await stage.settle()
         svg_snapshot(stage.app)
 

@@ -10,7 +10,7 @@ from textual.widgets import Input
 
 from tests.support.screens import Stage, staged
 from tests.support.scripted import text
-from tests.support.svg import SIZES, SvgSnapshot, calm
+from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.chat.test_snapshots import ANSWER
 from tests.tui.transcript.test_long_transcript import awake, load
 
@@ -370,7 +370,6 @@ async def test_how_a_search_looks(
         await search(stage, "scatter")
         await stage.pilot.press("up", "up")
         await looked(stage)
-        calm(stage.app)
         svg_snapshot(stage.app)
 
 
@@ -382,7 +381,6 @@ async def test_how_a_search_looks_in_other_colours(
         fill(stage)
         await stage.settle()
         await search(stage, "scatter")
-        calm(stage.app)
         svg_snapshot(stage.app)
 
 
@@ -395,5 +393,4 @@ async def test_how_a_search_looks_without_colours(
         fill(stage)
         await stage.settle()
         await search(stage, "scatter")
-        calm(stage.app)
         svg_snapshot(stage.app)
