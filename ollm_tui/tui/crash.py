@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from textual.app import App, ReturnType
 from textual.content import Content
+from textual.timer import Timer
 from textual.worker import WorkerFailed
 
 from ollm_tui import __version__
@@ -29,6 +30,7 @@ REPORT_LIMIT: Final = 256 * 1024
 KEPT_REPORTS: Final = 20
 _CUT: Final = "\n[...]\n"
 _STOCK_WRAP: Final = Content._wrap_and_format
+_STOCK_RUN_TIMER: Final = Timer._run
 
 
 def write_report(error: BaseException, directory: Path, redact: Redactor) -> Path:
@@ -120,16 +122,28 @@ class CrashReports(App[ReturnType]):
         self.error_console.print(clean(sentence), soft_wrap=True)
 
 
-# Faults of Textual that end an app and can be mended from no widget. Its version is pinned, and a
-# test shows for each that the stock code still fails: when that test fails, what stands here goes.
+# Faults of Textual that can be mended from no widget. Its version is pinned, and a test shows for
+# each that the stock code still fails: when that test fails, what stands here goes.
 
 
 def mend_textual() -> None:
     """Replace the faulty code; a no-op when repeated."""
     Content._wrap_and_format = _wrap_with_room  # type: ignore[method-assign]
+    Timer._run = _run_once_or_more  # type: ignore[method-assign]
 
 
 def _wrap_with_room(self: Content, width: int, *args: Any, **options: Any) -> Any:
     """Wrap in one cell at least: the stock code divides by the width that a border leaves."""
     room = max(width, 1 + 2 * options.get("line_pad", 0))
     return _STOCK_WRAP(self, room, *args, **options)
+
+
+async def _run_once_or_more(self: Timer) -> None:
+    """Run a timer; one that fires once does so even if it is late.
+
+    The stock code skips what is late. After a pause of the machine between two of its lines, the
+    chat would never open, and no change of the terminal's size would ever be drawn again.
+    """
+    if self._repeat == 0:
+        self._skip = False
+    await _STOCK_RUN_TIMER(self)
