@@ -1,10 +1,12 @@
 """The command `ollm`: reads the command line and hands over to a front end."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import Any
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
@@ -51,17 +53,29 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
     if arguments.images:
         raise UsageError(f"`{arguments.command}` does not take --image.")
-    run: Callable[[Arguments, Output], int] = resolve_name(_COMMANDS[arguments.command])
+    run: Callable[[Arguments, Output], int] = _load(_COMMANDS[arguments.command])
     return run(arguments, output)
+
+
+def _load(name: str) -> Any:
+    """Import what runs a command, as fast as Python can.
+
+    Nothing is garbage while modules load, and looking for it takes a tenth of the start. The
+    command line of httpx, which nobody uses here, would bring rich, click and Pygments.
+    """
+    gc.disable()
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    try:
+        return resolve_name(name)
+    finally:
+        gc.enable()
 
 
 def _chat(arguments: Arguments, output: Output) -> int:
     prompt = read_prompt(arguments.prompt)
     if prompt is not None:
-        # As above: Textual and httpx are loaded by the front end that needs them.
-        from ollm_tui.cli.run import run_prompt
-
-        return run_prompt(prompt, arguments, output)
+        run: Callable[[str, Arguments, Output], int] = _load("ollm_tui.cli.run:run_prompt")
+        return run(prompt, arguments, output)
     if arguments.images:
         raise UsageError("--image needs a prompt.", 'Try: ollm -p "..." --image FILE')
     if arguments.as_json:

@@ -26,7 +26,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 def test_no_headless_module_loads_the_terminal_library() -> None:
-    # Not asserted of rich: httpx loads it for its own command line where click is installed too.
+    # Not asserted of rich: httpx loads it for its own command line, which `ollm` keeps from it.
     statement = "\n".join(f"import {name}" for name in HEADLESS)
     assert "textual" not in loaded_after(statement)
 

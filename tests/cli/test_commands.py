@@ -32,11 +32,11 @@ def test_cheap_commands_load_nothing_heavy(arguments: list[str]) -> None:
     assert done.stdout
 
 
-def test_a_run_without_a_screen_loads_no_textual(fake: FakeOllama) -> None:
+def test_a_run_without_a_screen_loads_nothing_that_draws_one(fake: FakeOllama) -> None:
     code = (
         "import sys\nfrom ollm_tui.cli import main\n"
         f"main(['--host', {fake.url!r}, '--model', 'local://tiny:1b', '-p', 'x'])\n"
-        "print({'textual'} & set(sys.modules), file=sys.stderr)"
+        "print({'textual', 'rich', 'click', 'pygments'} & set(sys.modules), file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
