@@ -40,7 +40,7 @@ class TextWriter:
         self._at_line_start = True
         self._is_thinking = False
         self._no_answer: chat.NoAnswer | None = None
-        self._media_told: set[str] = set()
+        self._media_reported: set[str] = set()
 
     def set_model(self, ref: ModelRef | None) -> None:
         """A no-op: standard output carries the answer alone."""
@@ -92,8 +92,8 @@ class TextWriter:
                 self._output.note(f"The conversation uses {used} of {limit} tokens.")
             case chat.PicturesLeftOut(count=count, model=model):
                 self._output.note(f"{model} accepts text only: {pictures(count)} not sent.")
-            case chat.MediaDelta(modality=modality) if modality not in self._media_told:
-                self._media_told.add(modality)
+            case chat.MediaDelta(modality=modality) if modality not in self._media_reported:
+                self._media_reported.add(modality)
                 self._output.note(f"The model sends {modality}, which cannot be shown here.")
             case chat.NoAnswer():
                 self._no_answer = event  # the ending has the sentence, unless there is more

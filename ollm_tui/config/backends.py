@@ -48,7 +48,7 @@ class Signature:
     """Whether a missing reply could be the one that betrays an imitation."""
 
 
-def _told_by(order: int, test: str, *, needs_all_replies: bool = False) -> Signature:
+def _recognized_by(order: int, test: str, *, needs_all_replies: bool = False) -> Signature:
     return Signature(order, f"ollm_tui.providers.fingerprint:{test}", needs_all_replies)
 
 
@@ -130,7 +130,7 @@ BACKENDS: tuple[Backend, ...] = (
         priority=20,
         start_command="ollama serve",
         host_variable="OLLAMA_HOST",
-        signatures=(_told_by(8, "is_ollama", needs_all_replies=True),),
+        signatures=(_recognized_by(8, "is_ollama", needs_all_replies=True),),
         version_at=("/api/version", "version"),
     ),
     Backend(
@@ -158,7 +158,7 @@ BACKENDS: tuple[Backend, ...] = (
         is_port_assumed=True,
         host_variable="VLLM_HOST",
         key_variable="VLLM_API_KEY",
-        signatures=(_told_by(7, "is_vllm", needs_all_replies=True),),
+        signatures=(_recognized_by(7, "is_vllm", needs_all_replies=True),),
         version_at=("/version", "version"),
     ),
     _dialect(
@@ -169,8 +169,8 @@ BACKENDS: tuple[Backend, ...] = (
         port=1234,
         is_port_assumed=True,
         signatures=(
-            _told_by(4, "is_lmstudio"),
-            _told_by(6, "is_empty_lmstudio", needs_all_replies=True),
+            _recognized_by(4, "is_lmstudio"),
+            _recognized_by(6, "is_empty_lmstudio", needs_all_replies=True),
         ),
     ),
     _dialect(
@@ -179,7 +179,7 @@ BACKENDS: tuple[Backend, ...] = (
         "LocalAIProvider",
         preset="localai",
         port=8080,
-        signatures=(_told_by(5, "is_localai"),),
+        signatures=(_recognized_by(5, "is_localai"),),
         version_at=("/version", "version"),
     ),
     _dialect(
@@ -192,7 +192,7 @@ BACKENDS: tuple[Backend, ...] = (
         # It buffers a whole answer that may call tools, and while it streams, nothing tells a
         # slow server from a dead one.
         limits={"first_byte_timeout_s": 900, "idle_timeout_s": 300},
-        signatures=(_told_by(1, "is_kobold"),),
+        signatures=(_recognized_by(1, "is_kobold"),),
         version_at=("/api/extra/version", "version"),
     ),
     _dialect(
@@ -203,7 +203,7 @@ BACKENDS: tuple[Backend, ...] = (
         port=8080,
         further_ports=(9931,),
         adapters=_LLAMACPP_MESSAGES,
-        signatures=(_told_by(3, "is_llamacpp"),),
+        signatures=(_recognized_by(3, "is_llamacpp"),),
         version_at=("/props", "build_info"),
     ),
     _dialect(
@@ -211,7 +211,7 @@ BACKENDS: tuple[Backend, ...] = (
         "llama.cpp router",
         "LlamaCppRouterProvider",
         adapters=_LLAMACPP_MESSAGES,
-        signatures=(_told_by(2, "is_llamacpp_router"),),
+        signatures=(_recognized_by(2, "is_llamacpp_router"),),
         version_at=("/props", "build_info"),
     ),
     Backend(

@@ -106,7 +106,7 @@ def context_facts(
         configured=_tokens_of(configured),
         configured_by=configured.source if _tokens_of(configured) and configured else None,
         loaded=info.context if info.loaded else None,
-        told=info.context,
+        reported=info.context,
         is_set=window.source == "settings",
         is_assumed=window.assumed,
     )

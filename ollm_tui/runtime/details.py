@@ -47,8 +47,8 @@ class ContextFacts:
     configured_by: str | None = None
     loaded: int | None = None
     """The window of the model as it is in memory now."""
-    told: int | None = None
-    """The engine's word, loaded or not."""
+    reported: int | None = None
+    """What the engine reports, whether the model is loaded or not."""
     is_set: bool = False
     """Whether the settings give it for this model, which overrides everything else."""
     is_assumed: bool = False

@@ -32,7 +32,7 @@ class FirstModel:
     reason: str
     """Why this one, to go after its name: `used last`, `already loaded`, ...; or a sentence, why
     the named one cannot be used."""
-    found: tuple[str, ...] = ()
+    with_models: tuple[str, ...] = ()
     """Labels of the providers that answered with models."""
     silent: tuple[str, ...] = ()
     """Labels and ports of the providers that should answer and do not.
@@ -96,7 +96,7 @@ def choose_first(
     return FirstModel(
         ref=ref,
         reason=reason,
-        found=tuple(listing.label for listing in candidates if listing.models),
+        with_models=tuple(listing.label for listing in candidates if listing.models),
         engine_installed=engine_installed,
         silent=tuple(_with_port(listing, ports) for listing in candidates if listing.problem),
     )

@@ -45,7 +45,7 @@ async def _fit(details: ModelDetails, machine: Machine, *, owns_path: bool) -> F
     if owns_path and details.path is not None:
         shape = await to_thread.run_sync(_shape_of_file, Path(details.path), size)
     window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
-    return fit_of(shape or shape_told(details.info, size), machine, context=window)
+    return fit_of(shape or reported_shape(details.info, size), machine, context=window)
 
 
 def _shape_of_file(path: Path, size: int) -> ModelShape | None:
@@ -55,7 +55,7 @@ def _shape_of_file(path: Path, size: int) -> ModelShape | None:
         return None
 
 
-def shape_told(info: ModelInfo, size: int) -> ModelShape:
+def reported_shape(info: ModelInfo, size: int) -> ModelShape:
     """Return the shape that a server reports; missing parts are estimated from the size."""
     shape = as_object(info.details.get("shape"))
     parameters = positive(info.details, "parameter_count")

@@ -216,7 +216,7 @@ class ToolOffer:
 
 async def _attempt(entry: _Entry, offered: Mapping[str, Tool], approver: Approver) -> None:
     call = entry.call
-    with _faults_told(entry):
+    with _faults_reported(entry):
         tool = offered.get(call.name)
         if tool is None:
             raise ToolFailure(not_offered(call.name, offered))
@@ -230,7 +230,7 @@ async def _attempt(entry: _Entry, offered: Mapping[str, Tool], approver: Approve
 
 
 @contextmanager
-def _faults_told(entry: _Entry) -> Iterator[None]:
+def _faults_reported(entry: _Entry) -> Iterator[None]:
     try:
         yield
     except ToolFailure as failure:
@@ -262,7 +262,7 @@ async def _run_in_time(entry: _Entry, tool: Tool, args: JsonObject) -> None:
     """Run a tool as a child task, so that a cancellation from inside ends only the tool."""
 
     async def run() -> None:
-        with _faults_told(entry):
+        with _faults_reported(entry):
             entry.output = _as_output(await tool.run(args))
 
     with anyio.move_on_after(tool.timeout_s) as limit:

@@ -111,7 +111,9 @@ async def test_a_key_makes_a_service_available_and_it_is_not_asked_unasked(paths
         runtime.registry.register(other)
         first = await runtime.first_model()
         assert first.ref is None or first.ref.provider not in {"openai", "anthropic"}
-        assert not {"Scripted", "OpenAI", "Anthropic"}.intersection(first.found + first.silent)
+        assert not {"Scripted", "OpenAI", "Anthropic"}.intersection(
+            first.with_models + first.silent
+        )
         with pytest.raises(AIError, match="no model named"):
             await runtime.router.resolve("gpt-9")
         runtime.remember_model("openai://gpt-9")

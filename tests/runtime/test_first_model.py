@@ -76,7 +76,7 @@ def test_a_server_that_should_answer_is_named_and_one_that_is_not_set_up_is_not(
     first = choose_first([listing("local", problem=refused), absent], last=None, starter=None)
     assert first.ref is None
     assert first.silent == ("Local",)
-    assert first.found == ()
+    assert first.with_models == ()
 
 
 def test_advice_fits_what_is_there() -> None:

@@ -15,7 +15,7 @@ def test_only_a_model_in_memory_has_a_loaded_window(is_loaded: bool | None) -> N
     info = ModelInfo(name="m", context=8192, loaded=is_loaded)
     facts = context_facts(info, None, None, requested=True)
     assert facts.loaded == (8192 if is_loaded else None)
-    assert (facts.tokens, facts.told) == (8192, 8192)
+    assert (facts.tokens, facts.reported) == (8192, 8192)
     assert facts.source == ("as loaded" if is_loaded else "as reported by the server")
 
 

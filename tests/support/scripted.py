@@ -138,7 +138,7 @@ async def _until_end(receive: ObjectReceiveStream[ChatEvent]) -> AsyncIterator[C
 class ScriptedFirstModel(FirstModel):
     ref: ModelRef | None = field(default_factory=lambda: ModelRef("local", "qwen3:8b"))
     reason: str = "used last"
-    found: tuple[str, ...] = ("Ollama",)
+    with_models: tuple[str, ...] = ("Ollama",)
     silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
     advice: str | None = None
 

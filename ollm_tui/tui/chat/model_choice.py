@@ -160,8 +160,8 @@ def welcome(
 
 
 def _looked(first: FirstModel) -> str:
-    found = f"Models found at: {', '.join(first.found)}."
+    found = f"Models found at: {', '.join(first.with_models)}."
     silent = f"No answer from: {', '.join(first.silent)}."
     none = "`ollm doctor` lists the servers that were tried."
-    sentences = ((found, first.found), (silent, first.silent), (none, not first.found))
+    sentences = ((found, first.with_models), (silent, first.silent), (none, not first.with_models))
     return " ".join(sentence for sentence, is_said in sentences if is_said)

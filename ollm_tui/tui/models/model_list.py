@@ -15,7 +15,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.router import EMBEDDED
-from ollm_tui.runtime.model_fit import shape_told
+from ollm_tui.runtime.model_fit import reported_shape
 from ollm_tui.tui.models.entry import LIST_TIMEOUT_S, ModelEntry
 from ollm_tui.tui.models.operations import ModelOperations
 
@@ -106,7 +106,7 @@ def fit_check_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> 
         if not is_local[ref.provider]:
             return None
         used = machine.for_engine if ref.provider == EMBEDDED else machine
-        return fit_of(shape_told(info, size), used, context=_context(info))
+        return fit_of(reported_shape(info, size), used, context=_context(info))
 
     return check
 

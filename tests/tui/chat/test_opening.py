@@ -57,7 +57,7 @@ async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None
     first = ScriptedFirstModel(
         ref=None,
         reason="no model was found",
-        found=(),
+        with_models=(),
         advice="Fetch one with `ollm models starter`.",
     )
     async with staged(config, ScriptedRuntime(first=first)) as stage:

@@ -21,7 +21,7 @@ def test_the_starter_model_comes_with_the_way_to_better_ones() -> None:
     first = ScriptedFirstModel(
         ref=ModelRef("embedded", "SmolLM2"),
         reason="the starter model",
-        found=(),
+        with_models=(),
         silent=("vLLM",),
         advice="Get more.",
     )
@@ -43,7 +43,7 @@ def test_a_servers_model_comes_with_the_key_for_the_others() -> None:
 
 def test_no_model_says_who_was_asked_and_how_to_add_one() -> None:
     first = ScriptedFirstModel(
-        ref=None, reason="", found=(), silent=("Ollama", "vLLM"), advice="Get one."
+        ref=None, reason="", with_models=(), silent=("Ollama", "vLLM"), advice="Get one."
     )
     text, hint = welcome(first, KEYS.__getitem__, str)
     assert text == (
@@ -71,7 +71,7 @@ def test_the_model_used_last_is_named_where_a_host_was_named_that_counts_more() 
     none = ScriptedFirstModel(
         ref=None,
         reason="Ollama does not answer.",
-        found=(),
+        with_models=(),
         advice="Start it.",
         passed_over=used,
     )
