@@ -4,13 +4,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
+from ollm_tui.lazy import import_name
 
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
@@ -51,7 +51,7 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
     if arguments.images:
         raise UsageError(f"`{arguments.command}` does not take --image.")
-    run: Callable[[Arguments, Output], int] = resolve_name(_COMMANDS[arguments.command])
+    run: Callable[[Arguments, Output], int] = import_name(_COMMANDS[arguments.command])
     return run(arguments, output)
 
 
