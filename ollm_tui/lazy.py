@@ -1,7 +1,14 @@
-"""Packages that import a public name when it is used."""
+"""Names that are imported when they are used."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+
+def import_name(path: str) -> Any:
+    """Import `module:name` and return what it names."""
+    module, _, name = path.partition(":")
+    return getattr(__import__(module, fromlist=[name]), name)
 
 
 def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:
@@ -11,11 +18,11 @@ def lazy_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[st
     """
     module_of = {name: module for module, names in homes.items() for name in names}
 
-    def import_name(name: str) -> object:
+    def public_name(name: str) -> object:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(__import__(f"{package}.{module_of[name]}", fromlist=[name]), name)
+        value = import_name(f"{package}.{module_of[name]}:{name}")
         setattr(sys.modules[package], name, value)  # not looked up again
         return value
 
-    return import_name
+    return public_name

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
@@ -13,6 +12,7 @@ from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
+from ollm_tui.lazy import import_name
 
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
@@ -66,7 +66,7 @@ def _load(name: str) -> Any:
     gc.disable()
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     try:
-        return resolve_name(name)
+        return import_name(name)
     finally:
         gc.enable()
 

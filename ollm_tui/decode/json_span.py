@@ -47,9 +47,9 @@ class JsonSpan:
             self._quote = mark
         elif mark in "{[":
             self._level += 1
-        elif mark in "}]":
+        elif mark in "}]" and self._level:
             self._level -= 1
-            self.closed = self._level <= 0
+            self.closed = not self._level
         return self.closed
 
 
@@ -60,11 +60,14 @@ def first_value(text: str, quotes: str = '"') -> str | None:
     return text[:end] if span.closed else None
 
 
-_OPENING = re.compile(r"[{\[]")
+_OPENING = re.compile(r'[{\["]')
 
 
 class JsonExtent:
-    """Whether an object has been closed, judged anew with each piece: `{}{` is open again."""
+    """Whether an object has been closed, judged anew with each piece: `{}{` is open again.
+
+    So is `{}"`: a piece may have been lost, and what follows may be inside a string.
+    """
 
     def __init__(self) -> None:
         self._span = JsonSpan()

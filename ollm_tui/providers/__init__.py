@@ -2,11 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from pkgutil import resolve_name
 
 from ollm_tui.config.backends import ADAPTERS, adapter_path
 from ollm_tui.config.plugins import Plugin, find_plugins, plugin_names
 from ollm_tui.decode.redact import redactor
+from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers.base_url import url_secrets
@@ -32,7 +32,7 @@ def create_provider(spec: ProviderSpec) -> ProviderAdapter:
         return _of_plugin(spec)
     try:
         # Imported here so that listing the kinds does not load the HTTP client (about 40 ms).
-        adapter: ProviderAdapter = resolve_name(path)(spec)
+        adapter: ProviderAdapter = import_name(path)(spec)
     except AIError as error:
         error.provider = error.provider or spec.name
         raise

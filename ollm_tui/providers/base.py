@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
-from typing import get_args
+from typing import Self, get_args
 
 import anyio
 from anyio.abc import ObjectSendStream
@@ -180,9 +180,19 @@ async def _last(
     raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
 
 
-async def ended_stream(end: End) -> AsyncIterator[ProviderEvent]:
-    """Yield the end of an answer that ended before it began."""
-    yield end
+class EndedStream:
+    """An answer that ended before it began; unlike a generator, it needs no closing."""
+
+    def __init__(self, end: End) -> None:
+        self._events = iter((end,))
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> ProviderEvent:
+        for event in self._events:
+            return event
+        raise StopAsyncIteration
 
 
 class UnusableProvider:
@@ -203,7 +213,7 @@ class UnusableProvider:
     @asynccontextmanager
     async def chat_stream(self, _request: Request) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
         """Stream the problem as the only event."""
-        yield ended_stream(ErrorEvent(self._problem))
+        yield EndedStream(ErrorEvent(self._problem))
 
     async def invoke(self, _request: Request) -> Response | ProviderStream:
         """Raise the problem."""

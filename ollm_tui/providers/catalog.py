@@ -242,18 +242,18 @@ class ModelCatalog:
 
     async def _ask_within(self, adapter: ProviderAdapter, within_s: float | None) -> Listing:
         models, problem = None, None
-        try:
-            with anyio.fail_after(within_s):
+        with anyio.move_on_after(within_s) as clock:
+            try:
                 models = await self._ask(adapter)
-        except TimeoutError:
+            except AIError as error:
+                problem = error
+        if clock.cancelled_caught:
             problem = AIError(
                 ErrorCode.TIMEOUT,
                 f"{adapter.label} did not list its models within {within_s:g} s.",
                 provider=adapter.name,
                 retryable=True,
             )
-        except AIError as error:
-            problem = error
         return Listing(
             provider=adapter.name,
             label=(self._registry.get(adapter.name) or adapter).label,
@@ -274,7 +274,8 @@ class ModelCatalog:
         await self.initialize(adapter)
         models = await list_models(adapter, self.redact)
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
-            raise without_secrets(adapter.last_error, self.redact)
+            # The adapter keeps it: a traceback would grow with each listing.
+            raise without_secrets(adapter.last_error, self.redact).with_traceback(None)
         return tuple(self._corrected(adapter.name, info) for info in models)
 
     def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:

@@ -6,11 +6,11 @@ Engines imitate each other: the table of backends has the order in which predica
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from pkgutil import resolve_name
 
 from ollm_tui.config.backends import BACKENDS, Backend
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.json_fields import as_object, objects, string
+from ollm_tui.lazy import import_name
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 KOBOLD_VERSION = "/api/extra/version"
@@ -101,7 +101,7 @@ def _matching_row(replies: Replies) -> Backend | None:
     is_complete = replies.keys() >= set(PATHS)
     for signature, row in _SIGNATURES:
         if is_complete or not signature.needs_all_replies:
-            matches: Callable[[Replies], bool] = resolve_name(signature.test)
+            matches: Callable[[Replies], bool] = import_name(signature.test)
             if matches(replies):
                 return row
     return None

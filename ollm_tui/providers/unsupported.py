@@ -44,6 +44,7 @@ REFUSED_KEYS = _SEVERAL | frozenset(_OTHER_KINDS)
 OnLeftOut: TypeAlias = Callable[[LeftOut], object]
 """Called, for every request, with each field that is set and not sent."""
 UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
+    "ollama": frozenset(),
     "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
     "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
     "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
@@ -71,14 +72,9 @@ def check_request(request: Request) -> None:
     _check_body(request.options.extra_body or {})
 
 
-def check_and_report(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
-    """Check a chat request, and report what is set that the protocol of this kind does not have.
-
-    Raises:
-        AIError: as `check_request`.
-    """
-    check_request(request)
-    unsent, options = UNSENT_OPTIONS.get(kind, frozenset()), request.options
+def report_unsent(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
+    """Report what a checked request sets that the protocol of this kind does not have."""
+    unsent, options = UNSENT_OPTIONS[kind], request.options
     for field in fields(options):
         if field.name in unsent and _is_set(options, field):
             report_left_out(field.name, on_left_out)

@@ -68,6 +68,10 @@ def is_closed(chunks: list[str]) -> bool:
         (r'{"\"}', False),
         (r'{"\\"}', True),
         ('{"a": "}"', False),
+        ("}", False),
+        ('": "a}', False),
+        ('{"p": }, "t": "a', False),
+        ('{"p": }, "t": "a {}', False),
     ],
 )
 def test_an_object_is_closed_when_all_its_brackets_are(text: str, closed: bool) -> None:

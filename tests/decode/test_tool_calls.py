@@ -250,6 +250,16 @@ def test_a_call_that_may_have_lost_a_piece_is_never_run() -> None:
     assert [call.args for call in assembler.finish()] == [{"a": 1}, None, {}]
 
 
+@pytest.mark.parametrize("pieces", [['{"p":', '}, "t": "a'], ['": "see a}']])
+def test_what_stands_in_a_string_after_a_lost_piece_is_never_run(pieces: list[str]) -> None:
+    assembler = ToolCallAssembler()
+    for piece in pieces:
+        feed_one(assembler, 0, "c1", "f", piece)
+        assembler.lose_piece()
+    feed_one(assembler, 0, None, "f", '{"cmd":1}')
+    assert [call.args for call in assembler.finish()] == [None]
+
+
 def test_calls_of_a_cut_answer_are_only_given_as_incomplete() -> None:
     assembler = ToolCallAssembler()
     feed_one(assembler, 0, "c1", "f", '{"a":1}')

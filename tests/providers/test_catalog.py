@@ -1,5 +1,7 @@
 """Listing all providers at once."""
 
+from traceback import walk_tb
+
 import anyio
 import pytest
 
@@ -52,6 +54,19 @@ async def test_a_slow_provider_is_listed_with_the_time_it_was_given() -> None:
     assert "0.01 s" in listing.problem.message
 
 
+@pytest.mark.parametrize("within_s", [None, 60])
+async def test_a_time_limit_of_somebody_else_is_not_the_one_of_the_listing(
+    within_s: float | None,
+) -> None:
+    async def initialize(_adapter: object) -> None:
+        raise TimeoutError("of its own")
+
+    catalog = ModelCatalog(registry_of(ScriptedProvider("a")))
+    catalog.initialize = initialize
+    with pytest.raises(TimeoutError, match="of its own"):
+        await catalog.listing("a", within_s=within_s)
+
+
 async def test_a_listing_is_asked_for_again_when_it_is_old() -> None:
     now = [0.0]
     provider = ScriptedProvider("a")
@@ -99,8 +114,13 @@ async def test_an_empty_listing_with_a_remembered_error_is_a_problem() -> None:
     class Remembering(ScriptedProvider):
         last_error = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
 
-    listing: Listing = await ModelCatalog(registry_of(Remembering("a"))).listing("a")
-    assert listing.problem == Remembering.last_error
+    catalog = ModelCatalog(registry_of(Remembering("a")))
+    depths = []
+    for _ in range(2):
+        listing: Listing = await catalog.listing("a")
+        assert listing.problem == Remembering.last_error
+        depths.append(len(list(walk_tb(Remembering.last_error.__traceback__))))
+    assert depths[0] == depths[1], "the traceback of a kept error does not grow"
 
 
 async def test_an_error_of_the_one_who_reads_the_listings_leaves_as_itself() -> None:

@@ -1,5 +1,6 @@
 """What a provider can do beyond chatting is seen by its methods, and told where it cannot."""
 
+import inspect
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 
@@ -31,6 +32,7 @@ from ollm_tui.protocol.ports import (
     SupportsUnload,
     SupportsVersion,
 )
+from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.base import UnusableProvider
@@ -205,6 +207,16 @@ def test_a_provider_with_wrong_settings_says_what_is_wrong_with_them() -> None:
     with pytest.raises(AIError) as caught:
         puller(UnusableProvider("p", "P", problem))
     assert caught.value is problem
+
+
+async def test_an_answer_that_ended_before_it_began_leaves_nothing_to_close() -> None:
+    problem = AIError(ErrorCode.AUTH_FAILED, "It needs a key.")
+    async with UnusableProvider("p", "P", problem).chat_stream(
+        Request(model="m", input="hi")
+    ) as events:
+        assert await anext(events) == ErrorEvent(problem)
+    assert not inspect.isasyncgen(events)
+    assert [event async for event in events] == []
 
 
 async def test_leaving_a_pull_closes_what_a_generator_holds() -> None:

@@ -19,6 +19,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
+from ollm_tui.providers.unsupported import ignore_left_out, report_unsent
 
 PNG = b"\x89PNG\r\n"
 WEATHER = ToolSchema(name="weather", description="Tells it.", parameters={"type": "object"})
@@ -180,6 +181,20 @@ def test_tools_are_offered_and_a_forced_one_is_forced_or_refused() -> None:
     assert body["tool_choice"] == {"type": "function", "function": {"name": "clock"}}
     nothing = replace(asked, tool_choice="none")
     assert not {"tools", "tool_choice"} & set(openai.chat_body(nothing) | ollama.chat_body(nothing))
+
+
+def test_a_refused_request_reports_nothing_as_left_out() -> None:
+    reported: list[object] = []
+    named = [Message("user", "hello", name="ann")]
+    asked = Request(model="m", messages=named, tools=(CLOCK,), tool_choice="required")
+    with pytest.raises(AIError, match="must be called"):
+        ollama.chat_body(asked, reported.append)
+    assert reported == []
+
+
+def test_a_kind_without_a_row_of_unsent_options_is_a_mistake() -> None:
+    with pytest.raises(KeyError):
+        report_unsent(ASK, "new", ignore_left_out)
 
 
 def test_pictures_travel_as_pictures() -> None:

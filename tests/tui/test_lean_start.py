@@ -73,3 +73,9 @@ def test_nothing_heavy_is_loaded_before_the_first_frame(tmp_path: Path) -> None:
 def test_the_entry_point_itself_loads_no_textual() -> None:
     program = "import sys, ollm_tui.tui; sys.exit('textual' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0
+
+
+def test_no_command_loads_what_searches_for_packages() -> None:
+    imports = "import sys, ollm_tui.cli, ollm_tui.providers.fingerprint"
+    program = f"{imports}; sys.exit('pkgutil' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=False).returncode == 0

@@ -18,7 +18,12 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
-from ollm_tui.providers.unsupported import OnLeftOut, check_and_report, ignore_left_out
+from ollm_tui.providers.unsupported import (
+    OnLeftOut,
+    check_request,
+    ignore_left_out,
+    report_unsent,
+)
 
 DEFAULT_TOKENS = 8192
 """`max_tokens` where neither the request nor the list of models has one: the API requires it."""
@@ -45,7 +50,8 @@ def chat_body(
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what the format cannot hold.
     """
-    check_and_report(request, "anthropic", on_left_out)
+    check_request(request)
+    report_unsent(request, "anthropic", on_left_out)
     default = min(max_tokens, MAX_DEFAULT_TOKENS) if max_tokens else DEFAULT_TOKENS
     body: JsonObject = {
         "model": request.model,

@@ -19,7 +19,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import ended_stream, gather
+from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import (
     MODEL_DEFAULTS,
@@ -93,10 +93,10 @@ class EmbeddedProvider:
                 engine = await self._lease(stack, request)
             except AIError as error:
                 error.provider = self.name
-                yield ended_stream(ErrorEvent(error))
+                yield EndedStream(ErrorEvent(error))
                 return
             if engine is None:
-                yield ended_stream(Finish("abort"))
+                yield EndedStream(Finish("abort"))
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)

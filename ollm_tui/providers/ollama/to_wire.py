@@ -16,9 +16,10 @@ from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
-    check_and_report,
+    check_request,
     ignore_left_out,
     report_left_out,
+    report_unsent,
 )
 
 
@@ -28,8 +29,9 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
-    check_and_report(request, "ollama", on_left_out)
+    check_request(request)
     _check_choice(request)
+    report_unsent(request, "ollama", on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})

@@ -21,9 +21,10 @@ from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
     OnLeftOut,
-    check_and_report,
+    check_request,
     ignore_left_out,
     report_left_out,
+    report_unsent,
 )
 
 OFFICIAL = "openai"
@@ -66,7 +67,8 @@ def chat_body(
     """
     dialect = DIALECTS.get(backend, _USUAL)
     kind = "openai" if dialect.is_strict else "openai-compatible"
-    check_and_report(request, kind, on_left_out)
+    check_request(request)
+    report_unsent(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})

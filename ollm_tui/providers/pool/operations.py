@@ -1,7 +1,7 @@
 """What a pool can do beside chatting, each operation spread over its members."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -10,7 +10,7 @@ import anyio
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
@@ -18,13 +18,6 @@ from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
 Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
-ASKED: Mapping[str, bool] = {
-    "show_model": False,
-    "count_tokens": False,
-    "count_text_tokens": False,
-    "embed": True,
-}
-"""Operations that need one reply, and whether such a request changes which member is next."""
 GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""
 
@@ -32,7 +25,7 @@ GRACE_S = 0.5
 class PoolOperations:
     """Every operation; `PoolProvider` offers those that all of its members support.
 
-    What is about one model, such as `delete_model`, is made by `operation_on_models`.
+    What changes a model, such as `delete_model`, is made by `on_each_holder`.
     """
 
     loads_with_window = True
@@ -55,6 +48,31 @@ class PoolOperations:
             AIError: No member replied.
         """
         return await PoolListing(self._selection, _call("list_running"), keep=False).run()
+
+    # The members' own names for these arguments may differ, so they are passed by place.
+
+    async def show_model(self, name: str) -> ModelInfo:
+        """Return what the first member that replies knows about a model."""
+        send = _call("show_model", name)
+        info: ModelInfo = await self._selection.first_reply(name, send, takes_turn=False)
+        return info
+
+    async def count_tokens(self, request: Request) -> int:
+        """Return the token count of the first member that replies."""
+        send = _call("count_tokens", request)
+        count: int = await self._selection.first_reply(request.model, send, takes_turn=False)
+        return count
+
+    async def count_text_tokens(self, model: str, text: str) -> int:
+        """Return the token count of the first member that replies."""
+        send = _call("count_text_tokens", model, text)
+        count: int = await self._selection.first_reply(model, send, takes_turn=False)
+        return count
+
+    async def embed(self, request: Request) -> Response:
+        """Return the vectors of the first member that replies."""
+        reply: Response = await self._selection.first_reply(request.model, _call("embed", request))
+        return reply
 
     async def server_version(self) -> str | None:
         """Return the version of the first member that replies; others may run another one.
@@ -112,23 +130,19 @@ def _call(method: str, *arguments: object, **named: object) -> Send:
     return send
 
 
-def operation_on_models(selection: MemberSelection, method: str) -> Callable[..., Awaitable[Any]]:
-    """Return an operation that takes what the method of its members takes, the model first.
+def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awaitable[None]]:
+    """Return an operation that changes a model on every member that has it.
 
-    One of `ASKED` returns the first reply; others change every member that has the model.
+    It takes what the method of its members takes, the model first.
     """
 
-    async def operation(*arguments: object, **named: object) -> Any:
+    async def operation(*arguments: object, **named: object) -> None:
         if arguments:
-            about = arguments[0]
+            model = arguments[0]
         else:
             of_member = inspect.signature(getattr(selection.members[0].adapter, method))
-            about = named[next(iter(of_member.parameters))]
-        model = about.model if isinstance(about, Request) else str(about)
-        send = _call(method, *arguments, **named)
-        if method in ASKED:
-            return await selection.first_reply(model, send, takes_turn=ASKED[method])
-        return await selection.each_holder(model, send)
+            model = named[next(iter(of_member.parameters))]
+        await selection.each_holder(str(model), _call(method, *arguments, **named))
 
     return operation
 

@@ -13,14 +13,13 @@ from ollm_tui.providers.base import gather
 from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
-from ollm_tui.providers.pool.operations import ASKED, PoolOperations, operation_on_models
+from ollm_tui.providers.pool.operations import PoolOperations, on_each_holder
 from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.pool.stream import pooled_stream
 
 OFFERS = frozenset(
     {
         *(name for name in vars(PoolOperations) if not name.startswith("_")),
-        *ASKED,
         *(known.methods[0] for known in ACTIONS.values()),
     }
 )
@@ -46,7 +45,7 @@ class PoolProvider:
         self._operations = PoolOperations(selection)
         for name in OFFERS:
             if all(has_method(adapter, name) for adapter in self._adapters):
-                made = operation_on_models(selection, name)
+                made = on_each_holder(selection, name)
                 setattr(self, name, getattr(self._operations, name, made))
         if all(isinstance(adapter, RemembersListError) for adapter in self._adapters):
             self.last_error = None

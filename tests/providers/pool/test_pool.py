@@ -419,6 +419,31 @@ async def test_texts_are_counted_and_embedded_by_the_first_member_that_answers()
     assert team.asked() == [1, 2], "a dead member is asked once"
 
 
+async def test_a_pool_takes_arguments_by_the_names_of_the_protocol() -> None:
+    class OwnNames(Counting):
+        async def show_model(self, _name: str) -> ModelInfo:
+            return ModelInfo(name=_name)
+
+        async def count_tokens(self, _request: Request) -> int:
+            return 7
+
+        async def count_text_tokens(self, _model: str, _text: str) -> int:
+            return len(_text)
+
+        async def embed(self, _request: Request) -> Response:
+            return Response(content=())
+
+    pool = Stage(OwnNames("a")).pool
+    assert isinstance(pool, ports.SupportsShow)
+    assert isinstance(pool, ports.SupportsTokenCount)
+    assert isinstance(pool, ports.SupportsTextTokenCount)
+    assert isinstance(pool, ports.SupportsEmbed)
+    assert (await pool.show_model(name="tiny")).name == "tiny"
+    assert await pool.count_tokens(request=ask_for()) == 7
+    assert await pool.count_text_tokens(text="hello", model="tiny") == 5
+    assert await pool.embed(request=ask_for()) == Response(content=())
+
+
 async def test_a_signal_between_two_members_ends_with_an_abort() -> None:
     team = stage("a", "b")
     signal = AbortSignal()
