@@ -7,7 +7,6 @@ import contextlib
 import ctypes
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -102,13 +101,18 @@ class _MemoryStatus(ctypes.Structure):
 
 def windows_memory(kernel: Any = None) -> Memory:
     """Return total and free bytes; None if this is not Windows, or it does not tell."""
-    kernel = kernel or getattr(getattr(ctypes, "windll", None), "kernel32", None)
+    libraries = getattr(ctypes, "windll", None)  # on Windows only
+    if kernel is None and libraries is not None:
+        kernel = libraries.kernel32
+    if kernel is None:
+        return None, None
     status = _MemoryStatus(dwLength=ctypes.sizeof(_MemoryStatus))
     try:
-        is_filled = kernel.GlobalMemoryStatusEx(ctypes.byref(status))
+        if not kernel.GlobalMemoryStatusEx(ctypes.byref(status)):
+            return None, None
     except (OSError, AttributeError):
-        is_filled = False
-    return (status.ullTotalPhys or None, status.ullAvailPhys) if is_filled else (None, None)
+        return None, None
+    return status.ullTotalPhys or None, status.ullAvailPhys
 
 
 def macos_machine(run: Runner) -> Machine:
@@ -151,9 +155,12 @@ def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple
 
 def _find(name: str, environ: Mapping[str, str]) -> str | None:
     """Find a program in the absolute folders of PATH."""
-    folders = (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER)
-    absolute = [folder for folder in folders if Path(folder).is_absolute()]
-    return shutil.which(name, path=os.pathsep.join(absolute))
+    # On Windows `shutil.which` looks in the current folder too.
+    for folder in (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER):
+        path = Path(folder) / name
+        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
+            return str(path)
+    return None
 
 
 def _parse(printed: str) -> Iterator[Gpu]:

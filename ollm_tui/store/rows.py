@@ -56,7 +56,7 @@ class HasSettings(Protocol):
         """How much the model thinks."""
 
     @property
-    def tools(self) -> tuple[str, ...]:
+    def tools(self) -> Sequence[str]:
         """Names of the tools on offer."""
 
 
@@ -78,7 +78,7 @@ class ConversationSettings:
             system_prompt=source.system_prompt,
             options=source.options,
             should_think=source.should_think,
-            tools=source.tools,
+            tools=tuple(source.tools),
         )
 
 

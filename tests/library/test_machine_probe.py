@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -149,6 +150,17 @@ def test_the_driver_is_looked_for_on_the_path_and_never_where_the_app_was_starte
             platform="linux", root=tmp_path, environ={"PATH": path}, run=lambda _: "x, 100, 50"
         )
         assert probe_machine(probe).gpus == ()
+
+
+def test_the_driver_is_not_looked_for_in_a_way_that_includes_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As `which` does on Windows: the current folder counts whatever the path says.
+    monkeypatch.setattr(shutil, "which", lambda name, **_: str(tmp_path / name))
+    probe = Probe(
+        platform="linux", root=tmp_path, environ={"PATH": "."}, run=lambda _: "x, 100, 50"
+    )
+    assert probe_machine(probe).gpus == ()
 
 
 def amd_card(root: Path, number: int, **files: str) -> None:

@@ -442,6 +442,21 @@ async def test_settings_come_back_as_they_were_with_the_newest_message(path: Pat
     assert rows(path, "SELECT model, provider FROM conversations") == [("bare", None)]
 
 
+async def test_a_list_of_tools_that_grows_is_saved_with_the_next_message(path: Path) -> None:
+    tools = ["f"]
+    conversation = Conversation(model="vllm://m")
+    conversation.tools = tools  # type: ignore[assignment]  # a list, which any sequence may be
+    taken = ConversationSettings.of(conversation)
+    async with open_store(path) as store:
+        journal = store.journal(conversation)
+        await journal.begin(asked())
+        tools.append("g")
+        await journal.begin(asked("more"))
+        found = (await store.load(journal.conversation_id)).settings
+    assert taken.tools == ("f",)
+    assert found.tools == ("f", "g")
+
+
 @pytest.mark.parametrize("should_think", [None, True, False, "off", "first"])
 @pytest.mark.parametrize("keep_alive", [None, 5, 0.5, "1h"])
 async def test_wishes_for_reasoning_and_keeping_come_back(

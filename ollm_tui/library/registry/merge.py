@@ -150,8 +150,13 @@ def fill_gaps(entry: RegistryEntry, other: RegistryEntry, *, same_files: bool) -
 
 
 def _gaps(entry: RegistryEntry, other: RegistryEntry, names: Iterable[str]) -> dict[str, Any]:
-    known = {name: getattr(entry, name) for name in names}
-    return {name: getattr(other, name) for name, value in known.items() if not value and value != 0}
+    """Return what another description says of the fields that are empty; 0 is not empty."""
+    gaps = {}
+    for name in names:
+        known = getattr(entry, name)
+        if not known and known != 0:
+            gaps[name] = getattr(other, name)
+    return gaps
 
 
 class RegistryIndex:

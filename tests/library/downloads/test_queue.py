@@ -246,6 +246,11 @@ async def test_what_was_there_before_does_not_count_as_speed(tmp_path: Path) -> 
         await here.clock.move(0.25)
         shown = next(one for one in here.queue.jobs() if one.id == job.id)
         assert shown.bytes_per_s == pytest.approx(10, rel=0.3)
+        work.tell(910, 1000, "verifying the checksum", is_jump=True)
+        work.tell(910, 1000, "verifying the checksum")
+        await here.clock.move(0.25)
+        shown = next(one for one in here.queue.jobs() if one.id == job.id)
+        assert (shown.note, shown.bytes_per_s) == ("verifying the checksum", None)
         work.tell(100, 1000)  # it had to start again
         await here.clock.move(0.25)
         shown = next(one for one in here.queue.jobs() if one.id == job.id)

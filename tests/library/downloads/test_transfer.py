@@ -78,6 +78,10 @@ async def test_a_broken_connection_is_gone_on_with_where_it_broke(tmp_path: Path
     waits = [step for step in b.steps if "trying again" in step.note]
     assert {step.note for step in waits} == {"the connection broke, trying again in 1 s"}
     assert all(step.is_jump for step in waits)
+    jumps = [step for step in b.steps if step.is_jump and step not in waits]
+    begun, verifying = jumps[:-1], jumps[-1]
+    assert [step.completed for step in begun] == [0, 123_000, 173_000], "where a response begins"
+    assert (verifying.note, verifying.completed) == ("verifying the checksum", SIZE)
 
 
 async def test_a_later_run_goes_on_with_what_is_there(tmp_path: Path) -> None:
@@ -337,8 +341,11 @@ async def test_a_server_that_stands_still_is_asked_again(tmp_path: Path) -> None
 async def test_a_file_that_is_there_already_is_not_fetched(tmp_path: Path) -> None:
     async with bench(tmp_path, FileHost(DATA)) as b:
         await b.fetch()
+        b.steps.clear()
         await b.fetch()
         assert len(b.host.asked) == 1
+        assert b.notes == ["verifying the checksum", ""]
+        assert all(step.is_jump for step in b.steps), "nothing of it counts as speed"
         error = await b.trouble(b.source(sha256=None))
         assert error.code == ErrorCode.CONFLICT
         b.target.write_bytes(b"something of one's own")
