@@ -138,8 +138,7 @@ def _entries(folder: Path, *, hidden: bool = False) -> Iterator[os.DirEntry[str]
         with os.scandir(folder) as entries:
             for entry in entries:
                 is_shown = entry.name.isprintable() and (hidden or entry.name[:1] != ".")
-                is_file = entry.is_file(follow_symlinks=False)
-                if is_shown and (is_file or _is_folder(entry)):
+                if is_shown and (_is_folder(entry) or entry.is_file(follow_symlinks=False)):
                     yield entry
     except OSError:  # it does not exist or cannot be read
         return

@@ -125,6 +125,8 @@ def _with_names(message: Message) -> Message:
             apart = "\n\n" if is_below_words else ""
             content.append(TextContent(f"{apart}{clean_name(block.name)}:\n"))
         content.append(block)
+    if len(content) == len(message.content):
+        return message  # as almost every one: copies of a long chat would take time
     return replace(message, content=tuple(content))
 
 

@@ -1,7 +1,10 @@
 """Which names are offered for a few letters, and how far a walk goes."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -35,6 +38,23 @@ def test_a_path_is_looked_for_in_its_folder(root: Path, monkeypatch: pytest.Monk
     assert "~/.git/" in found("~/.g")
     assert found("~") == ("~/",)
     assert found("../none/") == []
+
+
+def test_a_hidden_entry_that_cannot_be_looked_at_hides_no_other(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = Mock(is_file=Mock(side_effect=PermissionError), is_dir=Mock(side_effect=OSError))
+    refused.name = ".gvfs"
+    scandir = os.scandir
+
+    @contextmanager
+    def with_one_more(folder: Path) -> Iterator[list[os.DirEntry[str]]]:
+        with scandir(folder) as entries:
+            yield [refused, *entries]
+
+    monkeypatch.setattr(os, "scandir", with_one_more)
+    assert "a.png" in FileFinder(root).candidates("")
+    assert "./a.png" in FileFinder(root).candidates("./")
 
 
 def test_what_was_found_is_known_for_some_seconds(root: Path) -> None:

@@ -54,6 +54,12 @@ def test_a_picture_from_a_file_goes_below_its_name_and_not_at_all_without_it() -
     assert joined.endswith("Say.\n\ncat.png:\n")
 
 
+def test_a_message_to_which_nothing_is_added_is_not_copied() -> None:
+    asked = Message("user", [PICTURE, TextContent("What is it?")])
+    history = [asked, Message("assistant", "A cat.")]
+    assert all(a is b for a, b in zip(messages_to_send(history), history, strict=True))
+
+
 def test_questions_in_a_row_are_joined_with_their_pictures() -> None:
     rows = [Message("user", "one"), Message("user", [PICTURE]), Message("user", "three")]
     [sent] = messages_to_send(rows)
