@@ -67,7 +67,7 @@ class Palette(FilterList[PaletteEntry | None]):
         """List the entries that match."""
         kept = matching(self._entries, self.query_text)
         self._shown = {entry.title: entry for entry in kept}
-        self.fill([Option(self._row(entry), id=entry.title) for entry in kept])
+        self.fill([Option(self._row(entry), id=entry.title) for entry in kept], mark=mark)
         self.say("Enter run · Esc close" if kept else "No command matches.")
 
     def _row(self, entry: PaletteEntry) -> Content:

@@ -99,6 +99,21 @@ async def test_the_palette_runs_a_command(config: Path) -> None:
         assert stage.app.return_code == 0
 
 
+async def test_the_palette_keeps_its_mark_when_the_window_changes(config: Path) -> None:
+    async with staged(config, size=(80, 24)) as stage:
+        await stage.pilot.press("ctrl+p", "down", "down")
+        await stage.settle()
+        palette = stage.app.screen
+        assert isinstance(palette, Palette)
+        marked = palette.marked
+        await stage.pilot.resize_terminal(70, 20)
+        await stage.settle()
+        assert palette.marked == marked
+        await stage.type("q")
+        await stage.settle()
+        assert palette.marked != marked
+
+
 async def test_commands_complete_while_they_are_typed(config: Path) -> None:
     async with staged(config) as stage:
         await stage.type("/th")
