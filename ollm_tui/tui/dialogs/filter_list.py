@@ -94,7 +94,12 @@ class FilterList(Dialog[ScreenResultType]):
 
 
 def fill_list(listed: OptionList, options: Sequence[Option], mark: str | None) -> None:
-    """Show these options and highlight one by its id, or the first that is enabled."""
+    """Show these options, one for each id, and highlight one by its id, or the first enabled one.
+
+    A server may list a model twice, and a chat that is saved meanwhile moves to another page.
+    """
+    first = {option.id: option for option in reversed(options)}
+    options = [one for one in options if one.id is None or first[one.id] is one]
     with listed.app.batch_update():
         listed.clear_options()
         listed.add_options(options)

@@ -66,8 +66,9 @@ class Palette(FilterList[PaletteEntry | None]):
     def show_rows(self, mark: str | None = None) -> None:
         """List the entries that match."""
         kept = matching(self._entries, self.query_text)
-        self._shown = {entry.title: entry for entry in kept}
-        self.fill([Option(self._row(entry), id=entry.title) for entry in kept])
+        # two commands may have the same help
+        self._shown = {f"{entry.title}/{entry.reach}": entry for entry in kept}
+        self.fill([Option(self._row(one), id=key) for key, one in self._shown.items()], mark=mark)
         self.say("Enter run · Esc close" if kept else "No command matches.")
 
     def _row(self, entry: PaletteEntry) -> Content:

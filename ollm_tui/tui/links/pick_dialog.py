@@ -40,7 +40,7 @@ class PickLink(FilterList[str | None]):
         ]
         width = self.row_width
         rows = [Option(Content(cut(label, width)), id=str(number)) for number, label in kept]
-        self.fill(rows[:MOST])
+        self.fill(rows[:MOST], mark=mark)
         more = f"{len(kept) - MOST:,} more: type to find them · " if len(kept) > MOST else ""
         self.say(f"{more}Enter open · Esc close" if kept else "No link matches.")
 

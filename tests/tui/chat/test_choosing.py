@@ -8,7 +8,7 @@ import pytest
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.dialogs.help import Help
-from ollm_tui.tui.dialogs.palette import Palette
+from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.theming.pick_dialog import PickTheme
 from tests.support.screens import staged
@@ -97,6 +97,32 @@ async def test_the_palette_runs_a_command(config: Path) -> None:
         await stage.pilot.press("enter")
         await stage.settle()
         assert stage.app.return_code == 0
+
+
+async def test_the_palette_keeps_its_mark_when_the_window_changes(config: Path) -> None:
+    async with staged(config, size=(80, 24)) as stage:
+        await stage.pilot.press("ctrl+p", "down", "down")
+        await stage.settle()
+        palette = stage.app.screen
+        assert isinstance(palette, Palette)
+        marked = palette.marked
+        await stage.pilot.resize_terminal(70, 20)
+        await stage.settle()
+        assert palette.marked == marked
+        await stage.type("q")
+        await stage.settle()
+        assert palette.marked != marked
+
+
+async def test_the_palette_lists_two_commands_with_the_same_help(config: Path) -> None:
+    one, other = PaletteEntry("Draw a chart", "/draw"), PaletteEntry("Draw a chart", "/chart")
+    answers: list[PaletteEntry | None] = []
+    async with staged(config) as stage:
+        stage.app.push_screen(Palette([one, other]), answers.append)
+        await stage.settle()
+        await stage.pilot.press("down", "enter")
+        await stage.settle()
+    assert answers == [other]
 
 
 async def test_commands_complete_while_they_are_typed(config: Path) -> None:

@@ -1,5 +1,6 @@
 """The list of saved chats: what it shows, opening one, deleting one and only when asked twice."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from ollm_tui.protocol.blocks import TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
+from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tui.chat import pick_dialog
 from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
 from tests.support.screens import Stage, staged, staged_for_real
@@ -200,6 +202,25 @@ async def test_a_store_that_fails_is_reported(tmp_path: Path, when_refused: str)
             await stage.pilot.press("ctrl+d", "y")
         await stage.settle()
         assert "The disk is full." in stage.screen_text
+
+
+class BusyChats(ScriptedChats):
+    """Another window saves a chat after each page is read."""
+
+    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ConversationSummary]:
+        page = await super().list(limit, offset)
+        self.saved = [saved_chat(f"saved after {offset}"), *self.saved]
+        return page
+
+
+async def test_a_chat_that_moves_to_the_next_page_is_listed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pick_dialog, "PAGE", 2)
+    chats = BusyChats([saved_chat(str(number)) for number in range(5)])
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(chats=chats)) as stage:
+        listed = await opened(stage)
+        assert [option.id for option in listed.options] == ["0", "1", "2", "3", "4"]
 
 
 async def test_a_runtime_that_saves_nothing_says_so(tmp_path: Path) -> None:

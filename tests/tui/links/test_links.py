@@ -309,6 +309,20 @@ async def test_the_links_of_the_newest_answer_are_listed(config: Path) -> None:
         assert stage.opener.opened == []
 
 
+async def test_the_chosen_link_stays_chosen_when_the_window_changes(config: Path) -> None:
+    async with staged(config, size=(80, 24)) as stage:
+        await answer(stage, "https://a.example/1 https://b.example/2")
+        await stage.pilot.press("f8", "down")
+        await stage.settle()
+        await stage.pilot.resize_terminal(70, 20)
+        await stage.settle()
+        await stage.pilot.press("enter")
+        await stage.settle()
+        asked = dialog(stage)
+        assert asked is not None
+        assert shown_address(asked) == "https://b.example/2"
+
+
 async def test_the_command_lists_them_too_or_says_that_there_are_none(config: Path) -> None:
     async with staged(config) as stage:
         await answer(stage, "none here")

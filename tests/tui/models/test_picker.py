@@ -92,6 +92,15 @@ async def test_a_provider_that_is_late_delays_no_other(tmp_path: Path) -> None:
         assert "Asking" not in stage.screen_text
 
 
+async def test_a_name_that_a_server_lists_twice_is_shown_once(tmp_path: Path) -> None:
+    models = tuple(ModelInfo(name=name) for name in ("one", "two", "one"))
+    twice = Listing(provider="local", label="Ollama", models=models)
+    async with staged(tmp_path / "config.toml", runtime(twice)) as stage:
+        listed = await opened(stage)
+        named = [option.id for option in listed.options if option.id is not None]
+        assert named == ["Ollama/local://one", "Ollama/local://two"]
+
+
 async def test_escape_keeps_the_model(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", runtime()) as stage:
         await opened(stage)
