@@ -13,7 +13,7 @@ from textual.filter import LineFilter, Monochrome, NoColor
 from textual.widgets import Input, TextArea
 
 from ollm_tui.tui.chat import ChatScreen
-from ollm_tui.tui.crash import CrashReports, mend_textual
+from ollm_tui.tui.crash import CrashReports
 from ollm_tui.tui.dialogs import SUSPEND
 from ollm_tui.tui.keys import with_overrides
 from ollm_tui.tui.services import Services
@@ -39,7 +39,6 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
         crash_directory: Path | None = None,
         is_animated: bool = True,
     ) -> None:
-        mend_textual()
         super().__init__(driver_class=driver_class)
         self.crash_directory = crash_directory
         if not is_animated:

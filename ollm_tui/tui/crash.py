@@ -85,6 +85,10 @@ class CrashReports(App[ReturnType]):
 
     _crash_sentence: str | None = None
 
+    def __init__(self, **options: Any) -> None:
+        mend_textual()
+        super().__init__(**options)
+
     def _handle_exception(self, error: Exception) -> None:
         """Take the place of Textual's handler, which every unhandled exception reaches."""
         self._return_code = 1

@@ -1,15 +1,18 @@
 """Time that is counted as on an idle machine."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.guarded.fair_clock import FairClock
+from tests.support.guarded.fair_clock import demand as demand_of_the_machine
 from tests.support.isolation import guarded_path
 
 
@@ -110,3 +113,13 @@ def test_python_programs_that_tests_start_have_it() -> None:
         check=True,
     ).stdout
     assert written.strip() == type(time.monotonic).__name__
+
+
+def test_a_test_that_replaces_how_files_are_read_keeps_its_clock(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("open", "read", "close"):
+        monkeypatch.setattr(os, name, None)
+    wanted = demand_of_the_machine()
+    monkeypatch.undo()
+    assert wanted > 0

@@ -20,16 +20,17 @@ WEIGHT: Final = 0.1
 """Of the last look in the mean: that many processes run in one moment says little."""
 LOAD: Final = Path("/proc/loadavg")
 PROCESSORS: Final = os.cpu_count() or 1
+_open, _read, _close = os.open, os.read, os.close  # tests replace those of `os`
 
 
 def demand() -> float:
     """Return how many processes want to run for each processor, this one among them."""
     # The shortest way to read it: every process does so fifty times a second.
-    file = os.open(LOAD, os.O_RDONLY)
+    file = _open(LOAD, os.O_RDONLY)
     try:
-        content = os.read(file, 64)
+        content = _read(file, 64)
     finally:
-        os.close(file)
+        _close(file)
     running = content.split()[3].partition(b"/")[0]
     return int(running) / PROCESSORS
 
