@@ -83,7 +83,7 @@ def known_details(**more: object) -> ModelDetails:
             configured=8192,
             configured_by="/set in this chat",
             loaded=8192,
-            told=8192,
+            reported=8192,
         ),
         fit=_FIT,
         until="2026-11-20T12:30:00+00:00",
