@@ -150,7 +150,7 @@ def _add_rm(action: argparse.ArgumentParser) -> None:
 
 
 def _add_load(action: argparse.ArgumentParser) -> None:
-    about = "how long it stays loaded without requests: 10m, 1h30m, seconds, or -1 forever"
+    about = "how long it stays loaded without requests: 10m, 1h30m, seconds, or forever"
     action.add_argument("--keep-alive", metavar="TIME", help=about)
 
 

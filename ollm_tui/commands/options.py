@@ -1,7 +1,6 @@
 """How the model answers: sampling options as a person writes them, and /think."""
 
 import math
-import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -10,6 +9,7 @@ from typing import Any, Final, TypeAlias
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import (
     GenerationOptions,
     OptionForm,
@@ -43,12 +43,6 @@ def _json_only(text: str) -> str:
     return "json"
 
 
-def _keep_alive(text: str) -> str | float:
-    if re.fullmatch(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+", text):
-        return text
-    return _number(text, -1, math.inf)
-
-
 _OPTIONS: Final = {option.name: option for option in fields(GenerationOptions) if option.metadata}
 OPTION_FORMS: Final[Mapping[str, OptionForm]] = {
     name: option.metadata["form"] for name, option in _OPTIONS.items()
@@ -57,7 +51,7 @@ OPTION_FORMS: Final[Mapping[str, OptionForm]] = {
 _READERS: Final[Mapping[str, Callable[[str], OptionValue]]] = {
     "stop": _stops,
     "response_format": _json_only,
-    "keep_alive": _keep_alive,
+    "keep_alive": parse_keep_alive,
 }
 """How values are read that are no plain numbers; what they do not take is a ValueError."""
 _ALSO: Final = {"num_predict": "max_tokens", "format": "response_format"}

@@ -79,7 +79,8 @@ class GenerationSettings(SettingsSection):
     keep_alive: HowLong | None = Field(
         None,
         examples=["5m"],
-        description='How long Ollama or the built-in engine keeps a model: seconds, or "5m".',
+        description="How long Ollama or the built-in engine keeps a model: seconds, "
+        '"5m" or "forever".',
     )
     extra_body: dict[str, JsonValue] | None = Field(
         None,

@@ -17,9 +17,9 @@ from pydantic_core import PydanticKnownError
 
 from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.plugins import plugin_names
+from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
-_HOW_LONG = re.compile(r"-?(?:[0-9]+(?:\.[0-9]+)?(?:ns|us|ms|s|m|h))+|-?[0-9]+(?:\.[0-9]+)?")
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 LARGEST_WINDOW = 100_000_000
 """Tokens; ten times as much as any model has."""
@@ -47,14 +47,6 @@ def _no_switch(value: object) -> object:
     return value
 
 
-def _how_long(value: object) -> object:
-    is_time = isinstance(value, str) and _HOW_LONG.fullmatch(value.strip()) is not None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_time or is_number) or value != value:
-        raise ValueError('must be a number of seconds or text like "5m"')
-    return value
-
-
 def _usable_path(path: Path) -> Path:
     if "\0" in str(path):
         raise ValueError("must be a path without the character NUL")
@@ -78,7 +70,7 @@ def header_names(headers: dict[str, object]) -> dict[str, object]:
 
 NoSwitch = BeforeValidator(_no_switch)
 FilePath = Annotated[Path, AfterValidator(_usable_path)]
-HowLong = Annotated[str | int | float, BeforeValidator(_how_long)]
+HowLong = Annotated[str | int | float, BeforeValidator(parse_keep_alive)]
 Text = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch]
 Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]

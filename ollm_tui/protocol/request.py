@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.keep_alive import checked_keep_alive
 from ollm_tui.protocol.message import FinishReason, Message, Usage
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolSchema
@@ -87,7 +88,8 @@ class GenerationOptions:
     """Sampling and length; None is the server's default and is not sent.
 
     Raises:
-        AIError: BAD_REQUEST if `extra_body` would replace the model, messages or streaming.
+        AIError: BAD_REQUEST if `extra_body` would replace the model, messages or streaming, or if
+            `keep_alive` is not a duration.
     """
 
     temperature: float | None = _option("a number from 0 to 10, usually up to 2", "0.2", 0, 10)
@@ -106,8 +108,8 @@ class GenerationOptions:
     """`json`, or a JSON Schema for the answer."""
     num_ctx: int | None = _option("a whole number from 1", "8192", 1)
     """Context window to load the model with, in tokens, if the engine lets a request choose."""
-    keep_alive: str | float | None = _option("seconds, a time like 5m, or -1 forever", "5m")
-    """How long the engine keeps the model loaded after the answer: seconds or text like `5m`."""
+    keep_alive: str | float | None = _option("seconds, a time like 5m, or forever", "5m")
+    """How long the engine keeps the model loaded after the answer; see `parse_keep_alive`."""
     extra_body: JsonMapping | None = None
     """Further keys for the request body, passed through unchanged."""
 
@@ -119,6 +121,8 @@ class GenerationOptions:
                 f"extra_body may not set {', '.join(sorted(taken))}.",
                 hint="Use the request's own fields for these.",
             )
+        if self.keep_alive is not None:
+            object.__setattr__(self, "keep_alive", checked_keep_alive(self.keep_alive))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

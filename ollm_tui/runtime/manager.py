@@ -1,6 +1,5 @@
 """`ModelManager`: what front ends do with installed models."""
 
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,6 +8,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.keep_alive import keep_alive_seconds, parse_keep_alive
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsLoadFor, SupportsShow, SupportsWindow
 from ollm_tui.providers.base import UnusableProvider
@@ -154,7 +154,7 @@ class ModelManager:
         return ModelRef(adapter.name, copied)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
-        """Load a model into memory; `keep_alive` as Ollama writes it: `10m`, `-1` forever.
+        """Load a model into memory; `keep_alive` as people write it: `10m`, `forever`.
 
         Raises:
             AIError: it is not loaded; UNSUPPORTED_FEATURE for a time that its engine cannot keep.
@@ -257,33 +257,25 @@ class ModelManager:
         return AIError(code, message, hint=hint)
 
 
-_TEXT = re.compile(r"(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|s|m|h))+")
-_NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
-
-
 def read_keep_alive(text: str) -> str | float:
-    """Parse a duration as engines take it: text like `1h30m`, else seconds.
-
-    Negative numbers mean forever.
+    """Parse how long to keep a model that is loaded: like `parse_keep_alive`, but not 0.
 
     Raises:
         AIError: BAD_REQUEST if it is not a duration, or zero.
     """
-    duration, message = text.strip().lower(), "A time of 0 would unload the model at once."
-    if _NUMBER.fullmatch(duration):
-        seconds = float(duration)
-        if seconds != 0:
-            return int(seconds) if seconds.is_integer() else seconds
-    elif _TEXT.fullmatch(duration):
-        if any(digit in "123456789" for digit in duration):
-            return duration
-    elif duration in {"for ever", "forever", "always"}:
-        return -1
-    else:
-        message = f"{text[:40]!r} is not a valid duration."
-    raise AIError(
-        ErrorCode.BAD_REQUEST, message, hint="Give seconds, text like 10m, or -1 forever."
-    )
+    try:
+        parsed = parse_keep_alive(text)
+    except ValueError as error:
+        raise AIError(
+            ErrorCode.BAD_REQUEST, f"{text[:40]!r} is not a valid duration.", hint=f"It {error}."
+        ) from None
+    if not keep_alive_seconds(parsed):
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "A time of 0 would unload the model at once.",
+            hint="Give seconds, text like 5m, or forever.",
+        )
+    return parsed
 
 
 def unavailable_reasons(

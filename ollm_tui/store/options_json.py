@@ -9,6 +9,7 @@ from ollm_tui.decode.json_fields import as_object, present, strings
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import (
     GenerationOptions,
     ShouldThink,
@@ -105,12 +106,19 @@ def _read_option(option: "Field[Any]", data: JsonMapping) -> Any:
             return tuple(strings(value)) if isinstance(value, list) else None
         case "response_format":
             return value if value == "json" or isinstance(value, dict) else None
-        case "keep_alive" if isinstance(value, str):
-            return value
+        case "keep_alive":
+            return _keep_alive(value)
         case "extra_body":
             return value if isinstance(value, dict) else None
         case _:
             return (_integer if option.type == int | None else _number)(value)
+
+
+def _keep_alive(value: JsonValue) -> str | float | None:
+    try:
+        return parse_keep_alive(value)
+    except ValueError:
+        return None
 
 
 def _number(value: JsonValue) -> float | None:

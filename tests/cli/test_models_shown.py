@@ -141,10 +141,10 @@ def test_a_text_that_a_provider_does_not_tell_is_reported_as_missing(
 
 def test_a_model_is_loaded_for_as_long_as_the_user_wants(models: Run, server: OllamaServer) -> None:
     sent = []
-    for time in ("10m", "-1"):
+    for time in ("10m", "-1", "forever"):
         assert models("load", "thinker", "--keep-alive", time)[0] == 0
         sent.append(server.kept["thinker:latest"])
-    assert sent == ["10m", -1]
+    assert sent == ["10m", -1, -1]
     row = next(line for line in models("ps")[1].splitlines() if "thinker" in line)
     assert "2 kB    50 %    4096     forever  Ollama at http://127.0.0.1:" in row
     shown_json = json.loads(models("ps", "--json")[1])
@@ -153,7 +153,8 @@ def test_a_model_is_loaded_for_as_long_as_the_user_wants(models: Run, server: Ol
     code, _out, err = models("load", "tiny", "--keep-alive", "soon")
     assert (code, err) == (
         1,
-        "ollm: 'soon' is not a valid duration. Give seconds, text like 10m, or -1 forever.\n",
+        "ollm: 'soon' is not a valid duration. "
+        'It must be a number of seconds, text like "5m", or "forever".\n',
     )
 
 

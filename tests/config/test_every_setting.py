@@ -58,7 +58,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "options.seed": ("9223372036854775808", "1.5", "true", '"x"'),
     "options.stop": ('"x"', "[5]", '[""]'),
     "options.num_ctx": COUNT,
-    "options.keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "[]"),
+    "options.keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "inf", '"nan"', "[]"),
     "options.extra_body": ("5", '{ model = "x" }', "{ a = 2020-01-01 }"),
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
     "embedded.threads": ("0", "100000", "1.5", "true"),
@@ -139,7 +139,7 @@ def test_every_setting_has_wrong_values_here() -> None:
 
 def test_every_number_has_a_least_and_a_greatest_value() -> None:
     for key, field in settings():
-        if key == "options.keep_alive":  # also text; -1 is forever, and the greatest is ours not
+        if key == "options.keep_alive":  # also text; any negative number is forever
             continue
         for marks in numbers(field.annotation):
             reported = [*field.metadata, *marks]
@@ -210,6 +210,7 @@ def test_the_nearest_right_word_is_given(text: str, load: Load, paths: AppPaths)
         'model = "ollama://m"',
         '[models."ollama-8080://m"]\ncontext = 5',
         '[options]\nkeep_alive = "1h30m"',
+        '[options]\nkeep_alive = "forever"',
         "[options]\nkeep_alive = -1",
         "[options]\ntemperature = 2",
         '[keymap]\n"chat.models" = "f4,ctrl+g"',

@@ -480,6 +480,9 @@ async def test_wishes_for_reasoning_and_keeping_come_back(
         '{"generation": 5, "should_think": "never", "tools": 1}',
         '{"generation": {"temperature": "hot", "seed": true, "stop": 4, "extra_body": []}}',
         '{"generation": {"extra_body": {"model": "x"}}, "should_think": {"mode": 4}}',
+        '{"generation": {"keep_alive": "soon"}}',
+        '{"generation": {"keep_alive": true}}',
+        '{"generation": {"keep_alive": NaN}}',
     ],
 )
 async def test_options_that_cannot_be_read_are_the_defaults(path: Path, options: str) -> None:

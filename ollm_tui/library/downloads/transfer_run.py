@@ -242,7 +242,8 @@ class TransferRun:
         wanted = self._source.sha256 or (state.sha256 if state is not None else None)
         if wanted is None:
             return True
-        self._show(VERIFYING, is_jump=True)
+        # Bytes are hashed as they arrive: only those of an earlier run are read again.
+        self._show(VERIFYING, is_jump=self._part.hash.covered < self._part.written)
         while not await self._disk.run(self._part.hash_more):
             self._show(VERIFYING)
         return self._part.hash.hexdigest() == wanted

@@ -134,13 +134,15 @@ class _TotalProgress:
         self.sizes[at] = self.sizes[at] if self.sizes[at] is not None else step.total
         sizes = [size for size in self.sizes if size is not None]
         is_known = len(sizes) == len(self.sizes)
+        # A file begins with a jump, but a later one of which nothing was there just goes on.
+        goes_on = at > 0 and not step.completed and not step.note
         position = f"file {at + 1} of {len(self.sizes)}" if len(self.sizes) > 1 else ""
         self.report(
             Progress(
                 completed=sum(self.present),
                 total=sum(sizes) if is_known else None,
                 note=", ".join(part for part in (step.note, position) if part),
-                is_jump=step.is_jump,
+                is_jump=step.is_jump and not goes_on,
             )
         )
 

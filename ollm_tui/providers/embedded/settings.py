@@ -1,17 +1,14 @@
 """The settings of the built-in engine, and the defaults of single models."""
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
-
-_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
-_UNITS: Mapping[str, float] = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,28 +37,13 @@ class EmbeddedSettings:
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
         """Return the idle time after an answer: the one of its request, or the usual one.
 
-        A request has it in Ollama's format: seconds or text like `1h30m`; negative means forever.
-
         Raises:
-            AIError: BAD_REQUEST if it is not a valid duration.
+            AIError: BAD_REQUEST if `keep_alive` is not a duration.
         """
         if keep_alive is None:
             return self.idle_unload_s
-        seconds = _seconds(keep_alive)
+        seconds = keep_alive_seconds(checked_keep_alive(keep_alive))
         return seconds if seconds >= 0 else None
-
-
-def _seconds(keep_alive: str | float) -> float:
-    if isinstance(keep_alive, str) and re.fullmatch(f"(?:{_PART.pattern})+", keep_alive):
-        return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(keep_alive))
-    try:
-        return float(keep_alive)
-    except ValueError:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            "keep_alive is not a valid duration.",
-            hint="Give seconds, text like 5m, or -1 to keep the model.",
-        ) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

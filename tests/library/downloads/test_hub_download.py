@@ -99,6 +99,8 @@ async def test_all_parts_are_one_download(tmp_path: Path) -> None:
     completed = [step.completed for step in here.steps]
     assert completed == sorted(completed)
     assert completed[-1] == total
+    jumps = [step.completed for step in here.steps if step.is_jump]
+    assert jumps == [0], "the speed goes on from one part to the next"
     assert {step.note.rpartition(", ")[2] for step in here.steps} == {
         "file 1 of 3", "file 2 of 3", "file 3 of 3",
     }  # fmt: skip

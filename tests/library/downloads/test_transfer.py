@@ -78,10 +78,11 @@ async def test_a_broken_connection_is_gone_on_with_where_it_broke(tmp_path: Path
     waits = [step for step in b.steps if "trying again" in step.note]
     assert {step.note for step in waits} == {"the connection broke, trying again in 1 s"}
     assert all(step.is_jump for step in waits)
-    jumps = [step for step in b.steps if step.is_jump and step not in waits]
-    begun, verifying = jumps[:-1], jumps[-1]
+    begun = [step for step in b.steps if step.is_jump and step not in waits]
     assert [step.completed for step in begun] == [0, 123_000, 173_000], "where a response begins"
+    verifying = b.steps[-1]
     assert (verifying.note, verifying.completed) == ("verifying the checksum", SIZE)
+    assert not verifying.is_jump, "all of it was hashed as it came"
 
 
 async def test_a_later_run_goes_on_with_what_is_there(tmp_path: Path) -> None:
@@ -92,6 +93,7 @@ async def test_a_later_run_goes_on_with_what_is_there(tmp_path: Path) -> None:
         assert b.target.read_bytes() == DATA
         assert b.left() == {"m.gguf"}
     assert b.notes == ["resumed at 41 %", "verifying the checksum"]
+    assert b.steps[-1].is_jump, "what an earlier run left is read again"
     assert b.host.ranges == ["bytes=123000-"]
     assert b.host.sent == SIZE - 123_000
 

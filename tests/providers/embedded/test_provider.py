@@ -216,7 +216,7 @@ async def test_a_model_stays_as_long_as_its_load_asked_for(model_folder: Path) -
         assert supervisor.engines == (engine,), "it is not loaded twice"
         (lasting,) = await provider.list_running()
         assert "expires_at" not in lasting.details
-        with pytest.raises(AIError, match="not a valid duration"):
+        with pytest.raises(AIError, match="keep_alive must be"):
             await provider.load_model_for(MODEL, "soon")
 
 
@@ -279,14 +279,22 @@ async def test_a_request_says_how_long_the_model_stays(model_folder: Path) -> No
         await anyio.sleep_forever()
 
     async with embedded(model_folder, sleep=sleep) as (provider, _):
-        for keep_alive in ("1h30m", 7, "-1", None):
+        for keep_alive in ("1h30m", 7, "-1", "forever", "5us", None):
             options = GenerationOptions(keep_alive=keep_alive)
             assert isinstance(end_of(await answer(provider, ask("hi", options=options))), Finish)
             await anyio.wait_all_tasks_blocked()
-        odd = end_of(await answer(provider, ask("hi", options=GenerationOptions(keep_alive="?"))))
-    assert asked == [5400, 7, SETTINGS.idle_unload_s]
-    assert isinstance(odd, ErrorEvent)
-    assert (odd.error.code, odd.error.provider) == (ErrorCode.BAD_REQUEST, "embedded")
+    assert asked == [5400, 7, pytest.approx(5e-6), SETTINGS.idle_unload_s]
+
+
+@pytest.mark.parametrize("keep_alive", ["?", "nan", True, float("nan"), float("inf")])
+async def test_a_model_is_not_loaded_for_what_is_no_time(
+    model_folder: Path, keep_alive: str | float
+) -> None:
+    async with embedded(model_folder) as (provider, supervisor):
+        with pytest.raises(AIError, match="keep_alive must be") as refused:
+            await provider.load_model_for(MODEL, keep_alive)
+        assert supervisor.engines == ()
+    assert refused.value.code == ErrorCode.BAD_REQUEST
 
 
 async def test_dispose_ends_the_engine_and_refuses_further_requests(model_folder: Path) -> None:
