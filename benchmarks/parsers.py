@@ -10,7 +10,7 @@ import gc
 import sys
 import time
 
-from tests.support.hostile import HOSTILE, hostile_text
+from tests.decode.hostile import HOSTILE, hostile_text
 
 TIMES = 20_000
 ROUNDS = 5

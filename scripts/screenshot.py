@@ -11,22 +11,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
+from textual.widgets import Input, TextArea
 
 from ollm_tui.library.downloads.job import Job, ProviderPull
-from ollm_tui.protocol.model import ModelInfo, ModelRef, from_alias
+from ollm_tui.protocol.model import ModelInfo, from_alias
 from ollm_tui.providers.catalog import Listing
 from tests.support.screens import Stage, staged
-from tests.support.scripted import (
-    ScriptedCatalog,
-    ScriptedFirstModel,
-    ScriptedRuntime,
-    finish,
-    text,
-    thinking,
-)
+from tests.support.scripted import ScriptedCatalog, finish, text, thinking
 from tests.support.scripted_fetching import ScriptedDownloads, no_pause
-from tests.support.scripted_manager import ScriptedManager
-from tests.support.svg import calm, normalised, picture
+from tests.support.svg import normalised, picture
+from tests.tui.models.managed import ManagedRuntime, ScriptedManager
 from tests.tui.models.scenes import IN_MEMORY, MACHINE, QWEN, opened
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
@@ -97,7 +91,8 @@ def models() -> ScriptedCatalog:
             ModelInfo(name="llama-3.3-70b", context=65_536, capability=chat, loaded=True),
         ),
     )
-    catalog.shown = {"local": "ollama", "embedded": "built-in"}
+    for alias, name in (("ollama", "local"), ("built-in", "embedded")):
+        catalog.registry.register_alias(alias, name, is_shown=True)
     return catalog
 
 
@@ -157,20 +152,18 @@ PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {
 async def draw(folder: Path) -> None:
     """Write each picture as an SVG file."""
     folder.mkdir(parents=True, exist_ok=True)
+    for field in (Input, TextArea):
+        field.cursor_blink._default = False  # two pictures of one state would differ
     for name, scene in PICTURES.items():
-        first = ScriptedFirstModel(ref=ModelRef("local", "qwen3:8b"))
-        manager = ScriptedManager(in_memory=[(QWEN, IN_MEMORY)])
-        runtime = ScriptedRuntime(
+        manager = ScriptedManager(loaded=[(QWEN, IN_MEMORY)])
+        runtime = ManagedRuntime(
             catalog=models(),
-            first=first,
             manager=manager,
             this_machine=MACHINE,
             downloads=ScriptedDownloads(*downloads(name)),
         )
         async with staged(folder, runtime, size=SIZE) as stage:
             await scene(stage)
-            await stage.settle()
-            calm(stage.app)
             await stage.settle()
             (folder / f"{name}.svg").write_text(normalised(picture(stage.app)), "utf-8")
 

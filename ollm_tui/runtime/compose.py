@@ -5,7 +5,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,17 +156,17 @@ class Runtime:
         self.measure, self.room = factory.measure, factory.room
         self.take_way_out = apply_remedy
 
-    @property
+    @cached_property
     def downloads(self) -> "DownloadQueue":
         """The queue of downloads."""
         return self.download_service.queue
 
-    @property
+    @cached_property
     def hub(self) -> "Hub":
         """The hub that the settings name; no request is sent until it is used."""
         return self.download_service.hub
 
-    @property
+    @cached_property
     def model_registry(self) -> "ModelRegistry":
         """The models that are known, installed or not; nothing is read until it is used."""
         return self.download_service.model_registry

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
+from tests.decode.hostile import HOSTILE, Decoder, hostile_text
 from tests.support.cuts import one_by_one
-from tests.support.hostile import HOSTILE, Decoder, hostile_text
 
 SMALL, LARGE = 80, 800
 LONGEST_FORM = 400

@@ -151,9 +151,7 @@ class OllamaServer(FakeServer):
             await layer(reply, "bb", SMALL, None if done < LARGE // 2 else SMALL)
             if done + LARGE // 5 == LARGE * 2 // 5 and trick in TRICKS:
                 if trick == "broken":
-                    await line(
-                        reply, error="max retries exceeded: dial tcp: lookup x: no such host"
-                    )
+                    await line(reply, error=UNREACHED)
                 elif trick == "cut":
                     reply.cut()
                 elif trick == "stuck":

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 import anyio
@@ -153,7 +153,7 @@ def services(
             await opened.wait()
         if runtime.refuses is not None:
             raise runtime.refuses
-        return cast("Runtime", runtime)
+        return runtime
 
     return Services(give, config_file, opener=opener or RecordingOpener(), **more)
 

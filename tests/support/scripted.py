@@ -3,36 +3,43 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
-from anyio.abc import ObjectReceiveStream
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
-from ollm_tui.config.plugins import Plugin
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import FinishReason, Message, Timings, Usage
-from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.catalog import DESCRIBE_S, CatalogEntry, Listing, ModelCatalog
+from ollm_tui.providers.catalog import DESCRIBE_S, Listing, ModelCatalog
+from ollm_tui.providers.lifecycle import AdapterLifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
+from ollm_tui.runtime import compose
+from ollm_tui.runtime.chats import ChatBranches, OfferedTool
+from ollm_tui.runtime.choices import Choices
+from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.download_targets import DownloadTarget
+from ollm_tui.runtime.downloads import DownloadService
 from ollm_tui.runtime.first_model import FirstModel
-from ollm_tui.runtime.measure import ContextFigures, ContextRoom
+from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
-from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats, SomeTool
+from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats
 from tests.support.scripted_fetching import (
     LIBRARY,
     MACHINE,
@@ -41,7 +48,6 @@ from tests.support.scripted_fetching import (
     ScriptedHub,
     ScriptedRegistry,
 )
-from tests.support.scripted_manager import ScriptedManager
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectSendStream
@@ -90,6 +96,8 @@ class ScriptedClient(ChatClient):
         assert self._send is not None, "nobody asked"
         for event in events:
             self._send.send_nowait(event)
+            if isinstance(event, Finish | ErrorEvent):
+                self._send.close()
 
     def answer(self, words: str) -> None:
         self.give(text(words, f"answer-{len(self.prompts)}"), finish())
@@ -119,54 +127,39 @@ class ScriptedClient(ChatClient):
         send, receive = anyio.create_memory_object_stream[ChatEvent](1000)
         self._send = send
         if signal is not None and not self.hangs_on_abort:
-            signal.subscribe(lambda: send.send_nowait(finish("abort")))
+            signal.subscribe(lambda: self.give(finish("abort")))
         try:
             async with send, receive:
-                yield _until_end(receive)
+                yield receive
         finally:
             self._send = None
 
 
-async def _until_end(receive: ObjectReceiveStream[ChatEvent]) -> AsyncIterator[ChatEvent]:
-    async for event in receive:
-        yield event
-        if isinstance(event, Finish | ErrorEvent):
-            return
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScriptedFirstModel(FirstModel):
-    ref: ModelRef | None = field(default_factory=lambda: ModelRef("local", "qwen3:8b"))
-    reason: str = "used last"
-    with_models: tuple[str, ...] = ("Ollama",)
-    silent: tuple[str, ...] = ("LM Studio", "llama.cpp", "vLLM")
-    advice: str | None = None
+FIRST = FirstModel(
+    ref=ModelRef("local", "qwen3:8b"),
+    reason="used last",
+    with_models=("Ollama",),
+    silent=("LM Studio", "llama.cpp", "vLLM"),
+)
 
 
 class ScriptedCatalog(ModelCatalog):
     """The real catalog of providers with these listings; those in `late` come when a test says."""
 
     def __init__(self, *listings: Listing, known: tuple[Listing, ...] | None = None) -> None:
-        registry = ProviderRegistry()
+        self.registry = ProviderRegistry()
         for one in listings:
-            registry.register(ScriptedProvider(one.provider, label=one.label))
-        super().__init__(registry, max_age_s=0)
+            self.registry.register(ScriptedProvider(one.provider, label=one.label))
+        super().__init__(self.registry, max_age_s=0)
         self.lists(*listings)
         self._listings = {one.provider: one for one in (listings if known is None else known)}
         self.late: dict[str, anyio.Event] = {}
-        self.shown: dict[str, str] = {}
         self.forgotten = 0
         self.described: list[ModelRef] = []
 
     def lists(self, *listings: Listing) -> None:
         """Give these from now on; what was known stays until it is asked for."""
         self._given = {one.provider: one for one in listings}
-
-    def shown_name(self, provider: str) -> str:
-        return self.shown.get(provider, provider)
-
-    def shown_address(self, ref: ModelRef) -> str:
-        return str(ModelRef(self.shown_name(ref.provider), ref.model))
 
     def forget(self, provider: str | None = None) -> None:
         self.forgotten += provider is None
@@ -183,49 +176,48 @@ class ScriptedCatalog(ModelCatalog):
         return replace(listing, models=(), problem=AIError(ErrorCode.TIMEOUT, "It is late."))
 
 
-@dataclass
-class ScriptedBranches:
-    """Has these branches and this news, and keeps what was opened and renamed."""
+@dataclass(eq=False)
+class ScriptedBranches(ChatBranches):
+    """Has these branches and this news, and keeps what was opened."""
 
-    found: list[Branch] = field(default_factory=list)
+    found: tuple[Branch, ...] = ()
     happened: list[ChatNews] = field(default_factory=list)
     refuses: AIError | None = None
     opened: list[str] = field(default_factory=list)
-    titles: list[str] = field(default_factory=list)
 
-    async def rename(self, client: ScriptedClient, title: str) -> None:
+    def __post_init__(self) -> None:
+        super().__init__(None, self._opened)
+
+    async def rename(self, client: ChatClient, title: str) -> None:
         if self.refuses is not None:
             raise self.refuses
-        self.titles.append(title)
-        client.conversation.own_title = title
+        await super().rename(client, title)
 
-    async def listed(self, client: ScriptedClient) -> list[Branch]:
+    async def listed(self, client: ChatClient) -> tuple[Branch, ...]:
         if self.refuses is not None:
             raise self.refuses
         return self.found
 
-    async def news(self, client: ScriptedClient) -> ChatNews | None:
+    async def news(self, client: ChatClient) -> ChatNews | None:
         return self.happened.pop() if self.happened else None
 
-    async def open(self, client: ScriptedClient, branch: Branch) -> ScriptedClient:
-        self.opened.append(branch.leaf_id)
+    async def _opened(self, chat_id: str, leaf_id: str | None) -> ScriptedClient:
+        self.opened.append(leaf_id or "")
         messages = [Message("user", "their question"), Message("assistant", "their answer")]
         return ScriptedClient(Conversation(messages=messages))
 
 
-@dataclass
-class ScriptedRuntime:
-    """What the screens use of a runtime, on scripted clients.
+@dataclass(eq=False)
+class ScriptedRuntime(Runtime):
+    """The real runtime of settings that nobody made, with these parts in place of its own.
 
-    `clients` holds those that were asked for. tests/tui/test_scripted_runtime.py compares it with
-    the real one.
+    `clients` holds those that were asked for.
     """
 
     catalog: ScriptedCatalog = field(default_factory=ScriptedCatalog)
-    first: ScriptedFirstModel = field(default_factory=ScriptedFirstModel)
-    problems: Sequence[str] = ()
-    plugin_commands: Sequence[Plugin] = ()
-    recents: list[str] = field(default_factory=list)
+    first: FirstModel = FIRST
+    problems: tuple[str, ...] = ()
+    recents: Sequence[str] = ()
     refuses: AIError | None = None
     """Raised instead of opening."""
     make_client: Callable[[], ScriptedClient] = ScriptedClient
@@ -235,11 +227,10 @@ class ScriptedRuntime:
     """The messages of the chats that can be opened."""
     ids: dict[int, str] = field(default_factory=dict)
     branches: ScriptedBranches = field(default_factory=ScriptedBranches)
-    all_tools: Sequence[SomeTool] = TOOLS
+    all_tools: tuple[OfferedTool, ...] = TOOLS
     figures: ContextFigures = FIGURES
     ways_taken: list[ContextRemedy] = field(default_factory=list)
     """Those that were applied."""
-    manager: ScriptedManager = field(default_factory=ScriptedManager)
     downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
     hub: ScriptedHub = field(default_factory=ScriptedHub)
     model_registry: ScriptedRegistry = field(default_factory=ScriptedRegistry)
@@ -249,36 +240,33 @@ class ScriptedRuntime:
     looks: int = 0
     """How often they were looked for."""
 
+    def __post_init__(self) -> None:
+        given, nothing = dict(vars(self)), cast("Any", None)
+        loaded, paths = LoadedConfig(AppConfig(), Path()), AppPaths(*[Path("/nowhere")] * 4)
+        registry, catalog = self.catalog.registry, self.catalog
+        made = compose._providers(loaded, registry, AdapterLifecycle(nothing))
+        providers = replace(made, catalog=catalog, router=Router(registry, catalog))
+        service = DownloadService(nothing, loaded.config, paths, *[nothing] * 3)
+        super().__init__(loaded, paths, providers, service)
+        for name in [name for name in vars(self) if hasattr(type(self), name)]:
+            delattr(self, name)  # a method of this class stands for it
+        vars(self).update(given)
+        self._choices = Choices(tuple(self.recents))
+
+    def _keep(self, change: Callable[[Choices], Choices]) -> None:
+        self._choices = change(self._choices)
+
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ScriptedClient:
         self.clients.append(self.make_client())
         return self.clients[-1]
 
-    async def first_model(self, listings: Sequence[Listing] | None = None) -> ScriptedFirstModel:
+    async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
         return self.first
-
-    @property
-    def router(self) -> "ScriptedRuntime":
-        return self
-
-    async def resolve(self, model: str, requirement: ModelCapability | None = None) -> CatalogEntry:
-        ref = ModelRef.parse(model)
-        info = self.catalog.find(ref) if ref else None
-        if ref is None or info is None:
-            raise AIError(ErrorCode.MODEL_NOT_FOUND, f"There is no model named {model!r}.")
-        return CatalogEntry(ref, info)
 
     async def model_info(self, ref: ModelRef) -> ModelInfo | None:
         return self.catalog.find(ref)
 
-    def recent_models(self) -> Sequence[str]:
-        return tuple(self.recents)
-
-    def remember_model(self, address: str) -> None:
-        self.recents = [address, *(name for name in self.recents if name != address)]
-
-    # Chats
-
-    def chat_id(self, client: ScriptedClient) -> str | None:
+    def chat_id(self, client: ChatClient) -> str | None:
         return self.ids.get(id(client))
 
     async def open_chat(self, chat_id: str, leaf_id: str | None = None) -> ScriptedClient:
@@ -289,36 +277,25 @@ class ScriptedRuntime:
         self.ids[id(self.clients[-1])] = chat_id
         return self.clients[-1]
 
-    def offered_tools(self) -> Sequence[SomeTool]:
+    def offered_tools(self) -> tuple[OfferedTool, ...]:
         return self.all_tools
-
-    def tool_mode(self, model: str) -> ToolMode | None:
-        return "native"
-
-    async def reads_only_text(self, model: str) -> bool:
-        return False
-
-    def room(self, conversation: Conversation) -> ContextRoom | None:
-        return None
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
         return self.figures
 
+    def room(self, conversation: Conversation) -> None:
+        return None
+
     def take_way_out(self, conversation: Conversation, way: ContextRemedy) -> None:
         self.ways_taken.append(way)
-
-    # Models and downloads
 
     async def has_downloads(self) -> bool:
         return bool(self.downloads.jobs())
 
-    async def load_fetching(self) -> None:
-        pass
-
     async def machine(self) -> Machine:
         return self.this_machine
 
-    async def places(self) -> Sequence[DownloadTarget]:
+    async def places(self) -> Sequence[DownloadTarget]:  # type: ignore[override]
         return self.targets
 
     async def other_folders(self) -> OtherFolders:

@@ -1,11 +1,11 @@
 """Saved chats, tools and figures of the context, as a test gives them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.tools import ToolEffect
+from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.measure import ContextFigures
+from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tokens.limits import LeaveOutTurns, Plan, RaiseWindow
 
@@ -32,38 +32,31 @@ def saved_chat(
     )
 
 
-@dataclass
-class ScriptedChats:
+@dataclass(eq=False)
+class ScriptedChats(ConversationStore):
     saved: list[ConversationSummary] = field(default_factory=list)
-    deleted: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
     refuses: AIError | None = None
     problem: AIError | None = None
     unsaved: int = 0
 
-    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ConversationSummary]:
+    async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
         if self.refuses is not None:
             raise self.refuses
-        return self.saved[offset : offset + limit]
+        return tuple(self.saved[offset : offset + limit])
 
     async def delete(self, conversation_id: str, revision: int | None = None) -> None:
         if self.refuses is not None:
             raise self.refuses
-        self.deleted.append(conversation_id)
+        self.removed.append(conversation_id)
         self.saved = [chat for chat in self.saved if chat.id != conversation_id]
 
 
-@dataclass(frozen=True)
-class SomeTool:
-    name: str
-    effect: ToolEffect = "read"
-    description: str = ""
-
-
 TOOLS = (
-    SomeTool("read_file", "read", "Read a text file of the project."),
-    SomeTool("list_directory", "read", "List a folder."),
-    SomeTool("web_fetch", "network", "Fetch a page."),
-    SomeTool("shell", "run", "Run a command."),
+    OfferedTool("read_file", "read", "Read a text file of the project."),
+    OfferedTool("list_directory", "read", "List a folder."),
+    OfferedTool("web_fetch", "network", "Fetch a page."),
+    OfferedTool("shell", "run", "Run a command."),
 )
 
 

@@ -1,24 +1,24 @@
 """A hub, a registry and a queue of downloads that a test moves by hand."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anyio
-from anyio.abc import ObjectReceiveStream
 
 from ollm_tui.library.downloads.job import Job, Origin, ProviderPull, UrlFile
-from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo, Variant
+from ollm_tui.library.downloads.job_folder import JobFolder
+from ollm_tui.library.downloads.job_index import JobIndex
+from ollm_tui.library.downloads.queue import DownloadQueue
+from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
+from ollm_tui.library.hub.variants import variants_of
 from ollm_tui.library.machine import Gpu, Machine
+from ollm_tui.library.registry.catalogue import ModelRegistry
 from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.library.registry.known import Opinions
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.download_targets import DownloadTarget
-
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectSendStream
 
 GB = 1_000_000_000
 MACHINE = Machine(
@@ -30,7 +30,6 @@ OLLAMA = DownloadTarget(label="Ollama", provider="local", takes_hub=True)
 QWEN = RegistryEntry(
     id="qwen3-8b",
     name="Qwen3 8B",
-    family="qwen3",
     description="Thinks on demand.",
     parameters=8_200_000_000,
     context=32_768,
@@ -92,22 +91,14 @@ OF_HUB = RegistryEntry(
 )
 
 
-def hub_file(path: str, size: int = 1000) -> HubFile:
-    return HubFile(path=path, size=size, sha256="0" * 64)
+def repo_of(model: HubModel, digit: str, sizes: Mapping[str, int]) -> HubRepo:
+    """Give a repository with files of these sizes."""
+    files = [HubFile(path=f"{name}.gguf", size=sizes[name], sha256="0" * 64) for name in sizes]
+    return HubRepo(model=model, revision=digit * 40, variants=variants_of(files))
 
 
-def variant(quantization: str, size: int, *, parts: int = 1, name: str = "Qwen3-8B") -> Variant:
-    files = tuple(
-        hub_file(f"{name}-{quantization}-{part + 1:05}-of-{parts:05}.gguf", size // parts)
-        for part in range(parts)
-    )
-    if parts == 1:
-        files = (hub_file(f"{name}-{quantization}.gguf", size),)
-    return Variant(name=f"{name}-{quantization}", files=files, quantization=quantization)
-
-
-QWEN_REPO = HubRepo(
-    model=HubModel(
+QWEN_REPO = repo_of(
+    HubModel(
         repo="bartowski/Qwen3-8B-GGUF",
         downloads=84_231,
         likes=310,
@@ -115,25 +106,25 @@ QWEN_REPO = HubRepo(
         parameters=8_200_000_000,
         context=32_768,
     ),
-    revision="1" * 40,
-    variants=(
-        variant("BF16", 16_400_000_000, parts=2),
-        variant("Q8_0", 8_710_000_000),
-        variant("Q6_K", 6_730_000_000),
-        variant("Q4_K_M", 5_030_000_000),
-        variant("IQ3_XXS", 3_300_000_000),
-    ),
+    "1",
+    {
+        **dict.fromkeys((f"Qwen3-8B-BF16-0000{n}-of-00002" for n in (1, 2)), 8_200_000_000),
+        "Qwen3-8B-Q8_0": 8_710_000_000,
+        "Qwen3-8B-Q6_K": 6_730_000_000,
+        "Qwen3-8B-Q4_K_M": 5_030_000_000,
+        "Qwen3-8B-IQ3_XXS": 3_300_000_000,
+    },
 )
-VISION_REPO = HubRepo(
-    model=HubModel(
+VISION_REPO = repo_of(
+    HubModel(
         repo="ggml-org/gemma-3-4b-it-GGUF", licence="gemma", gated=True, parameters=4_300_000_000
     ),
-    revision="2" * 40,
-    variants=(
-        variant("Q8_0", 4_130_000_000, name="gemma-3-4b-it"),
-        variant("Q4_K_M", 2_490_000_000, name="gemma-3-4b-it"),
-        replace(variant("F16", 851_000_000, name="mmproj-gemma-3-4b-it"), kind="projector"),
-    ),
+    "2",
+    {
+        "gemma-3-4b-it-Q8_0": 4_130_000_000,
+        "gemma-3-4b-it-Q4_K_M": 2_490_000_000,
+        "mmproj-gemma-3-4b-it-F16": 851_000_000,
+    },
 )
 HUB_DOWN = AIError(
     ErrorCode.SERVICE_UNAVAILABLE,
@@ -173,8 +164,8 @@ class ScriptedHub:
         return None
 
 
-@dataclass
-class ScriptedRegistry:
+@dataclass(eq=False)
+class ScriptedRegistry(ModelRegistry):
     """Knows these models; what the hub says beside comes when its gate is open."""
 
     entries: Sequence[RegistryEntry] = BUILT_IN
@@ -184,22 +175,11 @@ class ScriptedRegistry:
     """By the words asked for."""
     asked: list[str] = field(default_factory=list)
     answered: list[str] = field(default_factory=list)
-    installed: list[ModelRef] = field(default_factory=list)
     uses: list[str] = field(default_factory=list)
 
-    async def prepare(self) -> None:
-        pass
-
-    def search(
-        self, text: str = "", *, purpose: str | None = None, limit: int = 50
-    ) -> Sequence[RegistryEntry]:
-        words = text.casefold().split()
-        return [
-            entry
-            for entry in self.entries
-            if (purpose is None or purpose in entry.purposes)
-            and all(word in f"{entry.name} {entry.id}".casefold() for word in words)
-        ][:limit]
+    def __post_init__(self) -> None:
+        super().__init__(opinions_file=Path(), hub_file=Path())
+        self._take((self.entries, {}, Opinions()))
 
     async def search_hub(self, text: str, *, limit: int = 30) -> Sequence[RegistryEntry]:
         self.asked.append(text)
@@ -210,52 +190,47 @@ class ScriptedRegistry:
             raise self.problem
         return [*self.search(text), *self.of_hub]
 
-    def note_installed(self, models: Iterable[tuple[ModelRef, ModelInfo]]) -> None:
-        self.installed = [ref for ref, _info in models]
-
     async def rate(self, entry_id: str, stars: int | None) -> RegistryEntry:
         rated = next(entry for entry in self.entries if entry.id == entry_id)
         if self.problem is not None:
             raise self.problem
         new = replace(rated, rating=stars)
         self.entries = [new if entry is rated else entry for entry in self.entries]
+        self._take((self.entries, {}, Opinions()))
         return new
 
     async def note_use(self, ref: ModelRef) -> None:
         self.uses.append(str(ref))
 
 
-class ScriptedDownloads:
-    """A queue in which nothing happens but what a test does."""
+class ScriptedDownloads(DownloadQueue):
+    """The queue, in which nothing happens but what a test does."""
 
     def __init__(self, *jobs: Job) -> None:
-        self._jobs = {job.id: job for job in jobs}
-        self._readers: list[MemoryObjectSendStream[Job]] = []
+        self._index = JobIndex(JobFolder(Path()), lambda _job: None)
+        self._is_open = anyio.Event()
         self.done: list[tuple[str, str]] = []
         self.refuses: AIError | None = None
-
-    def jobs(self) -> Sequence[Job]:
-        return tuple(self._jobs.values())
+        for job in jobs:
+            self.put(job)
 
     @property
     def origins(self) -> list[Origin]:
-        return [job.origin for job in self._jobs.values()]
+        return [job.origin for job in self.jobs()]
 
     async def add(self, origin: Origin) -> Job:
         if self.refuses is not None:
             raise self.refuses
-        job = Job(id=f"job-{len(self._jobs) + 1}", origin=origin, title=title_of(origin))
+        job = Job(id=f"job-{len(self.jobs()) + 1}", origin=origin, title=title_of(origin))
         self.put(job)
         return job
 
     def put(self, job: Job) -> None:
         """Let a job be there, or be as given, and tell it."""
-        self._jobs[job.id] = job
-        self._tell(job)
-
-    def _tell(self, job: Job) -> None:
-        for reader in self._readers:
-            reader.send_nowait(job)
+        if (entry := self._index.get(job.id)) is not None:
+            self._index.update(entry, job)
+        else:
+            self._index.add(job)
 
     async def pause(self, job_id: str) -> None:
         self._turn("pause", job_id, state="paused")
@@ -268,27 +243,18 @@ class ScriptedDownloads:
 
     async def dismiss(self, job_id: str) -> None:
         self.done.append(("dismiss", job_id))
-        self._tell(self._jobs.pop(job_id))
+        self._index._entries.pop(job_id)
 
     def _turn(self, action: str, job_id: str, **changes: object) -> None:
         self.done.append((action, job_id))
         if self.refuses is not None:
             raise self.refuses
-        self.put(replace(self._jobs[job_id], **changes))  # type: ignore[arg-type]  # by field names
-
-    @asynccontextmanager
-    async def changes(self) -> AsyncIterator[ObjectReceiveStream[Job]]:
-        send, receive = anyio.create_memory_object_stream[Job](100)
-        self._readers.append(send)
-        async with send, receive:
-            try:
-                yield receive
-            finally:
-                self._readers.remove(send)
+        (job,) = (job for job in self.jobs() if job.id == job_id)
+        self.put(replace(job, **changes))  # type: ignore[arg-type]  # by field names
 
     @property
     def readers(self) -> int:
-        return len(self._readers)
+        return len(self._index.watchers._all)
 
 
 def title_of(origin: Origin) -> str:

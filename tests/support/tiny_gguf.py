@@ -178,13 +178,9 @@ def _weights(script: _Script) -> tuple[Matrix, Matrix]:
 def _embedding(slots: dict[int, int], size: int, width: int) -> Matrix:
     signs = np.random.default_rng(SEED).choice([-1.0, 1.0], (size, BAG)) / np.sqrt(BAG)
     embedding = np.zeros((size, width))
-    for token in range(size):
-        slot = slots.get(token)
-        if slot is not None:
-            embedding[token, slot] = 1.0
-        else:
-            embedding[token, 0] = 0.5
-            embedding[token, -BAG:] = signs[token]
+    embedding[:, 0], embedding[:, -BAG:] = 0.5, signs
+    embedding[[*slots]] = 0.0
+    embedding[[*slots], [*slots.values()]] = 1.0
     return embedding
 
 

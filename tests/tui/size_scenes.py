@@ -23,12 +23,12 @@ from ollm_tui.tui.links.target import read_link
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from tests.support.screens import Stage
-from tests.support.scripted import ScriptedRuntime, text, thinking
+from tests.support.scripted import text, thinking
 from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
 from tests.support.scripted_fetching import ScriptedDownloads
-from tests.support.scripted_manager import known_details
 from tests.tui.downloads.test_find_screen import DONE, FAILED, PAUSED, PULL
 from tests.tui.links.test_links import HOMOGRAPH
+from tests.tui.models.managed import ManagedRuntime, known_details
 from tests.tui.models.scenes import opened, runtime
 from tests.tui.transcript.test_pictures_in_chat import scene as picture
 
@@ -76,7 +76,7 @@ CALL: Final = ToolCall(
 )
 
 
-def every_runtime() -> ScriptedRuntime:
+def every_runtime() -> ManagedRuntime:
     """Give a runtime with some of everything."""
     saved = [saved_chat("a", "Sky colours 日本", NOW_MS, 4), saved_chat("b", "", NOW_MS, 0, None)]
     return replace(

@@ -23,7 +23,7 @@ async def test_news_are_reported_after_an_answer_and_the_branch_is_shown(tmp_pat
     runtime = ScriptedRuntime()
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         runtime.branches.happened = [ChatNews(messages=2, branch=OTHER)]
-        runtime.branches.found = [OTHER, OWN]
+        runtime.branches.found = (OTHER, OWN)
         await stage.ask("why?")
         stage.client.answer("Because.")
         await stage.settle()
@@ -46,7 +46,7 @@ async def test_news_are_reported_after_an_answer_and_the_branch_is_shown(tmp_pat
 )
 async def test_a_number_that_is_none_is_refused(tmp_path: Path, typed: str, words: str) -> None:
     runtime = ScriptedRuntime()
-    runtime.branches.found = [OTHER, OWN]
+    runtime.branches.found = (OTHER, OWN)
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await command(stage, typed)
         assert words in stage.screen_text
@@ -65,7 +65,7 @@ async def test_one_branch_and_a_failure_are_reported(tmp_path: Path) -> None:
 
 async def test_a_chat_that_is_opened_says_how_many_branches_it_has(tmp_path: Path) -> None:
     runtime = ScriptedRuntime()
-    runtime.branches.found = [OTHER, OWN, OWN]
+    runtime.branches.found = (OTHER, OWN, OWN)
     async with staged(tmp_path / "config.toml", runtime, size=(80, 60)) as stage:
         await stage.settle()
         assert "This chat has 2 other branches." in stage.screen_text
@@ -104,7 +104,7 @@ async def test_a_chat_is_renamed_and_the_header_shows_it(tmp_path: Path) -> None
         await command(stage, "/rename")
         assert "This chat is called “why?”. To rename it: /rename TITLE" in stage.screen_text
         await command(stage, "/rename The  sky [b]at noon")
-        assert runtime.branches.titles == ["The sky [b]at noon"]
+        assert stage.client.conversation.own_title == "The sky [b]at noon"
         assert "Renamed this chat to “The sky [b]at noon”." in stage.screen_text
         assert stage.screen_text.splitlines()[0].startswith(" ollm   The sky [b]at noon")
         runtime.branches.refuses = AIError(ErrorCode.ENGINE_ERROR, "The disk is full.")

@@ -15,10 +15,10 @@ from tests.support.screens import staged
 from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
 
 
-def two_models() -> ScriptedRuntime:
+def two_models(*recents: str) -> ScriptedRuntime:
     models = (ModelInfo(name="qwen3:8b", context=32768), ModelInfo(name="gemma3"))
     listing = Listing(provider="local", label="Ollama", models=models)
-    return ScriptedRuntime(catalog=ScriptedCatalog(listing))
+    return ScriptedRuntime(catalog=ScriptedCatalog(listing), recents=recents)
 
 
 async def test_the_picker_chooses_the_model_that_answers(config: Path) -> None:
@@ -31,13 +31,12 @@ async def test_the_picker_chooses_the_model_that_answers(config: Path) -> None:
         await stage.settle()
         assert len(stage.app.screen_stack) == 1
         assert stage.client.conversation.model == "local://gemma3"
-        assert stage.runtime.recents == ["local://gemma3"]
+        assert stage.runtime.recent_models() == ("local://gemma3",)
         assert "gemma3 · local" in stage.screen_text
 
 
 async def test_recent_models_go_round(config: Path) -> None:
-    runtime = two_models()
-    runtime.recents = ["local://qwen3:8b", "local://gemma3"]
+    runtime = two_models("local://qwen3:8b", "local://gemma3")
     async with staged(config, runtime) as stage:
         await stage.pilot.press("f2")
         await stage.settle()

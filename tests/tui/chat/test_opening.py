@@ -13,11 +13,7 @@ from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.models.picker import PickModel
 from tests.support.screens import RecordingOpener, Stage, is_ready, services, staged
-from tests.support.scripted import (
-    ScriptedClient,
-    ScriptedFirstModel,
-    ScriptedRuntime,
-)
+from tests.support.scripted import FIRST, ScriptedClient, ScriptedRuntime
 
 DOWN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
 
@@ -54,12 +50,7 @@ async def test_a_command_before_the_runtime_is_there_leaves_the_queue_when_it_ru
 
 
 async def test_no_model_says_what_was_tried_and_what_to_do(config: Path) -> None:
-    first = ScriptedFirstModel(
-        ref=None,
-        reason="no model was found",
-        with_models=(),
-        advice="Fetch one with `ollm models starter`.",
-    )
+    first = replace(FIRST, ref=None, reason="no model was found", with_models=())
     async with staged(config, ScriptedRuntime(first=first)) as stage:
         assert "No models found." in stage.screen_text
         assert "LM Studio" in stage.screen_text
@@ -80,7 +71,7 @@ async def test_a_prompt_without_a_model_comes_back_to_the_input(
 ) -> None:
     opened = anyio.Event()
     runtime = ScriptedRuntime(
-        first=ScriptedFirstModel(ref=None, reason=""),
+        first=replace(FIRST, ref=None, reason=""),
         make_client=lambda: ScriptedClient(Conversation()),
     )
     async with staged(config, runtime, opened=opened if is_early else None) as stage:

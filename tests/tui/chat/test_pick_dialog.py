@@ -143,10 +143,10 @@ async def test_deleting_asks_first(tmp_path: Path, key: str) -> None:
         await stage.pilot.press(key)
         await stage.settle()
         assert "Delete “Sky colours” (4 messages) permanently?" in stage.screen_text
-        assert scripted.chats.deleted == []
+        assert scripted.chats.removed == []
         await stage.pilot.press("y")
         await stage.settle()
-        assert scripted.chats.deleted == ["a"]
+        assert scripted.chats.removed == ["a"]
         assert [option.id for option in listed.options] == ["b", "c"]
 
 
@@ -168,7 +168,7 @@ async def test_every_key_but_one_keeps_the_chat(tmp_path: Path, key: str) -> Non
         listed = await opened(stage)
         await stage.pilot.press("ctrl+d", key)
         await stage.settle()
-        assert scripted.chats.deleted == []
+        assert scripted.chats.removed == []
         assert len(listed.options) == 3
         assert len(stage.app.screen_stack) == 2
         assert "Enter open" in stage.screen_text
@@ -185,8 +185,8 @@ async def test_the_open_chat_is_not_deleted(tmp_path: Path) -> None:
         await opened(stage)
         await stage.pilot.press("ctrl+d", "y")
         await stage.settle()
-        assert "This chat is open." in stage.screen_text or scripted.chats.deleted == []
-        assert scripted.chats.deleted == []
+        assert "This chat is open." in stage.screen_text or scripted.chats.removed == []
+        assert scripted.chats.removed == []
 
 
 @pytest.mark.parametrize("when_refused", ["list", "delete"])

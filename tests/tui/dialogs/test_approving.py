@@ -23,12 +23,12 @@ from ollm_tui.protocol.tools import Approval, ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
+from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.chat.test_tools_in_chat import Turns
 from tests.support.screens import Stage, staged
 from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_chats import SomeTool
 from tests.support.tools import ScriptedTool
 
 Script = list[ProviderEvent | anyio.Event | Exception]
@@ -124,7 +124,7 @@ async def table(
 
     runtime = ScriptedRuntime(
         make_client=make,  # type: ignore[arg-type]  # the real one in place of the scripted one
-        all_tools=(SomeTool("clock"), SomeTool("shell", "run")),
+        all_tools=(OfferedTool("clock", "read", ""), OfferedTool("shell", "run", "")),
     )
     async with staged(folder / "config.toml", runtime) as stage:
         asker.stage = seated = Table(stage, provider, tools)

@@ -207,7 +207,7 @@ async def test_unknown_words_are_reported_as_unknown(tmp_path: Path) -> None:
         assert "No models match." in stage.screen_text
         await stage.pilot.press("enter")
         await stage.settle()
-        assert stage.runtime.downloads.jobs() == ()
+        assert stage.runtime.downloads.jobs() == []
 
 
 # What is fetched
@@ -281,7 +281,7 @@ async def test_a_model_that_only_ollama_has_is_pulled_there(tmp_path: Path) -> N
         await stage.pilot.press("enter")
         await stage.settle()
         assert "Only Ollama has it, as qwen3:8b" in stage.screen_text
-        assert runtime.downloads.jobs() == ()
+        assert runtime.downloads.jobs() == []
 
 
 # Downloads

@@ -12,8 +12,8 @@ from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.models import screen as models_module
 from ollm_tui.tui.models.screen import ModelsScreen
 from tests.support.screens import Stage
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.scripted_manager import ScriptedManager
+from tests.support.scripted import ScriptedCatalog
+from tests.tui.models.managed import ManagedRuntime, ScriptedManager
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TEXT = frozenset({"text"})
@@ -91,15 +91,15 @@ IN_MEMORY = ModelInfo(
 )
 
 
-def runtime(*listings: Listing, manager: ScriptedManager | None = None) -> ScriptedRuntime:
+def runtime(*listings: Listing, manager: ScriptedManager | None = None) -> ManagedRuntime:
     no_server = {"show": "vLLM describes no models.", "delete": "vLLM cannot delete models."}
     refused = {"copy": "vLLM cannot copy models.", "load": "vLLM has one model, always loaded."}
     unloads = {"unload": "vLLM cannot drop models from memory."}
     manager = manager or ScriptedManager(
         refused={"vllm": {**no_server, **refused, **unloads}},  # type: ignore[dict-item]
-        in_memory=[(QWEN, IN_MEMORY)],
+        loaded=[(QWEN, IN_MEMORY)],
     )
-    return ScriptedRuntime(
+    return ManagedRuntime(
         catalog=ScriptedCatalog(*(listings or (OLLAMA, HERE, REMOTE, DOWN))),
         manager=manager,
         this_machine=MACHINE,

@@ -17,9 +17,9 @@ from ollm_tui.tui.models import operations
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.scripted_manager import REFUSAL, known_details
+from tests.support.scripted import ScriptedCatalog
 from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.models.managed import REFUSAL, ManagedRuntime, known_details
 from tests.tui.models.scenes import HERE, OLLAMA, QWEN, opened, page, runtime
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -28,7 +28,7 @@ LLAVA = ModelRef("local", "llava:13b")
 
 @asynccontextmanager
 async def shown(
-    tmp_path: Path, scripted: ScriptedRuntime, size: tuple[int, int] = (120, 40)
+    tmp_path: Path, scripted: ManagedRuntime, size: tuple[int, int] = (120, 40)
 ) -> AsyncIterator[Stage]:
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)

@@ -15,19 +15,19 @@ from ollm_tui.tui.models.sections import left_words, sections_of
 from ollm_tui.tui.widgets.chrome import KeyLine
 from tests.hostile.payloads import PAYLOADS
 from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.scripted_manager import LICENCE, REF, ScriptedManager, known_details
+from tests.support.scripted import ScriptedCatalog
 from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.models.managed import LICENCE, REF, ManagedRuntime, ScriptedManager, known_details
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 GEMMA = ModelRef("local", "gemma3:4b")
 CAN = dict.fromkeys(MODEL_ACTIONS)
 
 
-def managed() -> ScriptedRuntime:
+def managed() -> ManagedRuntime:
     """Return a runtime with two models; everything is known of the first."""
     infos = tuple(ModelInfo(name=ref.model) for ref in (REF, GEMMA))
-    return ScriptedRuntime(
+    return ManagedRuntime(
         catalog=ScriptedCatalog(Listing(provider="local", label="Ollama", models=infos)),
         manager=ScriptedManager(details={REF: known_details()}),
     )

@@ -303,7 +303,7 @@ async def test_with_nothing_installed_it_says_how_to_get_a_model(
 ) -> None:
     empty = Listing(provider="embedded", label="On this machine")
     scripted = runtime(empty)
-    scripted.manager.in_memory.clear()
+    scripted.manager.loaded.clear()
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
         assert "No models are installed." in stage.screen_text
@@ -316,7 +316,7 @@ async def test_with_every_server_down_it_says_what_to_do(
     size: tuple[int, int], svg_snapshot: SvgSnapshot, tmp_path: Path
 ) -> None:
     scripted = runtime(DOWN)
-    scripted.manager.in_memory.clear()
+    scripted.manager.loaded.clear()
     async with staged(tmp_path / "config.toml", scripted, size=size) as stage:
         await opened(stage)
         assert "No models available." in stage.screen_text

@@ -60,7 +60,7 @@ def test_without_a_list_nothing_is_reported() -> None:
 
 async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path) -> None:
     catalog = ScriptedCatalog(OLLAMA)
-    catalog.shown = {"local": "ollama"}
+    catalog.registry.register_alias("ollama", "local", is_shown=True)
     async with staged(tmp_path / "config.toml", Direct(catalog=catalog)) as stage:
         await stage.ask("/model local://qwen3:8b")
         assert "qwen3:8b · ollama" in stage.screen_text

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ollm_tui.tui.transcript.painters.markdown import OPEN_BUDGET, MarkdownPainter
 from ollm_tui.tui.transcript.painters.section_rows import CODE_PLAIN_FIRST, PLAIN_FIRST
-from tests.support.hostile_documents import DOCUMENTS
 from tests.support.seeds import sampled
 from tests.tui.transcript.painters.budgets import small_budgets
+from tests.tui.transcript.painters.hostile_documents import DOCUMENTS
 from tests.tui.transcript.painters.painting import (
     Look,
     canvas,

@@ -11,6 +11,8 @@ from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
+from ollm_tui.runtime.manager import ModelManager
+from tests.support.scripted import ScriptedRuntime
 
 REF = ModelRef("local", "qwen3:8b")
 TEMPLATE = (
@@ -95,14 +97,14 @@ def known_details(**more: object) -> ModelDetails:
 PLACES = {"embedded": "On this machine", "vllm": "vLLM at http://big-box:8000"}
 
 
-@dataclass
-class ScriptedManager:
+@dataclass(eq=False)
+class ScriptedManager(ModelManager):
     """Does what it is told, and keeps what was asked; `held` waits until the test lets go."""
 
     refused: dict[str, dict[ModelAction, str]] = field(default_factory=dict)
     """Providers with what their models do not take, and why."""
     done: list[tuple[object, ...]] = field(default_factory=list)
-    in_memory: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
+    loaded: list[tuple[ModelRef, ModelInfo]] = field(default_factory=list)
     fails: AIError | None = None
     held: anyio.Event | None = None
     details: dict[ModelRef, ModelDetails] = field(default_factory=dict)
@@ -125,7 +127,7 @@ class ScriptedManager:
         return ModelRef(ref.provider, value or "") if action == "copy" else ref
 
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
-        return tuple(self.in_memory)
+        return tuple(self.loaded)
 
     async def _do(self, *asked: object) -> None:
         self.done.append(asked)
@@ -140,3 +142,8 @@ REFUSAL = AIError(
     "Ollama does not answer at localhost:11434.",
     hint="Start it with `ollama serve`.",
 )
+
+
+@dataclass(eq=False)
+class ManagedRuntime(ScriptedRuntime):
+    manager: ScriptedManager = field(default_factory=ScriptedManager)
