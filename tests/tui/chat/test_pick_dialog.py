@@ -1,6 +1,5 @@
 """The list of saved chats: what it shows, opening one, deleting one and only when asked twice."""
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -207,7 +206,7 @@ async def test_a_store_that_fails_is_reported(tmp_path: Path, when_refused: str)
 class BusyChats(ScriptedChats):
     """Another window saves a chat after each page is read."""
 
-    async def list(self, limit: int = 50, offset: int = 0) -> Sequence[ConversationSummary]:
+    async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
         page = await super().list(limit, offset)
         self.saved = [saved_chat(f"saved after {offset}"), *self.saved]
         return page
