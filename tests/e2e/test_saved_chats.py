@@ -106,10 +106,15 @@ def test_a_tool_runs_when_it_is_allowed_and_the_chat_remembers_it(
         ready(session)
         ask(session, "use a tool")
         session.wait_for("Run current_time?", timeout=30)
-        session.wait_for("y once")
+        session.wait_for(
+            lambda: "y once" in (text := session.screen_text()) and "Waiting for" not in text
+        )
         session.write("\r")
         session.wait_for("Waiting for you to stop typing")
-        session.wait_for("y once")
+        # Not the row of before, while the dialog is being drawn.
+        session.wait_for(
+            lambda: "y once" in (text := session.screen_text()) and "Waiting for" not in text
+        )
         session.write("y")
         session.wait_for("The tool answered", timeout=30)
         session.wait_for("⚙ current_time")

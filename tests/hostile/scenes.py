@@ -50,6 +50,12 @@ class Visit:
     def wait_for_match(self, pattern: re.Pattern[str]) -> None:
         self.session.wait_for(lambda: pattern.search(self.session.screen_text()) is not None)
 
+    def wait_for_end(self, *ends: str) -> None:
+        """Wait until one of these texts is in the last block that is marked by a bar."""
+        self.session.wait_for(
+            lambda: any(end in self.session.screen_text().rpartition("▌")[2] for end in ends)
+        )
+
     def wait_for_two(self, text: str) -> None:
         """Wait until a text is there twice: in the input and in what it suggests."""
         self.session.wait_for(lambda: self.session.screen_text().count(text) > 1)
@@ -473,6 +479,8 @@ def typed(visit: Visit) -> None:
             session.wait_for(f"{text[:3]}")
             visit.send_pasted()
             session.wait_for("Ask anything")
+            if command == "/no":  # refused, or a prompt where it cannot be a command's name
+                visit.wait_for_end("Unknown command", "first token")
             visit.look(f"argument of {command.split()[0]}")
     visit.new_chat()
     visit.paste("\n".join(texts))
