@@ -41,6 +41,7 @@ class TerminalApp(CrashReports[int]):
         super().__init__(driver_class=None if stock else driver)
         self.mode = mode
         self.seen = 0
+        self.newest_size = ""  # may be known before the app is ready
         reports = os.environ.get("REPORTS")
         self.crash_directory = Path(reports) if reports else None
         secret = os.environ.get("SECRET", "\0")
@@ -52,14 +53,15 @@ class TerminalApp(CrashReports[int]):
 
     def on_ready(self) -> None:
         set_title(self, "title \x1b]2;bad\x07")
-        self.show("ready")
+        self.show(self.newest_size or "ready")
 
     def show(self, text: str) -> None:
         self.query_one("#state", Static).update(text)
 
     def on_resize(self, event: events.Resize) -> None:
         if self.mode == "sizes":
-            self.show(f"size {event.size.width} {event.size.height}.")
+            self.newest_size = f"size {event.size.width} {event.size.height}."
+            self.show(self.newest_size)
 
     def action_nothing(self) -> None:
         self.show("nothing")
