@@ -7,16 +7,17 @@ import re
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.forked import Forks
 from tests.support.guarded import fair_clock
 from tests.support.guarded import sitecustomize as guard
-from tests.support.isolation import enter_own_network, own_environment
+from tests.support.isolation import enter_own_network, guarded_path, own_environment
 
 pytest_plugins = ["pytester", "tests.support.workers"]
 
@@ -63,15 +64,60 @@ def tmp_path(
             return path
 
 
+@pytest.fixture(scope="session")
+def empty_homes() -> list[Path]:
+    return []
+
+
+@pytest.fixture
+def own_home(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    empty_homes: list[Path],
+) -> Iterator[Path]:
+    """A home in the folder of the test; if it has none, one that earlier tests left empty."""
+    if "tmp_path" in request.fixturenames:
+        home: Path = request.getfixturevalue("tmp_path") / "home"
+        home.mkdir()
+        yield home
+    else:
+        home = empty_homes.pop() if empty_homes else tmp_path_factory.mktemp("home")
+        yield home
+        if not any(home.iterdir()):
+            empty_homes.append(home)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _clean_environment_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        _clean(monkeypatch, tmp_path_factory.mktemp("home"))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    kept = own_environment(os.environ, home)
-    for name in set(os.environ) - set(kept):
+def _clean_environment(
+    _clean_environment_of_all: None, monkeypatch: pytest.MonkeyPatch, own_home: Path
+) -> None:
+    _clean(monkeypatch, own_home)
+
+
+def _clean(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    """Change what has to be changed: nearly all of it is right for all tests."""
+    given = dict(os.environ)
+    kept = own_environment(given, home)
+    for name in given.keys() - kept:
         monkeypatch.delenv(name)
     for name, value in kept.items():
-        monkeypatch.setenv(name, value)
+        if given.get(name) != value:
+            monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(scope="session")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    """The program, to be run without importing all of it anew."""
+    home = own_environment(os.environ, tmp_path_factory.mktemp("home"))
+    with closing(Forks({**home, "PYTHONPATH": guarded_path()})) as copied:
+        yield copied
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,6 @@ import time
 from collections.abc import Iterator
 
 import httpx
-import ollama
-import openai
 import pytest
 
 from benchmarks.terminal.answer import pieces
@@ -32,6 +30,8 @@ ASKED = [{"role": "user", "content": PROMPT}]
 
 
 def test_the_official_ollama_client_streams_the_answer(server: BenchServer) -> None:
+    import ollama
+
     client = ollama.Client(host=server.url)
     parts = list(client.chat("fake", messages=ASKED, stream=True))
     assert "".join(part.message.content or "" for part in parts) == ANSWER
@@ -46,6 +46,8 @@ def test_the_official_ollama_client_streams_the_answer(server: BenchServer) -> N
 
 
 def test_the_official_openai_client_streams_the_answer(server: BenchServer) -> None:
+    import openai
+
     with openai.OpenAI(base_url=f"{server.url}/v1", api_key="none") as client:
         with client.chat.completions.stream(
             model="fake",
@@ -64,6 +66,8 @@ def test_the_official_openai_client_streams_the_answer(server: BenchServer) -> N
 
 
 def test_the_official_openai_client_streams_a_response(server: BenchServer) -> None:
+    import openai
+
     with (
         openai.OpenAI(base_url=f"{server.url}/v1", api_key="none") as client,
         client.responses.stream(model="fake", input=PROMPT) as stream,

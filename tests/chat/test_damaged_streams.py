@@ -37,7 +37,7 @@ STREAMS = 10_000
 EACH = STREAMS // (2 * len(DIALECTS))
 PARTS = 7
 """Of the streams of each kind; no divisor of theirs, so that each has all kinds of damage."""
-TORN = 200
+TORN, TORN_PARTS = 200, 4
 MOST_GROWTH_KB = 64 * 1024
 TYPED: dict[str, JsonObject] = {
     "weather": {
@@ -159,12 +159,13 @@ async def test_a_damaged_answer_runs_no_call_that_was_not_sent(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= most
 
 
+@in_parts(TORN_PARTS)
 @pytest.mark.parametrize("dialect", FRAGILE, ids=lambda dialect: dialect.name)
-async def test_a_call_from_which_a_piece_was_lost_is_not_run(dialect: Dialect) -> None:
-    chance = chance_for(20_262)
+async def test_a_call_from_which_a_piece_was_lost_is_not_run(dialect: Dialect, part: int) -> None:
+    chance = chance_for(20_262 + part)
     mode: ToolMode = "react" if dialect.mode == "react" else "native"
     intact = [(name, INTACT[name]) for name in dialect.expected]
-    for _ in range(TORN):
+    for _ in range(TORN // TORN_PARTS):
         body = damaged_once(dialect.frames, tear, chance)
         offered = tools(exact=False)
         events, messages = await answered(decoded(dialect, body, chance), mode, offered)

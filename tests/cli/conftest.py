@@ -6,20 +6,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 from ollm_tui.cli import main
 from tests.cli.fake_ollama import FakeOllama
-from tests.cli.forked import Forks
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Server, in_thread
-from tests.support.isolation import guarded_path, own_environment
+from tests.support.isolation import guarded_path
 
-READ_BY_PYTHON = re.compile("PYTHON|LANG|LC_").match
+if TYPE_CHECKING:
+    from tests.support.forked import Forks
+
+READ_BY_PYTHON = re.compile("PYTHON(?!PATH$)|LANG|LC_").match
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -36,13 +37,6 @@ def environment(**more: str) -> dict[str, str]:
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-m", "ollm_tui", *arguments]
-
-
-@pytest.fixture(scope="session")
-def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
-    home = own_environment(os.environ, tmp_path_factory.mktemp("home"))
-    with closing(Forks({**home, "PYTHONPATH": guarded_path()})) as copied:
-        yield copied
 
 
 @pytest.fixture

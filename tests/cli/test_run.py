@@ -284,13 +284,9 @@ def test_a_locale_without_the_letters_of_the_answer_gets_question_marks(
     assert (done.stdout, done.returncode) == ("caf? ?\n", 0)
 
 
-@pytest.mark.parametrize(
-    "shadow", ["rich.py", "httpx.py", "pydantic.py", "sitecustomize.py", "json.py"]
-)
-def test_nothing_runs_from_the_folder_it_is_started_in(
-    shadow: str, tmp_path: Path, fake: FakeOllama
-) -> None:
-    (tmp_path / shadow).write_text("raise SystemExit('ran')")
+def test_nothing_runs_from_the_folder_it_is_started_in(tmp_path: Path, fake: FakeOllama) -> None:
+    for shadow in ("rich.py", "httpx.py", "pydantic.py", "sitecustomize.py", "json.py"):
+        (tmp_path / shadow).write_text(f"raise SystemExit('{shadow} ran')")
     (tmp_path / ".env").write_text("OLLM_MODEL=stolen\n")
     (tmp_path / "config.toml").write_text("not toml")
     unsafe = [part for part in command(*local(fake), "-p", "x") if part != "-P"]

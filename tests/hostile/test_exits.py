@@ -14,6 +14,7 @@ from tests.e2e.conftest import OLLM, ask, environment
 from tests.hostile import homes
 from tests.hostile.payloads import PAYLOADS, marked, unseen
 from tests.hostile.server import MODEL, hostile_server
+from tests.support.forked import Forks
 from tests.support.http_server import in_thread
 from tests.support.pty_session import PtySession
 from tests.support.seeds import sampled
@@ -49,17 +50,16 @@ class World:
 
     home: Path
     url: str
+    forks: Forks
 
     def run(self, *arguments: str, stdin: bytes | None = None) -> tuple[str, str]:
         """Run the program without a terminal; give both its outputs."""
-        done = subprocess.run(
-            [*OLLM, *arguments],
-            env={"PATH": "/usr/bin:/bin", **environment(self.home), "OLLAMA_HOST": self.url},
+        done = self.forks.run(
+            arguments,
+            environ={"PATH": "/usr/bin:/bin", **environment(self.home), "OLLAMA_HOST": self.url},
             cwd=self.home,
-            input=stdin or b"",
-            capture_output=True,
-            timeout=30,
-            check=False,
+            given=stdin or b"",
+            timeout_s=30,
         )
         assert b"Traceback" not in done.stderr
         return done.stdout.decode(), done.stderr.decode()
@@ -69,10 +69,10 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Iterator[World]:
     home = homes.make_home(tmp_path_factory.mktemp("world"))
     with in_thread(hostile_server(PAYLOADS)) as server:
-        yield World(home, server.url)
+        yield World(home, server.url, forks)
 
 
 @dataclass(frozen=True)

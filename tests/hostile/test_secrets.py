@@ -1,18 +1,19 @@
 """Keys leave the program towards their server alone, whatever goes wrong."""
 
 import base64
-import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import quote
 
 import pytest
 
-from tests.e2e.conftest import OLLM, environment
+from tests.e2e.conftest import environment
 from tests.hostile.homes import make_home
 from tests.support.canaries import coded
+from tests.support.forked import Forks
 from tests.support.http_server import Handler, Received, Reply, in_thread
 from tests.support.pty_session import PtySession
 from tests.support.seeds import sampled
@@ -116,32 +117,35 @@ def settings(home: Path, url: str) -> frozenset[Path]:
     return frozenset({file})
 
 
-def command(home: Path, url: str, *arguments: str) -> bytes:
+class Command(Protocol):
+    def __call__(self, home: Path, *arguments: str, **environ: str) -> bytes: ...
+
+
+@pytest.fixture
+def command(forks: Forks) -> Command:
     """Run a command; give all that it printed."""
-    env = {"PATH": "/usr/bin:/bin", **environment(home), **VARIABLES}
-    done = subprocess.run(
-        [*OLLM, *arguments],
-        env=env | {"OPENAI_COMPATIBLE_HOST": url},
-        cwd=home,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    return done.stdout + done.stderr
+
+    def run(home: Path, *arguments: str, **environ: str) -> bytes:
+        env = {"PATH": "/usr/bin:/bin", **environment(home), **VARIABLES, **environ}
+        done = forks.run(arguments, environ=env, cwd=home, given=None, timeout_s=60)
+        return done.stdout + done.stderr
+
+    return run
 
 
 @pytest.mark.parametrize("name", sampled(SERVERS, 1))
-def test_a_server_that_echoes_keys_gets_none_of_them_shown(name: str, tmp_path: Path) -> None:
+def test_a_server_that_echoes_keys_gets_none_of_them_shown(
+    name: str, command: Command, tmp_path: Path
+) -> None:
     home = make_home(tmp_path / "home")
     with in_thread(SERVERS[name]) as server:
-        given = settings(home, server.url)
+        given, host = settings(home, server.url), {"OPENAI_COMPATIBLE_HOST": server.url}
         for provider in ("literal", "named", "user"):
             chosen = ("--model", f"{provider}://m", "-p", "hello")
-            printed = command(home, server.url, *chosen, "--json")
+            printed = command(home, *chosen, "--json", **host)
             assert printed
             assert found_in(printed) == set()
-        assert found_in(command(home, server.url, "models", "list")) == set()
+        assert found_in(command(home, "models", "list", **host)) == set()
         if name != "no HTTP":
             keys = [request.headers.get("authorization", "") for request in server.received]
             assert any(LITERAL in key for key in keys)
@@ -181,21 +185,15 @@ MISTAKES: Mapping[str, Mistake] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_no_mistake_in_the_settings_shows_a_key(name: str, tmp_path: Path) -> None:
+def test_no_mistake_in_the_settings_shows_a_key(
+    name: str, command: Command, tmp_path: Path
+) -> None:
     home, mistake = make_home(tmp_path / "home"), MISTAKES[name]
     file = home / "config" / "ollm" / "config.toml"
     file.write_text(mistake.text)
-    done = subprocess.run(
-        [*OLLM, *mistake.arguments],
-        env={"PATH": "/usr/bin:/bin", **environment(home), **VARIABLES, **mistake.environ},
-        cwd=home,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout + done.stderr
-    assert found_in(done.stdout + done.stderr) == set()
+    printed = command(home, *mistake.arguments, **mistake.environ)
+    assert printed
+    assert found_in(printed) == set()
     assert written(home, frozenset({file})) == {}
 
 

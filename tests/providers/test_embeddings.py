@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import anyio
-import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -131,6 +130,8 @@ def test_vectors_without_a_place_come_in_the_order_of_the_texts() -> None:
 
 
 async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> None:
+    import openai
+
     async with (
         serve(FakeOpenAI()) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k") as client,

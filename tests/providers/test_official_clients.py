@@ -1,8 +1,5 @@
 """The fakes are only worth something if the servers' own clients take them for the real thing."""
 
-import anthropic
-import ollama
-import openai
 import pytest
 
 from tests.support.fake_anthropic import SIGNATURE, FakeAnthropic
@@ -13,6 +10,8 @@ from tests.support.http_server import Handler, in_thread, serve
 
 
 async def test_the_official_ollama_client_streams_from_the_fake() -> None:
+    import ollama
+
     async with serve(fake_ollama) as server:
         client = ollama.AsyncClient(host=server.url)
         text, thinking, last = "", "", None
@@ -28,6 +27,8 @@ async def test_the_official_ollama_client_streams_from_the_fake() -> None:
 
 
 async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
+    import ollama
+
     async with serve(fake_ollama) as server:
         client = ollama.AsyncClient(host=server.url)
         names = [model.model for model in (await client.list()).models]
@@ -56,6 +57,8 @@ async def test_the_official_ollama_client_lists_shows_and_calls_tools() -> None:
 
 
 async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> None:
+    import ollama
+
     fake = OllamaServer()
     async with serve(fake) as server:
         client = ollama.AsyncClient(host=server.url)
@@ -91,6 +94,8 @@ async def test_the_official_ollama_client_manages_the_models_of_the_fake() -> No
 
 
 async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_fake() -> None:
+    import openai
+
     async with (
         serve(FakeOpenAI("secret-key")) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
@@ -115,6 +120,8 @@ async def test_the_official_openai_client_streams_text_calls_and_usage_from_the_
 async def test_the_official_openai_client_takes_every_backends_fake_for_a_server(
     fake: Handler,
 ) -> None:
+    import openai
+
     async with (
         serve(fake) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="k", max_retries=0) as client,
@@ -134,6 +141,8 @@ async def test_the_official_openai_client_takes_every_backends_fake_for_a_server
 
 
 async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_the_fake() -> None:
+    import openai
+
     async with (
         serve(FakeOpenAI("secret-key")) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,
@@ -150,6 +159,8 @@ async def test_the_official_openai_client_reads_whole_answers_and_refusals_of_th
 async def test_the_official_anthropic_client_streams_text_thinking_and_calls_from_the_fake() -> (
     None
 ):
+    import anthropic
+
     async with (
         serve(FakeAnthropic("secret-key")) as server,
         anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
@@ -176,6 +187,8 @@ async def test_the_official_anthropic_client_streams_text_thinking_and_calls_fro
 
 
 async def test_the_official_anthropic_client_lists_counts_and_reads_refusals_of_the_fake() -> None:
+    import anthropic
+
     async with (
         serve(FakeAnthropic("secret-key")) as server,
         anthropic.AsyncAnthropic(base_url=server.url, api_key="secret-key") as client,
@@ -201,6 +214,8 @@ async def test_the_official_anthropic_client_lists_counts_and_reads_refusals_of_
 
 
 def test_a_fake_runs_in_a_thread_for_tests_without_a_loop() -> None:
+    import ollama
+
     with in_thread(fake_ollama) as server:
         client = ollama.Client(host=server.url)
         reply = client.chat("tiny", messages=[{"role": "user", "content": "hello"}])

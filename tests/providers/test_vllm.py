@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import anyio
-import openai
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -416,6 +415,8 @@ async def test_a_key_is_asked_for_below_v1() -> None:
 
 
 async def test_the_official_client_takes_the_fake_for_a_vllm() -> None:
+    import openai
+
     async with (
         serve(FakeVllm(key="secret-key", tool_parser=False)) as server,
         openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="secret-key") as client,

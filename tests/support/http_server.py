@@ -6,6 +6,7 @@ It runs in the loop of the test (`serve`), in a thread (`in_thread`), or as a pr
 
 import json
 import re
+import socket
 import ssl
 import sys
 import time
@@ -17,7 +18,7 @@ from http.client import responses
 from typing import Any
 
 import anyio
-from anyio.abc import AnyByteStream, SocketAttribute, SocketStream
+from anyio.abc import AnyByteStream, SocketAttribute, SocketListener, SocketStream
 from anyio.from_thread import start_blocking_portal
 from anyio.streams.tls import TLSListener
 
@@ -182,7 +183,9 @@ async def raw_server(
     port: int = 0,
 ) -> AsyncIterator[int]:
     """Serve connections by this function; gives the port, and ends them when it is left."""
-    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+    # By its address alone: looking a host up takes a thread, and ending the loop another one.
+    bound = socket.create_server(("127.0.0.1", port), backlog=1024)
+    tcp = await SocketListener.from_socket(bound)
     listener = TLSListener(tcp, tls, standard_compatible=False) if tls else tcp
     async with listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, connection, group)

@@ -1,8 +1,9 @@
 """Processes of the program that are copies of one which has imported its modules already.
 
 Importing them takes most of the time of a short command. A copy reads its command line, environment
-and streams as a new process does; what a new process does differently (its environment as Python
-reads it, how it starts and what it imports) is tried with new ones.
+the folders of `PYTHONPATH` and streams as a new process does; what a new process does differently
+(the rest of its environment as Python reads it, how it starts and what it imports) is tried with
+new ones.
 """
 
 import contextlib
@@ -106,9 +107,17 @@ def _import_all() -> None:
 
 def _become(arguments: Sequence[str], environ: Mapping[str, str], cwd: str) -> None:
     os.chdir(cwd)
+    _look_in(environ.get("PYTHONPATH", ""))
     os.environ.clear()
     os.environ.update(environ)
     sys.argv[1:] = arguments
+
+
+def _look_in(folders: str) -> None:
+    """Look for modules in these folders instead of those that this process was given."""
+    given = os.environ.get("PYTHONPATH", "")
+    if folders != given:
+        sys.path[: len(given.split(os.pathsep))] = folders.split(os.pathsep)
 
 
 def _serve(channel: socket.socket) -> None:
