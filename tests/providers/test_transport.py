@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -295,3 +296,25 @@ async def test_an_azure_deployment_is_asked_where_it_is() -> None:
     assert server.received[0].path == (
         "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
     )
+
+
+async def test_a_fake_server_counts_a_client_that_writing_finds_gone() -> None:
+    client = socket.socket()
+    reset_on_close = struct.pack("ii", 1, 0)
+
+    async def answer(_request: Received, reply: Reply) -> None:
+        await reply.start()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset_on_close)
+        client.close()
+        while True:
+            await reply.write(b"more")
+
+    async with serve(answer) as server:
+        client.setblocking(False)
+        loop = asyncio.get_running_loop()
+        await loop.sock_connect(client, ("127.0.0.1", server.port))
+        await loop.sock_sendall(client, b"GET / HTTP/1.1\r\n\r\n")
+        while not server.received:
+            await asyncio.sleep(0)
+        await server.settled()
+        assert len(server.disconnects) == 1

@@ -69,6 +69,10 @@ class Left(Exception):
     """The client closed its end, or the script closed ours."""
 
 
+class ClientLeft(Left):
+    """Writing showed that the client closed its end."""
+
+
 class Reply:
     """The answer to one request, in whatever pieces and states a test wants."""
 
@@ -107,7 +111,7 @@ class Reply:
         try:
             await self._stream.send(data)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            raise Left from None
+            raise ClientLeft from None
 
     def cut(self) -> None:
         raise Left
@@ -268,10 +272,15 @@ class _Connection:
                 self._wake()
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._gone = True
-            if self._answering is not None:
-                self._server.disconnects.append(time.monotonic())
-                self._answering.cancel()
+            self._note_left()
             self._wake()
+
+    def _note_left(self) -> None:
+        """Count a client that leaves in mid-answer once, as it is read or written first."""
+        if self._answering is not None:
+            self._server.disconnects.append(time.monotonic())
+            self._answering.cancel()
+            self._answering = None
 
     def _wake(self) -> None:
         self._news.set()
@@ -310,6 +319,9 @@ class _Connection:
                     await reply.whole(b"", 204)
                 elif reply.chunked:
                     await reply.raw(b"0\r\n\r\n")
+        except ClientLeft:
+            self._note_left()
+            raise
         finally:
             self._answering = None
             self._server.answering -= 1
