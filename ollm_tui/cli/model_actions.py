@@ -5,8 +5,9 @@ from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError, size_text
+from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef

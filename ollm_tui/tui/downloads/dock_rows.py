@@ -6,8 +6,9 @@ from textwrap import wrap
 from typing import Final, TypeAlias
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
-from ollm_tui.tui.figures import amount, size, time_left
+from ollm_tui.tui.figures import amount, time_left
 from ollm_tui.tui.widgets import Piece, cut, fit
 
 _STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
@@ -81,7 +82,7 @@ def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
 def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
     pace = {}
     if job.bytes_per_s is not None and math.isfinite(job.bytes_per_s):
-        pace["rate"] = Piece(f"{size(max(0, round(job.bytes_per_s)))}/s", "quiet")
+        pace["rate"] = Piece(f"{size_text(max(0, round(job.bytes_per_s)))}/s", "quiet")
     if job.seconds_left is not None and math.isfinite(job.seconds_left):
         words = f"{time_left(max(0.0, job.seconds_left))}{' left' if is_wide else ''}"
         pace["left"] = Piece(words, "quiet")
@@ -126,5 +127,5 @@ def progress_word(jobs: Sequence[Job]) -> str:
     completed = sum(job.completed for job in running)
     totals = [job.total for job in running if job.total]
     if len(totals) < len(running):
-        return f"↓ {many}{size(completed)}"
+        return f"↓ {many}{size_text(completed)}"
     return f"↓ {many}{math.floor(100 * min(1.0, completed / sum(totals)))} %"

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.address import (
     Address,
     HubAddress,
@@ -24,7 +25,6 @@ from ollm_tui.tui.downloads.find_rows import (
     best_by_purpose,
 )
 from ollm_tui.tui.downloads.variant_rows import ModelFits
-from ollm_tui.tui.figures import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ EACH: Final = 3
 
 def _starter() -> OriginRow:
     name = STARTER.file_name.removesuffix(".gguf")
-    about = f"the starter model, {size(STARTER.size_bytes)}, from its package"
+    about = f"the starter model, {size_text(STARTER.size_bytes)}, from its package"
     return OriginRow(StarterPackage(), name, about)
 
 

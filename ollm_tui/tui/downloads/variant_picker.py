@@ -14,6 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
@@ -35,7 +36,6 @@ from ollm_tui.tui.downloads.variant_rows import (
     rows_of,
     target_line,
 )
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         projector = projector_of(self._repo)
         if projector is None or self._target.provider is not None:
             return None
-        amount = f", {size(projector.size)}" if projector.size else ""
+        amount = f", {size_text(projector.size)}" if projector.size else ""
         taken = "With" if self._takes_projector else "Without"
         return f"{taken} image encoder ({clean_name(projector.name)}{amount})"
 

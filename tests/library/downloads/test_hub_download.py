@@ -203,7 +203,7 @@ async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path)
             around = Environment(free_bytes=lambda _folder: free)
             return HubDownload(origin, here.hub, here.fetcher, here.root, address_of, around)
 
-        with pytest.raises(AIError, match=r"5\.2 MB are needed, 5\.0 MB are free"):
+        with pytest.raises(AIError, match="5 MB are needed, 5 MB are free"):
             await work(whole).run(here.steps.append)
         assert not any(one.to_files for one in here.server.asked)
         with anyio.CancelScope() as scope:
