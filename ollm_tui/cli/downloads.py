@@ -104,9 +104,9 @@ def _finish(job: Job, report: JobReport) -> Job:
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
-        trouble = job.error
-        message = trouble.message if trouble else f"{job.title} could not be downloaded."
-        raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
+        error = job.error
+        message = error.message if error else f"{job.title} could not be downloaded."
+        raise AIError(ErrorCode.ENGINE_ERROR, message, hint=error.hint if error else None)
     return job
 
 

@@ -82,7 +82,7 @@ def _write_result(
 
 def run_delete(arguments: Arguments, output: Output) -> int:
     """Delete a model after confirmation."""
-    # Nothing is open while the question stands: whoever thinks about it holds no connection.
+    # Nothing is open while the question is: a person who thinks about it holds no connection.
     model = in_runtime(arguments, output, partial(_find_deletable, arguments.name))
     if not arguments.yes and not confirm(_question(model), output):
         output.note("Nothing was deleted.")
@@ -109,8 +109,8 @@ async def _find_deletable(name: str, runtime: Runtime) -> FoundModel:
 
 
 async def _delete(model: FoundModel, runtime: Runtime) -> None:
-    await runtime.router.provider(model.ref.provider)  # looks who answers there
-    if runtime.manager.place(model.ref) != model.place:  # another engine does by now
+    await runtime.router.provider(model.ref.provider)  # probes the server
+    if runtime.manager.place(model.ref) != model.place:  # another engine answers there now
         raise AIError(ErrorCode.CONFLICT, f"{model.place} no longer exists.")
     await runtime.manager.delete(model.ref)
 

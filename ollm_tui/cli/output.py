@@ -159,7 +159,7 @@ class Output:
             return _COLUMNS
 
     def thinking(self, text: str) -> None:
-        """Show reasoning, dimmed, where a person watches; it is no part of the answer."""
+        """Show thinking, dimmed, on a terminal; it is no part of the answer."""
         if self._stderr.isatty():
             dim = not os.environ.get("NO_COLOR")
             self._say(f"{_DIM}{clean(text)}{_PLAIN}" if dim else clean(text))

@@ -76,7 +76,7 @@ class LiveReport(PullReport):
         super().done()
 
     def failed(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._output.draw("")
 
     def stopped(self, advice: str) -> None:

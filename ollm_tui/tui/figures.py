@@ -70,7 +70,7 @@ def count(number: int) -> str:
 
 
 def popularity(number: int | None, noun: str, when: str = "") -> str:
-    """Write how often a model was fetched or liked: `12k downloads/month`, `1 like`."""
+    """Write how often a model was downloaded or liked: `12k downloads/month`, `1 like`."""
     return "" if number is None else f"{count(number)} {plural(number, noun)}{when}"
 
 

@@ -28,7 +28,7 @@ _NARROW, _WIDE = 64, 100
 """In fewer cells there is no bar; from so many on it is long, and figures have units."""
 _INDENT: Final = 4
 _GAP: Final = 2
-_TROUBLE_LINES: Final = 2
+_PROBLEM_LINES: Final = 2
 _LEAST_FIRST: Final = ("note", "rate", "left")
 """What is left out first if there is no room; half a figure would mislead."""
 ShownName: TypeAlias = Callable[[str], str]
@@ -55,7 +55,7 @@ def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
         *(_bar(job, bar_cells) if bar_cells else []),
     ]
     facts = _facts(job, width - sum(piece.width for piece in line), is_wide=width >= _WIDE)
-    return [_cut_line([*line, *facts], width), *_trouble(job, width)]
+    return [_cut_line([*line, *facts], width), *_problem_lines(job, width)]
 
 
 def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
@@ -95,14 +95,14 @@ def _bar(job: Job, cells: int) -> list[Piece]:
     return [Piece("  "), Piece("▮" * full, "bar"), Piece("▯" * (cells - full), "quiet")]
 
 
-def _trouble(job: Job, width: int) -> list[list[Piece]]:
+def _problem_lines(job: Job, width: int) -> list[list[Piece]]:
     if job.error is None or job.state == "done":
         return []
     words = " ".join(filter(None, (job.error.message, job.error.hint)))
     room = max(8, width - _INDENT)
     lines = wrap(clean_line(words[:LONGEST]), room) or [""]
-    if len(lines) > _TROUBLE_LINES:
-        lines = [*lines[: _TROUBLE_LINES - 1], " ".join(lines[_TROUBLE_LINES - 1 :])]
+    if len(lines) > _PROBLEM_LINES:
+        lines = [*lines[: _PROBLEM_LINES - 1], " ".join(lines[_PROBLEM_LINES - 1 :])]
     return [[Piece(" " * _INDENT), Piece(cut(line, room), "error")] for line in lines]
 
 
