@@ -50,9 +50,9 @@ _PLUGIN_WORDS: Mapping[Group, str] = {
 
 
 def plugin_lines() -> Iterator[tuple[bool, str]]:
-    """Yield a line for each package that brings something, and one for each plugin that fails.
+    """Yield a line for each package with plugins, and one for each plugin that fails.
 
-    True stands before what is in order.
+    True marks what is in order.
     """
     brought: dict[str, list[str]] = {}
     for group, word in _PLUGIN_WORDS.items():
@@ -90,7 +90,7 @@ def _theme_problem(plugin: Plugin) -> str | None:
 
 
 def run_doctor(arguments: Arguments, output: Output) -> int:
-    """Write the report; 1 means that something keeps one from chatting."""
+    """Write the report; 1 means that you cannot chat yet."""
     paths = default_paths()
     loaded = load_private(paths, os.environ, arguments.flags, output)
     return anyio.run(partial(_run, arguments, loaded, paths, output))

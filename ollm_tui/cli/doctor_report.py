@@ -294,7 +294,7 @@ def engine_lines(checkup: Checkup) -> Iterator[str]:
 
 
 def result_lines(checkup: Checkup) -> Iterator[str]:
-    """Yield whether one can chat."""
+    """Yield whether you can chat."""
     if checkup.model is None:
         yield f"!! You cannot chat yet: {checkup.reason.rstrip('.')}."
     else:

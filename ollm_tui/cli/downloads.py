@@ -8,9 +8,10 @@ import anyio
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_stoppable_runtime
-from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.pull_report import JobReport, JsonJob, LiveJob, PlainJob, job_to_json
 from ollm_tui.cli.stop import Stop
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -103,9 +104,9 @@ def _finish(job: Job, report: JobReport) -> Job:
     is_left = job.is_elsewhere and job.state not in ENDED
     report.ended(job, CONTINUES_ELSEWHERE if is_left else RESUME_HINT)
     if job.state == "failed":
-        trouble = job.error
-        message = trouble.message if trouble else f"{job.title} could not be downloaded."
-        raise AIError(ErrorCode.ENGINE_ERROR, message, hint=trouble.hint if trouble else None)
+        error = job.error
+        message = error.message if error else f"{job.title} could not be downloaded."
+        raise AIError(ErrorCode.ENGINE_ERROR, message, hint=error.hint if error else None)
     return job
 
 

@@ -98,7 +98,7 @@ class TextWriter:
             case chat.NoAnswer():
                 self._no_answer = event  # the ending has the sentence, unless there is more
             case _:
-                pass  # a further piece of what was spoken of
+                pass  # a further piece of what was mentioned
 
     def _text(self, delta: str) -> None:
         text = self._held_return + delta

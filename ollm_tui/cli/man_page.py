@@ -1,4 +1,4 @@
-"""`ollm man`: the manual page, made from the tables of the parser."""
+"""`ollm man`: the manual page, made from the tables of the parser and of the backends."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,6 +6,7 @@ from ollm_tui import __version__
 from ollm_tui.cli.arguments import EXIT_CODES, Arguments
 from ollm_tui.cli.command_tree import Argument, CommandNode, command_tree
 from ollm_tui.cli.output import OK, Output
+from ollm_tui.config.backends import BACKENDS
 
 _FILES = (
     ("config.toml", "the settings; `ollm config path` names the file"),
@@ -13,9 +14,9 @@ _FILES = (
 )
 _ENVIRONMENT = (
     ("OLLM_CONFIG", "the settings file to use"),
-    ("OLLAMA_HOST, VLLM_HOST, OPENAI_COMPATIBLE_HOST", "where servers are"),
-    ("OPENAI_API_KEY, ANTHROPIC_API_KEY, VLLM_API_KEY", "keys of services"),
-    ("NO_COLOR", "no colors, if set"),
+    (", ".join(row.host_variable for row in BACKENDS if row.host_variable), "where servers are"),
+    (", ".join(row.key_variable for row in BACKENDS if row.key_variable), "keys of servers"),
+    ("NO_COLOR", "no colours, if set"),
 )
 
 

@@ -5,8 +5,9 @@ from functools import partial
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError, size_text
+from ollm_tui.cli.output import ERROR, OK, NeedsApproval, Output, UsageError
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
@@ -81,7 +82,7 @@ def _write_result(
 
 def run_delete(arguments: Arguments, output: Output) -> int:
     """Delete a model after confirmation."""
-    # Nothing is open while the question stands: whoever thinks about it holds no connection.
+    # Nothing is open while the question is: a person who thinks about it holds no connection.
     model = in_runtime(arguments, output, partial(_find_deletable, arguments.name))
     if not arguments.yes and not confirm(_question(model), output):
         output.note("Nothing was deleted.")
@@ -108,8 +109,8 @@ async def _find_deletable(name: str, runtime: Runtime) -> FoundModel:
 
 
 async def _delete(model: FoundModel, runtime: Runtime) -> None:
-    await runtime.router.provider(model.ref.provider)  # looks who answers there
-    if runtime.manager.place(model.ref) != model.place:  # another engine does by now
+    await runtime.router.provider(model.ref.provider)  # probes the server
+    if runtime.manager.place(model.ref) != model.place:  # another engine answers there now
         raise AIError(ErrorCode.CONFLICT, f"{model.place} no longer exists.")
     await runtime.manager.delete(model.ref)
 

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TypeAlias
 
-from ollm_tui.cli.output import size_text
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject

@@ -10,8 +10,9 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.model_runtime import in_runtime
 from ollm_tui.cli.models_arguments import ModelOptions
-from ollm_tui.cli.output import ERROR, OK, Output, UsageError, size_text
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.config.checks import without_alias
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.fit import fit_short
 from ollm_tui.library.fitting import EntryFit
 from ollm_tui.library.machine import Machine

@@ -14,8 +14,8 @@ from ollm_tui.cli.model_format import (
     until_text,
 )
 from ollm_tui.cli.model_runtime import find_model, in_runtime
-from ollm_tui.cli.output import ERROR, OK, Output, size_text
-from ollm_tui.decode.counted import counted
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails

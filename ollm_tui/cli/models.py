@@ -19,9 +19,10 @@ from ollm_tui.cli.model_format import (
 from ollm_tui.cli.model_runtime import Stopped, in_runtime
 from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
-from ollm_tui.cli.output import ERROR, OK, Output, size_text
+from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
+from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.json_fields import string
 from ollm_tui.library.starter import download_starter
 from ollm_tui.models.actions import ACTIONS

@@ -59,7 +59,7 @@ class ModelOptions:
     purpose: str | None = None
     offline: bool = False
     stars: int | None = None
-    """1 to 5; None takes a rating back."""
+    """1 to 5; None removes the rating."""
 
 
 def add_command(

@@ -159,7 +159,7 @@ class Output:
             return _COLUMNS
 
     def thinking(self, text: str) -> None:
-        """Show reasoning, dimmed, where a person watches; it is no part of the answer."""
+        """Show thinking, dimmed, on a terminal; it is no part of the answer."""
         if self._stderr.isatty():
             dim = not os.environ.get("NO_COLOR")
             self._say(f"{_DIM}{clean(text)}{_PLAIN}" if dim else clean(text))
@@ -329,15 +329,3 @@ def _cells_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
-
-
-def size_text(size_bytes: float | None) -> str:
-    """Return a size; nothing for an unknown one."""
-    if size_bytes is None:
-        return ""
-    size = float(size_bytes)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{size:.0f} {unit}" if unit in {"B", "kB"} else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"

@@ -12,7 +12,7 @@ import anyio.to_thread
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.downloads import code_of, download, report_for
 from ollm_tui.cli.model_runtime import Stopped, in_stoppable_runtime, required_name
-from ollm_tui.cli.output import OK, Output, UsageError, size_text
+from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.cli.pull_report import (
     REDRAW_S,
     RESUME_HINT,
@@ -23,6 +23,7 @@ from ollm_tui.cli.pull_report import (
     PullReport,
 )
 from ollm_tui.cli.stop import Stop
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.address import HubAddress, InvalidAddress, PlainName, parse_address
 from ollm_tui.library.downloads.job import HubFiles, LocalFiles, Origin, StarterPackage, UrlFile
 from ollm_tui.library.fit import Fit, fit_short, fit_words

@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from ollm_tui.cli.model_format import Address
-from ollm_tui.cli.output import Output, size_text
+from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.json_types import JsonObject
@@ -75,7 +76,7 @@ class LiveReport(PullReport):
         super().done()
 
     def failed(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self._output.draw("")
 
     def stopped(self, advice: str) -> None:

@@ -9,8 +9,9 @@ from ollm_tui.cli.arguments import EXIT_CODES, build_parser
 from ollm_tui.cli.completion import completion_files
 from ollm_tui.cli.man_page import man_page
 from ollm_tui.cli.model_search import count_text
-from ollm_tui.cli.output import ERROR, OK, Output, size_text
+from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.config.reference import config_page, example_text
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.registry.entry import PURPOSES, RegistryEntry
 from ollm_tui.library.registry.known import load_curated
 

@@ -91,7 +91,7 @@ async def _run(
             except AIError as error:
                 writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
-            # Closing what was opened is no longer for a signal to cut short.
+            # A signal does not interrupt closing what was opened.
             return stop.exit_code if stop.number is not None else code
     return stop.exit_code
 

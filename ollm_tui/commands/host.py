@@ -23,7 +23,7 @@ View: TypeAlias = Literal[
     "edit",
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and
-`find_models` where one is found and fetched; `edit` puts the newest question into the input."""
+`find_models` where one is found and downloaded; `edit` puts the newest question into the input."""
 
 
 class OptionRefused(ValueError):

@@ -1,12 +1,13 @@
-"""Commands about models: /model /models /pull /system /set, and /show /load /unload for one."""
+"""Commands about models: /model /models /pull /system /set /show, and those of `ACTIONS`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.options import CLEARED, OPTION_FORMS, change_option, option_name, show_value
-from ollm_tui.commands.registry import Completion, command, opens
+from ollm_tui.commands.registry import Command, Completion, command, opens
 from ollm_tui.decode.clean import clean
+from ollm_tui.models.actions import ACTIONS, ActionInfo, ModelAction
 
 _SHOWN_PROMPT: Final = 200
 
@@ -157,14 +158,17 @@ async def show_model(host: CommandHost, argument: str) -> None:
         host.model_actions.show(argument, None)
 
 
-@command("load", usage="[MODEL [TIME]]", complete=_models)
-async def load_model(host: CommandHost, argument: str) -> None:
-    """Load a model into memory, for a time such as 30m."""
-    name, _, time = argument.partition(" ")
-    host.model_actions.run("load", name, time.strip())
+def _of_action(action: ModelAction, known: ActionInfo) -> Command:
+    """Return the command that runs an action on a model, the chat's own if none is named."""
+
+    async def run(host: CommandHost, argument: str) -> None:
+        name, _, value = argument.partition(" ") if known.chat_value else (argument, "", None)
+        host.model_actions.run(action, name, value and value.strip())
+
+    usage = f"[MODEL [{known.chat_value}]]" if known.chat_value else "[MODEL]"
+    return Command(known.command, (), usage, known.chat_help, run, _models)
 
 
-@command("unload", usage="[MODEL]", complete=_models)
-async def unload_model(host: CommandHost, argument: str) -> None:
-    """Unload a model from memory."""
-    host.model_actions.run("unload", argument)
+of_actions = tuple(
+    _of_action(action, known) for action, known in ACTIONS.items() if known.chat_help
+)

@@ -98,13 +98,17 @@ def _can_be_typed(name: object) -> bool:
 
 
 def commands_of(*modules: ModuleType) -> tuple[Command, ...]:
-    """Collect the commands of modules, in the order they are written.
+    """Collect the commands of modules, and those in tuples there, in the order they are written.
 
     Raises:
         TypeError: two of them share a name.
     """
     commands = tuple(
-        value for module in modules for value in vars(module).values() if isinstance(value, Command)
+        one
+        for module in modules
+        for value in vars(module).values()
+        for one in (value if isinstance(value, tuple) else (value,))
+        if isinstance(one, Command)
     )
     names = [name for one in commands for name in one.names]
     twice = sorted({name for name in names if names.count(name) > 1})

@@ -155,7 +155,7 @@ class ChatSettings(SettingsSection):
 
 
 class DownloadSettings(SettingsSection):
-    """How models are fetched."""
+    """How models are downloaded."""
 
     at_once: Whole = Field(
         2, ge=1, le=16, description="Number of downloads that run at the same time."

@@ -144,7 +144,7 @@ class TagPair:
 
     def __post_init__(self) -> None:
         if not self.start.strip() or not self.end.strip():
-            raise ValueError("a reasoning block needs a start tag and an end tag")
+            raise ValueError("a thinking block needs a start tag and an end tag")
         if self.start[0].isspace():
             raise ValueError("a start tag cannot begin with white space")
 

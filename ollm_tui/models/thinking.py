@@ -11,9 +11,9 @@ a request's count only where the model has none.
 | another mode, or a config | that one |
 
 A mode that is not declared is refused; the default needs no declaration, and a model of which
-nothing is declared does not think. The stream begins inside the reasoning for `first` and `deep`
+nothing is declared does not think. The stream begins inside the thinking for `first` and `deep`
 where no start tag exists but something ends it, or where the prompt opens the block; for `off`
-and `last` it never does. For `last` the reasoning may stand after the answer, else only before it.
+and `last` it never does. For `last` the thinking may stand after the answer, else only before it.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """The request to a provider with its options, and the whole answer if it is not streamed."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, fields
+from typing import Any, Final, Literal, TypeAlias
 
 from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -83,6 +83,12 @@ def _option(form: str, example: str, *limits: float) -> Any:
     return field(default=None, metadata={"form": OptionForm(form, example, *limits)})
 
 
+def _sampling(form: str, example: str, *limits: float) -> Any:
+    """Return the field of an option that changes the choice of tokens."""
+    metadata = {"form": OptionForm(form, example, *limits), "is_sampling": True}
+    return field(default=None, metadata=metadata)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerationOptions:
     """Sampling and length; None is the server's default and is not sent.
@@ -92,13 +98,13 @@ class GenerationOptions:
             `keep_alive` is not a duration.
     """
 
-    temperature: float | None = _option("a number from 0 to 10, usually up to 2", "0.2", 0, 10)
+    temperature: float | None = _sampling("a number from 0 to 10, usually up to 2", "0.2", 0, 10)
     max_tokens: int | None = _option("a whole number from 1", "1024", 1)
-    top_p: float | None = _option("a number from 0 to 1", "0.9", 0, 1)
-    top_k: int | None = _option("a whole number from 0", "40", 0)
-    min_p: float | None = _option("a number from 0 to 1", "0.05", 0, 1)
-    repeat_penalty: float | None = _option("a number from 0 to 10", "1.1", 0, 10)
-    seed: int | None = _option("a whole number", "42")
+    top_p: float | None = _sampling("a number from 0 to 1", "0.9", 0, 1)
+    top_k: int | None = _sampling("a whole number from 0", "40", 0)
+    min_p: float | None = _sampling("a number from 0 to 1", "0.05", 0, 1)
+    repeat_penalty: float | None = _sampling("a number from 0 to 10", "1.1", 0, 10)
+    seed: int | None = _sampling("a whole number", "42")
     stop: tuple[str, ...] | None = _option(
         "one or more texts, quoted where they hold spaces", '"END"'
     )
@@ -123,6 +129,12 @@ class GenerationOptions:
             )
         if self.keep_alive is not None:
             object.__setattr__(self, "keep_alive", checked_keep_alive(self.keep_alive))
+
+
+SAMPLING_OPTIONS: Final = tuple(
+    option.name for option in fields(GenerationOptions) if option.metadata.get("is_sampling")
+)
+"""The options that change the choice of tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

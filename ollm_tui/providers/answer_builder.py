@@ -68,7 +68,7 @@ class AnswerBuilder:
             self.has_output = True
 
     def add_thinking(self, delta: str) -> None:
-        """Add a piece of reasoning that the server sent apart from the text."""
+        """Add a piece of thinking that the server sent apart from the text."""
         if delta and not self.ended:
             self._split_tags()
             self._pieces.add(ThinkingDelta, delta)
@@ -160,7 +160,7 @@ class AnswerBuilder:
         return [] if was_cut and any(call.args is None for call in calls) else calls
 
     def _split_tags(self, *, is_end: bool = False) -> None:
-        """Search the text added since the last call for reasoning tags."""
+        """Search the text added since the last call for thinking tags."""
         pieces = self._splitter.feed("".join(self._unsplit))
         self._unsplit.clear()
         if is_end:
@@ -193,7 +193,7 @@ def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
 
 
 def tags_for(wish: ShouldThink | None) -> ThinkTags:
-    """Return the reasoning tags to look for; unusable ones become the usual `<think>` pair."""
+    """Return the thinking tags to look for; unusable ones become the usual `<think>` pair."""
     if not isinstance(wish, ThinkingConfig):
         return ThinkTags()
     try:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from ollm_tui.decode.json_fields import integer, string, strings
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.protocol.request import SAMPLING_OPTIONS
 
 NO_SUCH_PATH = frozenset(
     {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
@@ -25,8 +26,8 @@ FieldPath: TypeAlias = tuple[str, ...]
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter", "unrecognized_parameter"})
 _VALUE_CODES = frozenset({"unsupported_value"})
 _SAMPLING = frozenset(
-    {"temperature", "top_p", "top_k", "min_p", "seed", "presence_penalty", "frequency_penalty",
-     "repetition_penalty", "repeat_penalty", "logprobs", "top_logprobs"}
+    {*SAMPLING_OPTIONS, "presence_penalty", "frequency_penalty", "repetition_penalty", "logprobs",
+     "top_logprobs"}
 )  # fmt: skip
 """Fields of which some models accept one value only, so that they are better left out."""
 _KIND = r"(?:request )?(?:parameter|param|propert(?:y|ie)|field|(?:keyword )?argument|key|option)"

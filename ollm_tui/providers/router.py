@@ -204,7 +204,7 @@ class Router:
         message = f"There is no model named {name!r}"
         if requirement is not None and any(same_model(name, listed) for listed in names):
             message = f"The model {name!r} cannot do what is asked of it"
-        hint = f"Asked: {', '.join(searched) or 'nobody'}."
+        hint = f"Asked: {', '.join(searched) or 'no provider'}."
         if silent:
             hint += f" No answer from: {', '.join(silent)}."
         asked_by_name = [p for p in self._registry.list() if p in self._catalog.services]

@@ -283,6 +283,6 @@ def _length(event: TextDelta | ThinkingDelta | ToolCallEvent) -> int:
 
 
 def _reasoning_tokens(usage: Usage) -> int:
-    """Return the number of reasoning tokens that the server did not send."""
+    """Return the number of thinking tokens that the server did not send."""
     details = as_object(usage.extra.get("completion_tokens_details"))
     return integer(details, "reasoning_tokens") or 0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 PATIENCE_S = 1.6
 """What all servers together may take to list their models."""
 GRACE_S = 0.3
-"""For writing down who did not."""
+"""Extra time for listing the servers that did not answer."""
 _SLOW = "It may be busy, or hang: check its log, or restart it."
 State: TypeAlias = Literal["ok", "empty", "absent", "failed"]
 """With models to chat with, without any, not running and not configured, or failing."""
@@ -60,7 +60,7 @@ class ProviderCheck:
     address: str | None = None
     """Host and port, without anything secret."""
     engine: str | None = None
-    """Who answers there, as it turned out."""
+    """The engine that answers there, as the probe found it."""
     version: str | None = None
     latency_ms: int | None = None
     has_key: bool = False
@@ -69,11 +69,11 @@ class ProviderCheck:
     abilities: Mapping[str, tuple[int, int]]
     """For each ability how many models have it: for certain, and as assumed."""
     offers: tuple[str, ...] = ()
-    """What the app can have it do."""
+    """The operations that it supports."""
     answering: tuple[str, ...] = ()
     """Servers of a pool that answer."""
     silent: tuple[str, ...] = ()
-    """Servers of a pool that do not, while others may."""
+    """Servers of a pool that do not answer."""
     problem: str | None = None
     advice: str | None = None
     is_own_advice: bool = False
@@ -82,7 +82,7 @@ class ProviderCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkup:
-    """Everything that was found."""
+    """The whole result."""
 
     providers: tuple[ProviderCheck, ...]
     quiet: tuple[tuple[str, str], ...]
@@ -92,7 +92,7 @@ class Checkup:
     others: OtherFolders
     """Folders of other programs with models."""
     model: str | None
-    """What a new chat would begin with; None keeps one from chatting."""
+    """The model of a new chat; without one you cannot chat."""
     shown_model: str | None
     """Its address as people write it."""
     reason: str
@@ -103,7 +103,7 @@ class Checkup:
 
 
 async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Checkup:
-    """Ask all servers, and return what is known of each."""
+    """Query all servers, and return what is known of each."""
     registry, providers = runtime.registry, runtime.config.providers
     others = OtherFolders()
 

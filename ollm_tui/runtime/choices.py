@@ -12,7 +12,7 @@ from ollm_tui.decode.json_fields import as_object, strings
 RECENT_LIMIT = 12
 MODES_LIMIT = 200
 LARGEST = 1024 * 1024
-"""Bytes; a longer file is none of ours."""
+"""Bytes; a longer file is not ours."""
 logger = logging.getLogger(__name__)
 
 

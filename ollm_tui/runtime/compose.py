@@ -200,7 +200,7 @@ class Runtime:
         return self._chat_factory.tool_mode(model, self.catalog.find(ref) if ref else None)
 
     def secrets(self) -> Iterator[str]:
-        """Return the keys, headers and passwords of all places, to be kept out of reports."""
+        """Return all keys, headers and passwords of the settings, to be kept out of reports."""
         return known_secrets(self.config)
 
     def recent_models(self) -> Sequence[str]:

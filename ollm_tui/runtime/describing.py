@@ -8,6 +8,7 @@ from ollm_tui.config.origin import Origin, dotted
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
+from ollm_tui.protocol.request import SAMPLING_OPTIONS
 from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
 from ollm_tui.providers.unsupported import UNSENT_OPTIONS
 from ollm_tui.runtime.details import (
@@ -236,7 +237,7 @@ class SettingSources:
         return self._loaded.origin_of(dotted(path))
 
 
-_SHARED = frozenset({"temperature", "top_p", "top_k", "min_p", "seed", "max_tokens", "stop"})
+_SHARED = frozenset({*SAMPLING_OPTIONS, "max_tokens", "stop"}) - {"repeat_penalty"}
 """What an extra body calls as the options do."""
 
 

@@ -14,7 +14,7 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 
 Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]
-"""Who may say a value, what counts most in front."""
+"""Where a value may come from, the most important first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class EffectiveValue:
     """Its origin: `the model file`, `config.toml:7, options.top_p`, `the engine's default`."""
     layer: Layer = "engine"
     beneath: tuple["EffectiveValue", ...] = ()
-    """What would count without it, the next one in front."""
+    """What would count without it, in the order of importance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,9 @@ class ModelDetails:
     info: ModelInfo
     """Without its long texts, which are fields here."""
     place: str
-    """The server or folder as a question names it."""
+    """The server or folder, as questions name it."""
     licence: str | None = None
-    """The whole text, or its name where only that is known."""
+    """The whole text, or its name if only that is known."""
     template: str | None = None
     system: str | None = None
     """The system prompt that the model brings along."""
@@ -76,11 +76,11 @@ class ModelDetails:
     context: ContextFacts | None = None
     fit: Fit | None = None
     until: str | None = None
-    """When a loaded model leaves memory, ISO 8601; None when that is not known."""
+    """When a loaded model is unloaded, ISO 8601; None if that is not known."""
     gpu_share: float | None = None
     """The part of a loaded model that is in graphics memory, from 0 to 1."""
     path: str | None = None
-    """The file, where it is one of this machine."""
+    """The file, if it is on this machine."""
     loads_with_window: bool = False
     """Whether the engine loads it with the window that a request asks for."""
 
@@ -94,7 +94,7 @@ OPTIONS: tuple[str, ...] = tuple(
 OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
 IN_CHAT = "/set in this chat"
 _LONGEST = 2000
-"""Characters of one value that are shown: a text to stop at may be anything."""
+"""Characters of one value that are shown: a stop sequence may be any text."""
 
 
 def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveValue, ...]:

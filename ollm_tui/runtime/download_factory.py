@@ -45,7 +45,7 @@ class DownloadFactory:
     providers: Mapping[str, ProviderSettings]
 
     def __call__(self, origin: Origin) -> Downloader:
-        """Make the work for one."""
+        """Return the downloader of one origin."""
         match origin:
             case HubFiles():
                 return HubDownload(origin, self.hub, self.fetcher, self.root, self._address_of)

@@ -117,7 +117,7 @@ class DownloadService:
         await self.load()
         for job in await self.queue.loaded_jobs():
             if job.state == "done" and job.model == address:
-                with suppress(AIError):  # another program has it in hand
+                with suppress(AIError):  # another program is changing it
                     await self.queue.dismiss(job.id)
 
     async def has_downloads(self) -> bool:
@@ -163,7 +163,7 @@ class DownloadService:
                 await anyio.to_thread.run_sync(_load)
                 await self.queue.take_over()
         except Exception:
-            logger.exception("Earlier downloads could not be taken up")
+            logger.exception("Earlier downloads could not be resumed")
 
 
 def _has_jobs(folder: Path) -> bool:

@@ -167,10 +167,6 @@ class ModelManager:
                 load_for = method_of(adapter, "keep")
                 await load_for(ref.model, read_keep_alive(keep_alive))
 
-    async def unload(self, ref: ModelRef) -> None:
-        """Unload a model from memory."""
-        await self._call("unload", ref)
-
     async def running(self) -> Sequence[tuple[ModelRef, ModelInfo]]:
         """Return the loaded models of all servers that list them; failing ones are left out."""
         return (await self.in_memory()).models
@@ -308,8 +304,9 @@ def _obstacle(action: ModelAction, adapter: ProviderAdapter, info: ModelInfo) ->
         return kept
     if action == "load" and isinstance(problem, str):
         return f"{info.name} cannot be used: {problem}."
-    if action == "load" and info.loaded is True and not isinstance(adapter, SupportsLoadFor):
-        return f"{info.name} is already loaded."
-    if action == "unload" and info.loaded is False:
+    if info.loaded is None or not ACTIONS[action].has_happened(is_loaded=info.loaded):
+        return None
+    if not info.loaded:
         return f"{info.name} is not loaded."
-    return None
+    is_too_late = not isinstance(adapter, SupportsLoadFor)
+    return f"{info.name} is already loaded." if is_too_late else None

@@ -19,13 +19,13 @@ from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tokens.limits import ASSUMED_WINDOW
 
 PATIENCE_S = 2.5
-"""What the look at the machine may take."""
+"""Time limit for probing the machine."""
 
 
 async def with_fit(
     details: ModelDetails, machine: Callable[[], Awaitable[Machine]], *, owns_path: bool
 ) -> ModelDetails:
-    """Add whether a model fits; what cannot be found out in time is left out.
+    """Add whether a model fits, unless the probe takes too long.
 
     `owns_path`: the path in the details is one of this machine, which the built-in engine runs.
     A model in memory is not judged: what is free is what it has left.

@@ -24,7 +24,7 @@ class FoundModel:
     info: ModelInfo | None
     """Its entry in its provider's list; None if it is not listed."""
     place: str
-    """The server or folder as a question names it."""
+    """The server or folder, as questions name it."""
 
 
 Adapters = Callable[[str], ProviderAdapter | None]

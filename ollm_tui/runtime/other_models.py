@@ -11,12 +11,12 @@ from ollm_tui.decode.counted import plural
 from ollm_tui.library.other_folders import TITLES, ExistingFolder, existing_folders
 
 PATIENCE_S = 1.5
-"""What the look at the disk may take; a home on a network may hang."""
+"""Time limit for searching the disk; a home folder on a network may hang."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherFolder:
-    """One folder that is there."""
+    """An existing folder."""
 
     title: str
     """The program's name for people."""
@@ -54,7 +54,7 @@ def count_of(models: int) -> str:
 
 
 async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
-    """Look what other programs have; nothing where the disk does not answer in time.
+    """Find the folders of other programs; none if the disk does not answer in time.
 
     `listed` are the programs whose folders are searched already.
     """
@@ -67,7 +67,7 @@ async def look_for_folders(listed: Sequence[str]) -> OtherFolders:
 
 
 def describe_folders(folders: Sequence[ExistingFolder], listed: Sequence[str]) -> OtherFolders:
-    """Put what was found into words."""
+    """Describe the folders, and the setting that lists them."""
     more = {one.program for one in folders if one.models} - set(listed)
     named = [*dict.fromkeys(listed), *(program for program in TITLES if program in more)]
     return OtherFolders(

@@ -14,7 +14,7 @@ from ollm_tui.tools.builtin.guard import FileGuard
 
 
 def known_secrets(config: AppConfig) -> Iterator[str]:
-    """Yield the keys, headers and passwords of all places, to be kept out of reports."""
+    """Yield all keys, headers and passwords of the settings, to be kept out of reports."""
     yield from url_secrets(config.hub.endpoint)
     if config.hub.token is not None:
         yield config.hub.token.get_secret_value()
@@ -27,7 +27,7 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
 
 
 def without_keys(config: AppConfig) -> Callable[[str], str]:
-    """Return what takes the keys of the settings out of what adapters say.
+    """Return a function that removes the keys of the settings from the messages of adapters.
 
     A key that may be an ordinary word, such as "ollama" for a server that wants none, stays.
     """
@@ -35,7 +35,7 @@ def without_keys(config: AppConfig) -> Callable[[str], str]:
 
 
 def file_guard(loaded: LoadedConfig, paths: AppPaths) -> FileGuard:
-    """Return what keeps the tools of models away from the program's own."""
+    """Return the guard that keeps the tools of models away from the program's own files."""
     environ = dict(os.environ)
     return FileGuard(
         own=tuple(_own_places(loaded, paths, environ)),

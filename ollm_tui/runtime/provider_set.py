@@ -46,14 +46,14 @@ def provider_spec(name: str, settings: ProviderSettings) -> ProviderSpec:
 
 
 def _usual_label(name: str, settings: ProviderSettings) -> str:
-    """Return what a provider is called; a server of one's own is not called like the service."""
+    """Return the label of a provider; your own server does not get the label of the service."""
     if name in SERVICES and not is_service(settings):
         return name
     return PRESETS[name].label if name in PRESETS else name
 
 
 def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIError:
-    """Return a problem of the settings as an error for the one who runs into it."""
+    """Return a problem of the settings as an error."""
     place = "" if problem.origin.kind == "default" else f" ({problem.origin})"
     return AIError(
         ErrorCode.BAD_REQUEST,
@@ -80,7 +80,7 @@ def is_service(settings: ProviderSettings) -> bool:
 
 
 def has_key(settings: ProviderSettings) -> bool:
-    """Return whether a service can know who asks: by a key, or by headers of one's own."""
+    """Return whether requests can be authenticated: by a key, or by headers of your own."""
     return settings.api_key is not None or bool(settings.headers)
 
 
@@ -95,7 +95,7 @@ def usable_services(providers: Mapping[str, ProviderSettings]) -> frozenset[str]
 
 
 def ports_of(providers: Mapping[str, ProviderSettings]) -> dict[str, int]:
-    """Return the port that each provider with an address is looked for at."""
+    """Return the port of each provider that has an address."""
     return {
         name: port
         for name, settings in providers.items()
@@ -149,7 +149,7 @@ def model_folders(config: AppConfig, paths: AppPaths) -> list[Path]:
 
 
 def _has_nowhere_to_go(settings: ProviderSettings) -> bool:
-    """Return whether this is a preset that only a configured address brings to life."""
+    """Return whether this is a preset that has no address until one is configured."""
     return settings.kind == "openai-compatible" and not settings.addresses and settings.preset
 
 
@@ -158,20 +158,20 @@ def _missing_key(spec: ProviderSpec, settings: ProviderSettings) -> AIError | No
     if not is_service(settings) or has_key(settings):
         return None
     setting = f"api_key_env below [providers.{spec.name}]"
-    is_own = spec.name == settings.kind
+    variable = PRESETS[spec.name].key_variable if spec.name in PRESETS else None
     return AIError(
         ErrorCode.AUTH_FAILED,
         f"{spec.label or spec.name} needs a key.",
-        hint=f"Set {spec.name.upper()}_API_KEY, or {setting}." if is_own else f"Set {setting}.",
+        hint=f"Set {variable}, or {setting}." if variable else f"Set {setting}.",
         provider=spec.name,
     )
 
 
 async def _import_plugin(spec: ProviderSpec) -> None:
-    """Import the package of a kind ahead, in a thread: it may take a while."""
+    """Import the plugin of a kind in a thread, since that may take a while."""
     plugin = None if spec.kind in ADAPTERS else plugin_of(spec.kind)
     if plugin is not None:
-        with suppress(AIError):  # making the adapter says it
+        with suppress(AIError):  # reported when the adapter is made
             await off_the_loop(plugin.load)
 
 

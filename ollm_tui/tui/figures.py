@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ollm_tui.decode.counted import counted, plural
+from ollm_tui.decode.counted import counted, plural, size_text
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import ImageContent
@@ -37,18 +37,11 @@ def window(count: int) -> str:
     return f"{count // 1024}k" if count % 1024 == 0 else tokens(count)
 
 
-def size(count: int) -> str:
-    """Write an amount of bytes in powers of ten: `94 MB`, `4.7 GB`."""
-    if count < 1_000_000:
-        return f"{count} B" if count < 1000 else f"{count / 1000:.0f} kB"
-    return f"{count / 1e6:.0f} MB" if count < 1_000_000_000 else f"{count / 1e9:.1f} GB"
-
-
 def amount(completed: int, total: int | None) -> str:
     """Write how much of something is there: `2.1 of 5.2 GB`, `640 MB of 5.2 GB`, `640 MB`."""
     if total is None:
-        return size(completed)
-    have, whole = size(completed), size(total)
+        return size_text(completed)
+    have, whole = size_text(completed), size_text(total)
     number, _, unit = have.partition(" ")
     return f"{number if whole.endswith(f' {unit}') else have} of {whole}"
 
@@ -77,7 +70,7 @@ def count(number: int) -> str:
 
 
 def popularity(number: int | None, noun: str, when: str = "") -> str:
-    """Write how often a model was fetched or liked: `12k downloads/month`, `1 like`."""
+    """Write how often a model was downloaded or liked: `12k downloads/month`, `1 like`."""
     return "" if number is None else f"{count(number)} {plural(number, noun)}{when}"
 
 
@@ -132,5 +125,5 @@ def picture_figures(picture: "ImageContent") -> str:
 
     kind = (picture.mime_type or "").partition("/")[2]
     data = image_data(picture.data, picture.url)
-    written = size(data.size) if data is not None else ""
+    written = size_text(data.size) if data is not None else ""
     return f"{kind} · {picture.width} x {picture.height} · {written}"

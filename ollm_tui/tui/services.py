@@ -82,7 +82,7 @@ class Services:
     copies: Path | None = None
     """The folder for copies that no clipboard takes; None offers none."""
     show_thinking: bool = True
-    """Whether reasoning is shown while it streams; it folds when the answer starts."""
+    """Whether thinking is shown while it streams; it folds when the answer starts."""
     approver: ScreenApprover = field(default_factory=ScreenApprover)
     """Asks on the screen whether a tool may run; hand it to what runs the tools."""
     opener: SystemOpener = field(default_factory=SystemOpener)

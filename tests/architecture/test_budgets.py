@@ -1,6 +1,7 @@
 """Sizes that keep a module one job; there is no opt-out."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 Class = tuple[str, str]
 """A module and a name in it."""
 MOST_METHODS = 60
+MOST_LINES_OF_A_FOLDER = 5_500
+MOST_LINES_OF_A_FEATURE = 7_500
 
 
 @cache
@@ -94,6 +97,20 @@ def test_no_function_is_over_50_lines() -> None:
         if isinstance(node, FUNCTION) and (lines := body_lines(node)) > 50
     }
     assert long == {}
+
+
+def test_no_folder_and_no_feature_of_the_screen_is_too_large_to_learn() -> None:
+    """A folder counts by its own files, a feature with the folders in it."""
+    folders: Counter[str] = Counter()
+    features: Counter[str] = Counter()
+    for path in FILES:
+        place, lines = path.relative_to(PACKAGE).parent, len(path.read_text("utf-8").splitlines())
+        folders[place.as_posix()] += lines
+        if place.parts[:1] == ("tui",):
+            features["/".join(place.parts[:2])] += lines
+    assert {"tui/chat", "providers/pool"} < folders.keys() > features.keys()
+    assert {name: n for name, n in folders.items() if n > MOST_LINES_OF_A_FOLDER} == {}
+    assert {name: n for name, n in features.items() if n > MOST_LINES_OF_A_FEATURE} == {}
 
 
 def test_few_modules_are_splinters() -> None:

@@ -19,17 +19,19 @@ row = actions.ActionInfo(
     ability="pin models",
     command="pin",
     help="pin a model",
+    chat_help="Pin a model.",
     menu=actions.MenuEntry("pin", "f10", "Pin", "pin", details_name="pin"),
 )
 actions.ACTIONS = MappingProxyType({**actions.ACTIONS, "pin": row})
 
 from ollm_tui.cli.arguments import parse
 from ollm_tui.cli.models import _ACTIONS
+from ollm_tui.commands import COMMANDS
 from ollm_tui.providers.operations import method_of
 from ollm_tui.providers.pool import Member, pool_of
 from ollm_tui.runtime.checkup import _offers
 from ollm_tui.runtime.manager import unavailable_reasons
-from ollm_tui.tui.keys.table import KEYS, MODEL_COMMANDS
+from ollm_tui.tui.keys.table import KEYS, MODEL_COMMANDS, named_commands
 from tests.chat.puppets import PuppetProvider
 
 pinned = []
@@ -46,6 +48,8 @@ print(json.dumps({
     "action": parse(["models", "pin", "tiny"]).action,
     "runs": "pin" in _ACTIONS,
     "menu": [*MODEL_COMMANDS].index("pin"),
+    "slash": [one.signature for one in COMMANDS if one.help == "Pin a model."],
+    "line": "pin" in [one.action for one in named_commands(is_loaded=True)],
     "keys": [key.id for key in KEYS if "f10" in key.keys],
     "pool": sorted(pinned),
     "doctor": "pin" in _offers(pool),
@@ -70,6 +74,8 @@ def test_a_row_is_all_that_an_action_needs(tmp_path: Path) -> None:
         "action": "pin",
         "runs": True,
         "menu": 3,
+        "slash": ["/pin [MODEL]"],
+        "line": True,
         "keys": ["models.pin", "details.pin"],
         "pool": [["a", "tiny"], ["b", "tiny"]],
         "doctor": True,

@@ -139,7 +139,7 @@ def test_check_lists_every_problem_and_its_code_tells(ollm: Ollm, tmp_path: Path
 def test_models_are_listed_with_what_is_known(ollm: Ollm, fake: FakeOllama) -> None:
     done = ollm("models", "list", "--host", fake.url)
     assert done.returncode == 0
-    assert "ollama://tiny:1b  1.2 MB" in done.stdout
+    assert "ollama://tiny:1b  1 MB" in done.stdout
     listed = json.loads(ollm("models", "list", "--json", "--host", fake.url).stdout)
     ours = next(entry for entry in listed if entry["provider"] == "local")
     assert (ours["model"], ours["size_bytes"]) == ("local://tiny:1b", 1_234_567)

@@ -282,7 +282,7 @@ def test_the_bar_names_amount_rate_and_time_left() -> None:
         note="resumed at 41 %",
     )
     LiveJob(Output(FakeTerminal(), err), str).progress(job)
-    assert "m  ██████████░░░░░░░░░░ 50 %  500.0 MB of 1.0 GB  2.0 MB/s  4 min 10 s left" in (
+    assert "m  ██████████░░░░░░░░░░ 50 %  500 MB of 1.0 GB  2 MB/s  4 min 10 s left" in (
         err.getvalue()
     )
 

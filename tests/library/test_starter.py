@@ -165,7 +165,7 @@ def test_a_full_disk_is_reported_before_anything_is_fetched(
 ) -> None:
     pip = Pip(monkeypatch)
     big = replace(SMALL, size_bytes=shutil.disk_usage(tmp_path).total)
-    with pytest.raises(AIError, match=r"needs \d+ MB in .*; \d+ MB are free"):
+    with pytest.raises(AIError, match=r"needs [\d.]+ [MGT]B in .*; [\d.]+ [MGT]B are free"):
         download_starter(tmp_path, report=lambda _: None, starter=big)
     assert pip.commands == []
 

@@ -298,7 +298,7 @@ async def test_what_changed_is_asked_for_anew(paths: AppPaths) -> None:
             return {info.name: info.loaded for info in listing.models}
 
         assert await known() == {"tiny:latest": True, "thinker:latest": False}
-        await manager.unload(TINY)
+        await manager.run("unload", TINY)
         assert (await known())["tiny:latest"] is False
         assert await manager.copy(TINY, "other") == ModelRef("local", "other")
         assert "other:latest" in await known()
@@ -321,14 +321,14 @@ async def test_one_action_at_a_time_runs_on_a_model(paths: AppPaths) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(manager.load, ModelRef("slow", "m"))
             await slow.began.wait()
-            for second in (manager.unload, manager.load):
+            for second in ("unload", "load"):
                 with pytest.raises(AIError, match="Another action on m:latest is in") as caught:
-                    await second(ModelRef("slow", "m:latest"))
+                    await manager.run(second, ModelRef("slow", "m:latest"))
                 assert caught.value.code == ErrorCode.CONFLICT
-            await manager.unload(ModelRef("slow", "n"))
-            await manager.unload(TINY)
+            await manager.run("unload", ModelRef("slow", "n"))
+            await manager.run("unload", TINY)
             slow.goes_on.set()
-        await manager.unload(ModelRef("slow", "m"))
+        await manager.run("unload", ModelRef("slow", "m"))
     assert slow.done == ["load m", "unload n", "unload m"]
     assert ollama.kept["tiny:latest"] == 0, "another model, at another server"
 

@@ -11,7 +11,6 @@ from ollm_tui.tui.figures import (
     parameters,
     popularity,
     seconds,
-    size,
     stats_line,
     time_left,
     tokens,
@@ -43,14 +42,6 @@ def test_durations(value: float, words: str) -> None:
 )
 def test_token_counts(count: int, words: str) -> None:
     assert tokens(count) == words
-
-
-@pytest.mark.parametrize(
-    ("count", "words"),
-    [(812, "812 B"), (94_000, "94 kB"), (94_000_000, "94 MB"), (4_700_000_000, "4.7 GB")],
-)
-def test_sizes(count: int, words: str) -> None:
-    assert size(count) == words
 
 
 def test_only_what_was_reported_is_written() -> None:

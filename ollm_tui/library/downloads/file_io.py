@@ -14,13 +14,12 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.decode.counted import counted
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.part_file import Write
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 FreeBytes: TypeAlias = Callable[[Path], int]
 _RESERVE_PERCENT: Final = 5
-_UNITS: Final = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _Arguments = TypeVarTuple("_Arguments")
 _Result = TypeVar("_Result")
@@ -52,14 +51,6 @@ def disk_full_error(folder: Path, needed: int | None, free: int | None) -> AIErr
         hint=f"What arrived is kept: {remedy}",
         details={"fault": "disk_full", "path": str(folder), "needed": needed, "free": free},
     )
-
-
-def size_text(size: int) -> str:
-    """Return a size with its unit: `1.9 GB`."""
-    for unit, factor in _UNITS:
-        if size >= factor:
-            return f"{size / factor:.1f} {unit}"
-    return counted(size, "byte")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -185,7 +185,7 @@ class FileCopy:
             self.part.unlink(missing_ok=True)
             raise OSError(f"{clean_name(self.source.name)} changed while it was copied")
         if os.path.lexists(self.target):
-            raise FileExistsError("another file of that name has come meanwhile")
+            raise FileExistsError("another file of that name has been put there")
         os.utime(self.part, ns=(self.modified_ns, self.modified_ns))
         self.part.replace(self.target)
 

@@ -174,7 +174,7 @@ class PartFile:
         os.fsync(self._descriptor)
         self._check_name()
         if os.path.lexists(self._target):
-            raise FileExistsError("another file of that name has come meanwhile")
+            raise FileExistsError("another file of that name has been put there")
         if keeps_record and self.state is not None:
             self._synced = self.written
             self._save(replace(self.state, size=self.written))
@@ -211,7 +211,7 @@ class PartFile:
     def _check_name(self) -> None:
         named = part_path(self._target).lstat()
         if not os.path.samestat(named, os.fstat(self._descriptor)):
-            raise FileNotFoundError("it was replaced while it came")
+            raise FileNotFoundError("it was replaced while it was downloaded")
 
 
 def part_path(target: Path) -> Path:

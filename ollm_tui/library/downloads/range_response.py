@@ -106,7 +106,7 @@ def _whole(request: RangeRequest, response: Fetched) -> RangeBody:
     is_chunked = headers.get("transfer-encoding", "").lower().endswith("chunked")
     size, sha256 = _size_and_checksum(request, response, length)
     if size is None and sha256 is None and not is_chunked:
-        what = "does not say how long it is, so that nobody can tell the end"
+        what = "does not say how long it is, so its end cannot be recognized"
         raise _unusable(request, response, what)
     etag = strong_etag(headers.get("etag"))
     note = "" if request.earlier is None else NO_RANGES if _is_same(request, etag) else CHANGED
@@ -181,7 +181,7 @@ def _unusable(request: RangeRequest, response: Fetched, what: str) -> AIError:
     return AIError(
         ErrorCode.SERVICE_UNAVAILABLE,
         f"{clean_name(request.name)} cannot be downloaded from {_host(response)}: it {what}.",
-        hint="Look whether the file has changed there, or download it from somewhere else.",
+        hint="Check whether the file has changed there, or download it from somewhere else.",
         status=response.status,
         details={"fault": "unusable"},
     )

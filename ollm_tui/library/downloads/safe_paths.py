@@ -83,7 +83,7 @@ def _refused(name: str, why: str) -> AIError:
     return AIError(
         ErrorCode.BAD_REQUEST,
         f"refused name {shown}: {why}.",
-        hint="It was not written; tell who offers the file.",
+        hint="It was not written; report it to the publisher of the file.",
         details={"refused_name": shown},
     )
 

@@ -262,7 +262,7 @@ class TransferRun:
         return AIError(
             ErrorCode.SERVICE_UNAVAILABLE,
             f"{clean_name(self._name)} {what}.",
-            hint="Look whether the file has changed there, or download it from somewhere else.",
+            hint="Check whether the file has changed there, or download it from somewhere else.",
             details={"fault": "unusable"},
         )
 

@@ -96,7 +96,7 @@ class HubDownload:
         if missing is not None:
             raise AIError(
                 ErrorCode.CONFLICT,
-                f"{clean_name(missing.name)} was removed while the rest came.",
+                f"{clean_name(missing.name)} was removed while the rest was downloaded.",
                 hint="Resume to download it again, or cancel it.",
             )
         provenance = Provenance(
@@ -204,8 +204,8 @@ class UrlDownload:
             remove_record(target)
             raise AIError(
                 ErrorCode.BAD_REQUEST,
-                f"What came is not a usable GGUF file: {problem}.",
-                hint="Look whether the address is that of the file itself, and not of a page.",
+                f"The downloaded file is not a usable GGUF file: {problem}.",
+                hint="Check that the address is that of the file itself, not of a page.",
             )
         place = without_secrets(self.origin.url)
         provenance = Provenance(place=place, files=(target.name,), fetched_at=time.time())

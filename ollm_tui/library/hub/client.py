@@ -89,10 +89,10 @@ class HubClient:
             if url is None or len(models) >= limit:
                 break
             request = self._request(url)
-            found, url = await request_json(self._fetcher, request, self._context(), _models)
-            if found is None:
-                raise faults.not_a_hub(self.address, "something else than a list")
-            models |= {model.repo: model for model in found}
+            page, url = await request_json(self._fetcher, request, self._context(), _models)
+            if page is None:
+                raise faults.not_a_hub(self.address, "something other than a list")
+            models |= {model.repo: model for model in page}
             url = url if self._is_own(url) else None
         return list(models.values())[:limit]
 
@@ -108,7 +108,7 @@ class HubClient:
         model, commit, files, details = reply
         commit = commit or (revision if is_commit(revision) else None)
         if model is None or commit is None:
-            raise faults.not_a_hub(self.address, "something else than a repository")
+            raise faults.not_a_hub(self.address, "something other than a repository")
         variants = await _sorted(files, model)
         is_incomplete = not files or len(files) > MAX_SIBLINGS
         if is_incomplete or any(variant.size is None for variant in variants):
@@ -142,7 +142,7 @@ class HubClient:
             request = self._request(url)
             page, next_url = await request_json(self._fetcher, request, context, _files)
             if page is None:
-                raise faults.not_a_hub(self.address, "something else than a list")
+                raise faults.not_a_hub(self.address, "something other than a list")
             files.extend(page)
             if next_url is None:
                 return files

@@ -92,7 +92,7 @@ def _locked(path: Path) -> Iterator[None]:
     try:
         while not try_lock(descriptor):
             if time.monotonic() > ends:
-                raise BlockingIOError(errno.EAGAIN, "another program has it in hand")
+                raise BlockingIOError(errno.EAGAIN, "another program is writing it")
             time.sleep(_POLL_S)
         yield
     finally:

@@ -12,14 +12,14 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
+from ollm_tui.protocol.request import SAMPLING_OPTIONS
 from ollm_tui.providers.refusals import INVALID, refused_fields
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt", "tool_use"})
 BUDGETS: Mapping[str | None, int] = {"low": 2048, None: 8192, "medium": 8192, "high": 16_384}
-"""Tokens of reasoning by effort, for models without efforts."""
+"""Tokens of thinking by effort, for models without efforts."""
 MIN_BUDGET = 1024
-_SAMPLING = ("top_k", "top_p", "temperature")
 _REQUIRED = frozenset(
     {"model", "messages", "system", "tools", "tool_choice", "stream", "max_tokens", "thinking",
      "output_config"}
@@ -66,7 +66,10 @@ class Limits:
         if match := _TOO_LONG.search(message):
             return replace(self, max_tokens=int(match[1]))
         if _NOT_SUPPORTED.search(message):
-            option = next((name for name in _SAMPLING if name in body and name in message), None)
+            option = next(
+                (name for name in reversed(SAMPLING_OPTIONS) if name in body and name in message),
+                None,
+            )
             if option is not None:
                 return replace(self, refused=self.refused | {option})
             unknown = {path[0] for path in refused_fields(body, error)} - _REQUIRED

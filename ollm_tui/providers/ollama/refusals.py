@@ -102,7 +102,7 @@ def unknown_path(
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
         f"{endpoint.label} at {endpoint.address} cannot {action}: it does not know the request.",
-        hint="It may be an old version, or another program: update it, or look at its address.",
+        hint="It may be an old version, or another program: update it, or check its address.",
         status=error.status,
         provider=endpoint.provider,
         details=error.details,

@@ -58,7 +58,7 @@ def wire_message(message: Message) -> JsonObject:
             case ImageContent():
                 pictures.append(picture_base64(block))
             case ThinkingContent():
-                pass  # models are trained without their earlier reasoning in the history
+                pass  # models are trained without their earlier thinking in the history
             case _:
                 raise unsendable(block)
     wire: JsonObject = {"role": message.role, "content": "".join(texts)}

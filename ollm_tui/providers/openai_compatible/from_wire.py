@@ -72,7 +72,7 @@ class ChunkChoice:
     reason: str | None
 
     def add_to(self, builder: AnswerBuilder) -> None:
-        """Add its content to the answer; reasoning under two names is added once."""
+        """Add its content to the answer; thinking under two names is added once."""
         delta = self.delta
         content = delta.get("content")
         if len(delta) == 1 and isinstance(content, str):

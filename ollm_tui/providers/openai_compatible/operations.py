@@ -98,7 +98,7 @@ def not_pulled(endpoint: Endpoint, name: str, reason: str | None) -> AIError:
     return endpoint.error(
         ErrorCode.ENGINE_ERROR,
         f"{endpoint.label} could not download {name}{_because(endpoint, reason)}.",
-        "Ask again: it goes on where it stopped, where the server can.",
+        "Try again: it resumes where it stopped, if the server can.",
     )
 
 

@@ -138,7 +138,7 @@ class MemberSelection:
             last.code,
             f"None of the {len(errors)} servers of {self.label} answers. "
             f"The last one: {last.message}",
-            hint=f"Start one of them, or look at base_urls below [providers.{self.name}].",
+            hint=f"Start one of them, or check base_urls below [providers.{self.name}].",
             status=last.status,
             provider=self.name,
             details={**others, **retry, "tried": len(errors)},

@@ -178,7 +178,7 @@ class ChatController:
             self.model_operations,
             self.downloads,
             self.models.use_model,
-            self._run_action,
+            self._dialogs.run_action,
             self.prompts.submit,
         )
         self._views: dict[View, Callable[[str], None]] = {
@@ -250,9 +250,6 @@ class ChatController:
         await run_command(call, self.host)
         self.status.show_tools()
         self.status.show_context()
-
-    def _run_action(self, action: str) -> None:
-        self._dialogs.run(self._parts.composer.screen.run_action(action), "view")
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog or another screen; a no-op while one is open."""

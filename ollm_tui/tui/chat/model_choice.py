@@ -160,8 +160,12 @@ def welcome(
 
 
 def _looked(first: FirstModel) -> str:
-    found = f"Models found at: {', '.join(first.with_models)}."
+    answered = f"Models found at: {', '.join(first.with_models)}."
     silent = f"No answer from: {', '.join(first.silent)}."
     none = "`ollm doctor` lists the servers that were tried."
-    sentences = ((found, first.with_models), (silent, first.silent), (none, not first.with_models))
-    return " ".join(sentence for sentence, is_said in sentences if is_said)
+    sentences = (
+        (answered, first.with_models),
+        (silent, first.silent),
+        (none, not first.with_models),
+    )
+    return " ".join(sentence for sentence, applies in sentences if applies)

@@ -33,7 +33,7 @@ class TranscriptPort(Protocol):
         """Remove a block and all after it."""
 
     def add_thinking(self, block_id: str) -> None:
-        """Open a block of reasoning."""
+        """Open a block of thinking."""
 
     def add_answer(self, block_id: str) -> None:
         """Open a block of the answer."""

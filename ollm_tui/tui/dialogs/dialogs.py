@@ -38,6 +38,10 @@ class Dialogs:
         """Run a coroutine while the screen is open; an exclusive one cancels its group's others."""
         self.screen.run_worker(work, group=group, exclusive=is_exclusive)
 
+    def run_action(self, action: str) -> None:
+        """Run an action of the screen, as its key does."""
+        self.run(self.screen.run_action(action), "view")
+
     def every(self, seconds: float, look: Callable[[], None]) -> None:
         """Call a function at regular times until the screen closes."""
         self.screen.set_interval(seconds, look)

@@ -43,10 +43,10 @@ def is_whole(widget: Widget) -> bool:
     if not (widget.is_attached and widget.screen.is_active and widget.display):
         return False
     try:
-        found = widget.screen.find_widget(widget)
+        placed = widget.screen.find_widget(widget)
     except NoWidget:
         return False
-    return bool(found.region.area) and found.visible_region == found.region
+    return bool(placed.region.area) and placed.visible_region == placed.region
 
 
 class Reading(ScrollView, can_focus=False):

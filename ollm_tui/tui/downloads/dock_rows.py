@@ -6,8 +6,9 @@ from textwrap import wrap
 from typing import Final, TypeAlias
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
-from ollm_tui.tui.figures import amount, size, time_left
+from ollm_tui.tui.figures import amount, time_left
 from ollm_tui.tui.widgets import Piece, cut, fit
 
 _STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
@@ -27,7 +28,7 @@ _NARROW, _WIDE = 64, 100
 """In fewer cells there is no bar; from so many on it is long, and figures have units."""
 _INDENT: Final = 4
 _GAP: Final = 2
-_TROUBLE_LINES: Final = 2
+_PROBLEM_LINES: Final = 2
 _LEAST_FIRST: Final = ("note", "rate", "left")
 """What is left out first if there is no room; half a figure would mislead."""
 ShownName: TypeAlias = Callable[[str], str]
@@ -54,7 +55,7 @@ def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:
         *(_bar(job, bar_cells) if bar_cells else []),
     ]
     facts = _facts(job, width - sum(piece.width for piece in line), is_wide=width >= _WIDE)
-    return [_cut_line([*line, *facts], width), *_trouble(job, width)]
+    return [_cut_line([*line, *facts], width), *_problem_lines(job, width)]
 
 
 def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
@@ -81,7 +82,7 @@ def _facts(job: Job, room: int, *, is_wide: bool) -> list[Piece]:
 def _pace(job: Job, *, is_wide: bool) -> dict[str, Piece]:
     pace = {}
     if job.bytes_per_s is not None and math.isfinite(job.bytes_per_s):
-        pace["rate"] = Piece(f"{size(max(0, round(job.bytes_per_s)))}/s", "quiet")
+        pace["rate"] = Piece(f"{size_text(max(0, round(job.bytes_per_s)))}/s", "quiet")
     if job.seconds_left is not None and math.isfinite(job.seconds_left):
         words = f"{time_left(max(0.0, job.seconds_left))}{' left' if is_wide else ''}"
         pace["left"] = Piece(words, "quiet")
@@ -94,14 +95,14 @@ def _bar(job: Job, cells: int) -> list[Piece]:
     return [Piece("  "), Piece("▮" * full, "bar"), Piece("▯" * (cells - full), "quiet")]
 
 
-def _trouble(job: Job, width: int) -> list[list[Piece]]:
+def _problem_lines(job: Job, width: int) -> list[list[Piece]]:
     if job.error is None or job.state == "done":
         return []
     words = " ".join(filter(None, (job.error.message, job.error.hint)))
     room = max(8, width - _INDENT)
     lines = wrap(clean_line(words[:LONGEST]), room) or [""]
-    if len(lines) > _TROUBLE_LINES:
-        lines = [*lines[: _TROUBLE_LINES - 1], " ".join(lines[_TROUBLE_LINES - 1 :])]
+    if len(lines) > _PROBLEM_LINES:
+        lines = [*lines[: _PROBLEM_LINES - 1], " ".join(lines[_PROBLEM_LINES - 1 :])]
     return [[Piece(" " * _INDENT), Piece(cut(line, room), "error")] for line in lines]
 
 
@@ -126,5 +127,5 @@ def progress_word(jobs: Sequence[Job]) -> str:
     completed = sum(job.completed for job in running)
     totals = [job.total for job in running if job.total]
     if len(totals) < len(running):
-        return f"↓ {many}{size(completed)}"
+        return f"↓ {many}{size_text(completed)}"
     return f"↓ {many}{math.floor(100 * min(1.0, completed / sum(totals)))} %"

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.address import HubAddress, format_address
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.fit import Fit, Verdict, fit_short, fit_words
@@ -14,7 +15,7 @@ from ollm_tui.library.fitting import SizeFit, suggestion_key
 from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.downloads.dock_rows import LONGEST
-from ollm_tui.tui.figures import count, parameters, popularity, size, window
+from ollm_tui.tui.figures import count, parameters, popularity, window
 from ollm_tui.tui.widgets import cut, fit
 
 LOOKS: Final[Mapping[Verdict, str]] = {
@@ -151,7 +152,7 @@ def _fit_of(row: EntryRow) -> Fit | None:
 
 
 def _size(best: SizeFit) -> str:
-    return f"~{size(best.size)}" if best.is_estimate else size(best.size)
+    return f"~{size_text(best.size)}" if best.is_estimate else size_text(best.size)
 
 
 def _counted(number: int | None, write: Callable[[int], str] = count) -> str:

@@ -258,8 +258,8 @@ class FindModels(ShowsDownloads):
             return self._sentence
         if search.is_asking:
             return "Searching the hub…"
-        if search.trouble is not None:
-            return f"{clean_line(str(search.trouble))} Only local results are shown."
+        if search.hub_error is not None:
+            return f"{clean_line(str(search.hub_error))} Only local results are shown."
         return search.refusal or ("" if self._rows else "No models match.")
 
     # Choosing

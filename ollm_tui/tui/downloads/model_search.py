@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.address import (
     Address,
     HubAddress,
@@ -24,7 +25,6 @@ from ollm_tui.tui.downloads.find_rows import (
     best_by_purpose,
 )
 from ollm_tui.tui.downloads.variant_rows import ModelFits
-from ollm_tui.tui.figures import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ EACH: Final = 3
 
 def _starter() -> OriginRow:
     name = STARTER.file_name.removesuffix(".gguf")
-    about = f"the starter model, {size(STARTER.size_bytes)}, from its package"
+    about = f"the starter model, {size_text(STARTER.size_bytes)}, from its package"
     return OriginRow(StarterPackage(), name, about)
 
 
@@ -54,7 +54,7 @@ class ModelSearch:
         self.purpose: str | None = None
         self.fits = ModelFits()
         self.targets: Sequence[DownloadTarget] = ()
-        self.trouble: AIError | None = None
+        self.hub_error: AIError | None = None
         """Why the list has no results of the hub."""
         self.is_asking = False
         self.knows_installed = False
@@ -67,7 +67,7 @@ class ModelSearch:
         """Set the text and discard the results of the hub."""
         self.text = text
         self._hub_results = ()
-        self.trouble = None
+        self.hub_error = None
         self.is_asking = False
 
     def next_purpose(self) -> None:
@@ -99,11 +99,11 @@ class ModelSearch:
 
     async def ask_hub(self) -> None:
         """Search the hub for the text; on an error the list keeps what is known."""
-        self.is_asking, self.trouble = True, None
+        self.is_asking, self.hub_error = True, None
         try:
             self._hub_results = await self._registry.search_hub(self.hub_words)
         except AIError as error:
-            self.trouble = error
+            self.hub_error = error
         finally:
             self.is_asking = False
 

@@ -11,11 +11,11 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.downloads.dock_rows import LONGEST, progress_word, title_of
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat
 
@@ -127,7 +127,7 @@ class ChatDownloads:
             self._say_failed(job)
 
     async def _say_done(self, job: Job) -> None:
-        amount = f", {size(job.completed)}" if job.completed else ""
+        amount = f", {size_text(job.completed)}" if job.completed else ""
         ref = ModelRef.parse(job.model or "")
         hint = None
         if ref is not None:

@@ -14,6 +14,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
@@ -35,7 +36,6 @@ from ollm_tui.tui.downloads.variant_rows import (
     rows_of,
     target_line,
 )
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         OptionList, OptionList:focus { height: auto; max-height: 14; min-height: 1; }
         .title { margin-bottom: 0; }
         #what { color: $text-muted; height: auto; margin-bottom: 1; }
-        #trouble { color: $text-warning; height: auto; display: none; }
-        #trouble.-shown { display: block; }
+        #problem { color: $text-warning; height: auto; display: none; }
+        #problem.-shown { display: block; }
         #fit { height: auto; margin-top: 1; }
         #where { height: auto; }
         &.-low #what { margin-bottom: 0; }
@@ -92,7 +92,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         """Lay out the list and the lines about the marked row."""
         with Vertical():
             yield Static(Content(clean_name(self._offer.repo)), classes="title")
-            yield from (Static("", id=name, markup=False) for name in ("what", "trouble"))
+            yield from (Static("", id=name, markup=False) for name in ("what", "problem"))
             yield OptionList(compact=True, markup=False)
             yield from (Static("", id=name, markup=False) for name in ("fit", "where", "about"))
 
@@ -103,13 +103,13 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
 
     @work(exclusive=True)
     async def _ask(self) -> None:
-        self._say_trouble("Loading the list of files…")
+        self._say_problem("Loading the list of files…")
         try:
             self._repo = await self._hub.repo(self._offer.repo, revision=self._offer.revision)
         except AIError as error:
-            self._say_trouble(str(error))
+            self._say_problem(str(error))
         else:
-            self._say_trouble("" if self._listed() else "It contains no model files.")
+            self._say_problem("" if self._listed() else "It contains no model files.")
         marked = self._marked if self._has_moved else None
         quantization = marked.quantization if marked is not None else None
         self._show(first_marked(self._listed(), self._offer, quantization))
@@ -170,14 +170,14 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
         projector = projector_of(self._repo)
         if projector is None or self._target.provider is not None:
             return None
-        amount = f", {size(projector.size)}" if projector.size else ""
+        amount = f", {size_text(projector.size)}" if projector.size else ""
         taken = "With" if self._takes_projector else "Without"
         return f"{taken} image encoder ({clean_name(projector.name)}{amount})"
 
-    def _say_trouble(self, words: str) -> None:
+    def _say_problem(self, words: str) -> None:
         if self.has_its_parts:
-            self.query_one("#trouble").set_class(bool(words), "-shown")
-            self._write("#trouble", clean_line(words).strip())
+            self.query_one("#problem").set_class(bool(words), "-shown")
+            self._write("#problem", clean_line(words).strip())
 
     def _write(self, selector: str, text: str) -> None:
         if self.has_its_parts:
@@ -262,7 +262,7 @@ class PickVariant(Dialog[tuple[Origin, ...]]):
             return
         variant = chosen.row.variant
         if chosen.target.provider is None and variant is not None and variant.problem:
-            self._say_trouble(f"It cannot be downloaded: {variant.problem}")
+            self._say_problem(f"It cannot be downloaded: {variant.problem}")
             return
         origins = origins_of(self._offer, self._repo, chosen)
         if origins:

@@ -7,6 +7,7 @@ from typing import Final
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
 from ollm_tui.library.fit import Fit, fit_short, fit_words
 from ollm_tui.library.fitting import USUAL_QUANTIZATION, EntryFit, window_of
@@ -15,7 +16,7 @@ from ollm_tui.library.registry.entry import RegistryEntry
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.dock_rows import LONGEST
 from ollm_tui.tui.downloads.find_rows import LOOKS
-from ollm_tui.tui.figures import parameters, popularity, size, window
+from ollm_tui.tui.figures import parameters, popularity, window
 from ollm_tui.tui.widgets import cut, fit
 
 CONTEXTS: Final = (4_096, 8_192, 16_384, 32_768, 65_536, 131_072, 262_144)
@@ -184,7 +185,7 @@ def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = 
 def row_content(row: VariantRow, width: int) -> Content:
     """Return one row of `width` cells."""
     label = fit(clean_name(row.label[:LONGEST]), max(_QUANT_CELLS, width - 48))
-    amount = (size(row.size) if row.size else "").rjust(8)
+    amount = (size_text(row.size) if row.size else "").rjust(8)
     verdict = fit_short(row.fit) if row.fit else ""
     look = LOOKS[row.fit.verdict] if row.fit else "$text-muted"
     return Content.assemble(
@@ -238,10 +239,13 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
         return ""
     if row.fit is None:
         return f"For {context}, {cache}"
-    model, overhead = f"model {size(row.fit.weights)}", f"overhead {size(row.fit.overhead)}"
+    model, overhead = (
+        f"model {size_text(row.fit.weights)}",
+        f"overhead {size_text(row.fit.overhead)}",
+    )
     if not row.fit.context:
         return f"{fit_words(row.fit)}\n{model}, {overhead}"
-    made_of = f"{model}, cache {size(row.fit.cache)}, {overhead}"
+    made_of = f"{model}, cache {size_text(row.fit.cache)}, {overhead}"
     return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 
@@ -251,7 +255,7 @@ def target_line(chosen: Chosen) -> str:
     if target.provider is not None:
         name = clean_name((chosen.pull_name or "")[:LONGEST])
         return f"To {clean_name(target.label)}, which pulls {name}"
-    free = f" · {size(target.free)} free" if target.free is not None else ""
+    free = f" · {size_text(target.free)} free" if target.free is not None else ""
     return f"To {clean_name(str(target.folder))}{free}"
 
 

@@ -3,7 +3,14 @@
 from ollm_tui.tui.keys.double_escape import AGAIN_WITHIN_S, DoubleEscape
 from ollm_tui.tui.keys.key import Key, KeyHint, display_key
 from ollm_tui.tui.keys.keymap import Keymap, with_overrides
-from ollm_tui.tui.keys.table import COMPOSER, DOWNLOADS, EDITING, MODEL_COMMANDS, SCREENS
+from ollm_tui.tui.keys.table import (
+    COMPOSER,
+    DOWNLOADS,
+    EDITING,
+    MODEL_COMMANDS,
+    SCREENS,
+    named_commands,
+)
 
 __all__ = [
     "AGAIN_WITHIN_S",
@@ -17,5 +24,6 @@ __all__ = [
     "KeyHint",
     "Keymap",
     "display_key",
+    "named_commands",
     "with_overrides",
 ]

@@ -3,7 +3,7 @@
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -40,6 +40,16 @@ MODEL_COMMANDS: Final[Mapping[ModelAction, ModelCommand]] = MappingProxyType(
     {one.action: one for one in sorted(_COMMANDS, key=lambda one: one.entry.order)}
 )
 """What can be done with a model, by its action, in the order of the menu."""
+
+
+def named_commands(*, is_loaded: bool) -> Sequence[ModelCommand]:
+    """Return what the line of keys names, without actions that would change nothing."""
+    named = (
+        one
+        for one in MODEL_COMMANDS.values()
+        if not ACTIONS[one.action].has_happened(is_loaded=is_loaded)
+    )
+    return sorted(named, key=lambda one: one.entry.line_order)
 
 
 def _in_key_order(*keys: Key) -> list[Key]:

@@ -29,7 +29,7 @@ class Say(Protocol):
     """Shows a sentence until there is another."""
 
     def __call__(self, words: str, *, is_error: bool = False) -> None:
-        """Show `words`; an empty text takes the last sentence away."""
+        """Show `words`; an empty text removes the last sentence."""
 
 
 @dataclass(slots=True)

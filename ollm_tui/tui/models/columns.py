@@ -7,8 +7,9 @@ from typing import Final, Literal, TypeAlias
 
 from rich.cells import cell_len
 
+from ollm_tui.decode.counted import size_text
 from ollm_tui.library.fit import fit_short
-from ollm_tui.tui.figures import size, window
+from ollm_tui.tui.figures import window
 from ollm_tui.tui.models.entry import ModelEntry, matching
 from ollm_tui.tui.widgets import cut, fit
 
@@ -112,7 +113,7 @@ def _ability_key(entry: ModelEntry) -> tuple[int, str] | None:
 
 def _size_text(entry: ModelEntry) -> str:
     size_bytes = entry.info.size_bytes
-    return size(size_bytes) if size_bytes and size_bytes > 0 else ""
+    return size_text(size_bytes) if size_bytes and size_bytes > 0 else ""
 
 
 COLUMNS: Final[tuple[Column, ...]] = (

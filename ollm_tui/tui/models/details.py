@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 from textual import getters, on, work
 from textual.app import ComposeResult
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 DetailsAnswer: TypeAlias = 'ModelAction | Literal["chat"] | None'
 """The action to run on the model, or None."""
-_OFFERED: "Final[tuple[ModelAction, ...]]" = ("load", "unload", "delete")
-"""The actions whose keys are shown."""
 
 
 class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
@@ -139,9 +137,10 @@ class ModelDetailsScreen(LeftOnce["DetailsAnswer"]):
     @on(Sheet.Moved)
     def _name_keys(self) -> None:
         able = [
-            MODEL_COMMANDS[action].details_key.id
-            for action in _OFFERED
-            if self._refusals is not None and self._refusals.get(action) is None
+            one.details_key.id
+            for one in MODEL_COMMANDS.values()
+            if one.entry.details_name and one.entry.is_in_details_line
+            if self._refusals is not None and self._refusals.get(one.action) is None
         ]
         ids = ("details.back", "details.next", "details.copy", "details.find", "details.chat")
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids, *able))

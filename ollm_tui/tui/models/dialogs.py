@@ -11,10 +11,9 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.decode.counted import counted
+from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.tui.dialogs import Dialog, Passage, YesNoDialog
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.widgets import TextField
 
 _KEYS = "Enter copy · Esc close"
@@ -68,7 +67,7 @@ class DeleteModel(YesNoDialog):
         The same model stays on the server under `other_names`.
         """
         size_bytes = info.size_bytes
-        amount = size(size_bytes) if size_bytes and size_bytes > 0 else "size unknown"
+        amount = size_text(size_bytes) if size_bytes and size_bytes > 0 else "size unknown"
         notes = [
             "The open chat uses it and will have no model." if is_own else "",
             "It is loaded now." if is_loaded else "",

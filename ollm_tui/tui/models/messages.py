@@ -10,12 +10,11 @@ from textual.content import Content
 from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.decode.counted import alternatives, plural
+from ollm_tui.decode.counted import alternatives, plural, size_text
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.entry import FOREVER_S, LONGEST, seconds_left
 
 MOST_IN_MEMORY = 3
@@ -34,7 +33,7 @@ def _first(lines: list[str], most: int, more: str) -> list[str]:
 
 
 def _memory_line(ref: ModelRef, info: ModelInfo, now: datetime) -> str:
-    amount = size(info.size_bytes) if info.size_bytes and info.size_bytes > 0 else ""
+    amount = size_text(info.size_bytes) if info.size_bytes and info.size_bytes > 0 else ""
     share = gpu_share_of(info)
     on_gpu = "" if share is None else f"{round(100 * share)} % GPU"
     memory = ", ".join(part for part in (amount, on_gpu) if part)

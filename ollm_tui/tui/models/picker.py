@@ -11,10 +11,11 @@ from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.tui.dialogs import FilterList
-from ollm_tui.tui.figures import size, window
+from ollm_tui.tui.figures import window
 from ollm_tui.tui.models.entry import (
     LIST_TIMEOUT_S,
     ModelEntry,
@@ -67,7 +68,7 @@ def row_content(row: ModelEntry, width: int, *, is_current: bool, names_provider
     """Return one row of `width` cells; what does not fit is left out from the right."""
     info = row.info
     facts = [
-        (size(info.size_bytes) if info.size_bytes else "").rjust(7),
+        (size_text(info.size_bytes) if info.size_bytes else "").rjust(7),
         (window(info.context) if info.context else "").rjust(4),
         " ".join(extra_abilities(info)).ljust(24),
     ]

@@ -23,7 +23,7 @@ from ollm_tui.tui.dialogs import (
     palette_entries,
 )
 from ollm_tui.tui.downloads import ShowsDownloads, find_models_page
-from ollm_tui.tui.keys import MODEL_COMMANDS, Keymap
+from ollm_tui.tui.keys import Keymap, named_commands
 from ollm_tui.tui.models.actions import ModelActions
 from ollm_tui.tui.models.columns import Sorting, arranged, next_sorting, sorted_by
 from ollm_tui.tui.models.entry import ModelEntry, can_chat, why_no_chat
@@ -254,9 +254,8 @@ class ModelsScreen(ShowsDownloads):
         ids = ["models.find", "models.ask_again", "models.back", "models.help"]
         if entry is not None:
             refusals = self._actions.known_refusals.get(entry.ref, {})
-            memory: ModelAction = "unload" if entry.is_loaded else "load"
-            actions: tuple[ModelAction, ...] = ("show", memory, "delete", "copy")
-            can = [MODEL_COMMANDS[one].key.id for one in actions if refusals.get(one, "") is None]
+            named = named_commands(is_loaded=bool(entry.is_loaded))
+            can = [one.key.id for one in named if refusals.get(one.action, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
             ids = [*shown, "models.ask_again", "models.help"]
@@ -304,9 +303,9 @@ class ModelsScreen(ShowsDownloads):
         words = self.filter.value if self.table.marked is None else ""
         page = await find_models_page(self._runtime, self.keymap, words)
         if self.app.screen is self:
-            self.app.push_screen(page, self._found)
+            self.app.push_screen(page, self._return_with)
 
-    def _found(self, ref: ModelRef | None) -> None:
+    def _return_with(self, ref: ModelRef | None) -> None:
         if ref is not None:
             self.dismiss(ref)
         else:

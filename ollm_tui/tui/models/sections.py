@@ -5,10 +5,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.decode.counted import counted
+from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.library.fit import fit_words
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
-from ollm_tui.tui.figures import size
 from ollm_tui.tui.models.entry import FOREVER_S, seconds_left
 from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
 
@@ -25,20 +24,20 @@ def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
     about = "about " if fit.is_estimate else ""
     note = "estimated from its size" if fit.is_estimate else ""
     yield Fact(name="verdict", value=fit_words(fit), note=note)
-    yield Fact(name="needs", value=f"{about}{size(fit.needed)}")
-    yield Fact(name="  weights", value=size(fit.weights))
+    yield Fact(name="needs", value=f"{about}{size_text(fit.needed)}")
+    yield Fact(name="  weights", value=size_text(fit.weights))
     cache = f"{fit.context:,} tokens as {fit.kv_type}"
-    yield Fact(name="  context", value=size(fit.cache), note=cache)
-    yield Fact(name="  working space", value=size(fit.overhead))
+    yield Fact(name="  context", value=size_text(fit.cache), note=cache)
+    yield Fact(name="  working space", value=size_text(fit.overhead))
     machine = fit.machine
     for gpu in machine.gpus:
-        free = "" if gpu.free is None else f"{size(gpu.free)} free"
-        yield Fact(name="GPU", value=f"{gpu.name}, {size(gpu.total)}", note=free)
+        free = "" if gpu.free is None else f"{size_text(gpu.free)} free"
+        yield Fact(name="GPU", value=f"{gpu.name}, {size_text(gpu.total)}", note=free)
     if machine.ram_total is not None:
-        free = "" if machine.ram_free is None else f"{size(machine.ram_free)} free"
+        free = "" if machine.ram_free is None else f"{size_text(machine.ram_free)} free"
         shared = "shared with the graphics" if machine.unified else ""
         note = ", ".join(part for part in (free, shared) if part)
-        yield Fact(name="memory", value=size(machine.ram_total), note=note)
+        yield Fact(name="memory", value=size_text(machine.ram_total), note=note)
 
 
 _SOURCES: Final[Mapping[Source, str]] = {
@@ -108,7 +107,7 @@ def _summary(details: "ModelDetails", now: datetime) -> Iterator[Fact]:
         "description": info.description,
         "place": clean_name(details.place),
         "file": clean_name(details.path) if details.path else None,
-        "size": size(size_bytes) if size_bytes is not None and size_bytes >= 0 else None,
+        "size": size_text(size_bytes) if size_bytes is not None and size_bytes >= 0 else None,
         **{
             word: _text(declared[key])
             for key, word in _TOP_FACTS.items()
@@ -130,7 +129,7 @@ def _loaded(details: "ModelDetails", now: datetime) -> str | None:
     share = details.gpu_share
     parts = [
         "yes",
-        size(memory) if isinstance(memory, int) and memory > 0 else "",
+        size_text(memory) if isinstance(memory, int) and memory > 0 else "",
         "" if share is None else f"{round(100 * share)} % on the GPU",
         left_words(details.until, now),
     ]

@@ -106,7 +106,7 @@ class PaintQueue:
         top, bottom = (row - self._block_list.start(index) for row in view)
         at_end = view[1] >= self._block_list.total and bottom > 0 > top - block.height
         if block.painter is None and at_end and block.row_count > LONG_ROWS:
-            # Who looks at the end sees rows as they come, not the void where they are expected.
+            # At the end of the chat, rows are shown as they come, not an empty space for them.
             block.settle()
         painter = block.paint_for(canvas, top)
         self._awake[index] = None

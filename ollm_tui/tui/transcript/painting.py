@@ -46,7 +46,7 @@ class Painting:
     _frame_timer: TimerHandle | None = None
     _painted_at: float = 0.0
     _way_until: float = 0.0
-    _surroundings: tuple[Canvas, int, int, int] | None = None
+    _looked_at: tuple[Canvas, int, int, int] | None = None
 
     @property
     def busy(self) -> bool:
@@ -90,7 +90,7 @@ class Painting:
     def folded(self, block: Block) -> None:
         """Adopt a block's height after its rows have come or gone without any painting."""
         index = self._block_list.index(block.id)
-        self._surroundings = None
+        self._looked_at = None
         self._block_list.measure(index)
         self.rows_moved(self._block_list.start(index))
 
@@ -98,7 +98,7 @@ class Painting:
         """Show rows that have moved from `first` on."""
         if self._block_list.canvas is not None and self._view.is_attached:
             self._clear_selection()
-            self._surroundings = None
+            self._looked_at = None
             self._scroller.show_change(first, None)
             self.wake()
 
@@ -197,9 +197,9 @@ class Painting:
     def _look_around(self, canvas: Canvas) -> None:
         """Queue what is in view or near it and has no rows yet."""
         low, high = self._scroller.in_view
-        last = self._surroundings
+        last = self._looked_at
         moved = last is None or abs(low - last[2]) > _LOOK_AGAIN or last[3] != high - low
         if moved or last is None or last[0] is not canvas or last[1] != len(self._block_list):
-            self._surroundings = canvas, len(self._block_list), low, high - low
+            self._looked_at = canvas, len(self._block_list), low, high - low
             if self._block_list.blocks:
                 self._queue.want_around(canvas, low, high, NEAR_ROWS)

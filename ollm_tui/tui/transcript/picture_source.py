@@ -14,9 +14,9 @@ from rich.segment import Segment
 from rich.style import Style
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import MediaData
-from ollm_tui.tui.figures import size as written_size
 from ollm_tui.tui.transcript.painters.painter import Change, PaintedRows, WholePainter
 from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
 from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
@@ -103,7 +103,7 @@ class PictureSource:
         elif self._is_too_large(self._header):
             parts.append("too large to be shown")
         else:
-            parts.append(written_size(self._data.size))
+            parts.append(size_text(self._data.size))
         return " · ".join(part for part in parts if part)
 
     def _is_too_large(self, header: ImageHeader) -> bool:

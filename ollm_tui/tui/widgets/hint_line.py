@@ -46,7 +46,7 @@ class HintLine(Static):
         self._leaving = self.set_timer(seconds, self._back)
 
     def hush(self) -> None:
-        """Take away at once what was to be shown for a moment."""
+        """Remove at once what was to be shown for a moment."""
         if self._leaving is not None:
             self._leaving.stop()
             self._back()

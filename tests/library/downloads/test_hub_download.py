@@ -203,7 +203,7 @@ async def test_all_parts_have_to_fit_before_the_first_is_fetched(tmp_path: Path)
             around = Environment(free_bytes=lambda _folder: free)
             return HubDownload(origin, here.hub, here.fetcher, here.root, address_of, around)
 
-        with pytest.raises(AIError, match=r"5\.2 MB are needed, 5\.0 MB are free"):
+        with pytest.raises(AIError, match="5 MB are needed, 5 MB are free"):
             await work(whole).run(here.steps.append)
         assert not any(one.to_files for one in here.server.asked)
         with anyio.CancelScope() as scope:
@@ -227,7 +227,7 @@ async def test_a_part_that_was_deleted_while_the_others_came_is_reported(tmp_pat
             if step.completed > 2_500_000:
                 first.unlink(missing_ok=True)
 
-        with pytest.raises(AIError, match="was removed while the rest came"):
+        with pytest.raises(AIError, match="was removed while the rest was downloaded"):
             await here.work(origin).run(delete)
         assert await here.work(origin).run(here.steps.append) is not None
         assert first.stat().st_size == shards[0].size

@@ -287,13 +287,13 @@ async def test_one_whose_token_may_not_read_what_is_gated_is_sent_to_accept_the_
         (b"\x1f\x8b", {"content-encoding": "gzip"}, "packed data"),
         (b"[" + b"1," * 400_000 + b"1]", {}, "too much data"),
         (b'"' + b"x" * MAX_REPLY_BYTES + b'"', {}, "over 16 MB"),
-        (b"{}", {}, "something else than a repository"),
-        (b"[]", {}, "something else than a repository"),
-        (json.dumps({"id": SMALL}).encode(), {}, "something else than a repository"),
+        (b"{}", {}, "something other than a repository"),
+        (b"[]", {}, "something other than a repository"),
+        (json.dumps({"id": SMALL}).encode(), {}, "something other than a repository"),
         (
             json.dumps({"id": SMALL, "sha": "A" * 40}).encode(),
             {},
-            "something else than a repository",
+            "something other than a repository",
         ),
     ],
 )
@@ -314,7 +314,7 @@ async def test_a_large_reply_is_read_too(hub: FakeHub, client_of: MakeClient) ->
 
 async def test_a_search_that_is_answered_with_no_list(hub: FakeHub, client_of: MakeClient) -> None:
     hub.instead = lambda _request: Answer(200, b'{"error": "no"}')
-    with pytest.raises(AIError, match="something else than a list"):
+    with pytest.raises(AIError, match="something other than a list"):
         await client_of().search("x")
 
 

@@ -222,14 +222,14 @@ async def links_in(markdown: str) -> list[FoundLink]:
     painter.finish()
     while painter.work(monotonic() + _SLICE_S):
         await anyio.lowlevel.checkpoint()
-    found: dict[str, FoundLink] = {}
+    links: dict[str, FoundLink] = {}
     first = 0
     while first < painter.rows.row_count:
         end = min(first + _ROWS_AT_ONCE, painter.rows.row_count)
         while end < painter.rows.row_count and painter.rows.row(end).join is not None:
             end += 1
         for link in links_of(painter.rows.row(number) for number in range(first, end)):
-            found.setdefault(link.address, link)
+            links.setdefault(link.address, link)
         first = end
         await anyio.lowlevel.checkpoint()
-    return list(found.values())
+    return list(links.values())
