@@ -103,7 +103,7 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
             "f9",
             "Copy as…",
             "copy",
-            details_name="second_name",
+            details_name="copy_model",
             order=1,
             line_order=2,
             is_in_details_line=False,

@@ -202,7 +202,7 @@ _MODELS: Final = (
         in_palette=True),
     Key("models.downloads", "tab", "to_downloads", "Go to downloads", "downloads"),
     *_in_key_order(
-        Key("models.ask_again", "f5", "refresh_lists", "Refresh", "refresh", in_palette=True),
+        Key("models.refresh", "f5", "refresh_lists", "Refresh", "refresh", in_palette=True),
         *(command.key for command in MODEL_COMMANDS.values()),
     ),
     Key("models.sort", "ctrl+o", "sort", "Sort by the next column", "sort", in_palette=True),

@@ -84,7 +84,7 @@ class DeleteModel(YesNoDialog):
 
 def _consequence(other_names: Sequence[str]) -> str:
     if not other_names:
-        return "To get it back you have to download it again."
+        return "To get it back, download it again."
     more = len(other_names) - 1
     others = f" and under {counted(more, 'other name')}" if more else ""
     return (

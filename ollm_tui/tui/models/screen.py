@@ -206,7 +206,7 @@ class ModelsScreen(ShowsDownloads):
             self._cache.listings,
             self.filter.value,
             is_asking=self._loader.is_loading,
-            again_key=self.keymap.key_for("models.ask_again"),
+            again_key=self.keymap.key_for("models.refresh"),
             find_key=self.keymap.key_for("models.find"),
             beside=self._loader.other_folders,
         )
@@ -251,14 +251,14 @@ class ModelsScreen(ShowsDownloads):
         if not self.has_its_parts:
             return
         entry = self.table.marked
-        ids = ["models.find", "models.ask_again", "models.back", "models.help"]
+        ids = ["models.find", "models.refresh", "models.back", "models.help"]
         if entry is not None:
             refusals = self._actions.known_refusals.get(entry.ref, {})
             named = named_commands(is_loaded=bool(entry.is_loaded))
             can = [one.key.id for one in named if refusals.get(one.action, "") is None]
             first = ["models.chat"] if can_chat(entry.info) else []
             shown = [*first, "models.menu", "models.find", "models.back", *can, "models.sort"]
-            ids = [*shown, "models.ask_again", "models.help"]
+            ids = [*shown, "models.refresh", "models.help"]
         self.query_one(KeyLine).show(self.keymap.hints_of(*ids))
 
     @work(exclusive=True, group="ask")

@@ -163,7 +163,7 @@ async def test_copying_asks_for_a_name_and_takes_neither_none_nor_the_same(tmp_p
 
 
 async def test_deleting_one_of_two_names_says_that_the_model_stays(tmp_path: Path) -> None:
-    again = "To get it back you have to download it again."
+    again = "To get it back, download it again."
     models = [
         replace(one, details={"digest": "d" if one.name != "llava:13b" else "l"})
         for one in OLLAMA.models
@@ -198,7 +198,7 @@ async def test_a_name_that_was_deleted_elsewhere_is_no_way_back(
         await armed(stage)
         shown_words = " ".join(stage.screen_text.replace("│", " ").split())
         assert "the same model stays" not in shown_words
-        assert "To get it back you have to download it again." in shown_words
+        assert "To get it back, download it again." in shown_words
 
 
 async def test_deleting_names_what_and_where_and_no_is_the_default(tmp_path: Path) -> None:
