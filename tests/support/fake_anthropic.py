@@ -1,41 +1,24 @@
 """A server that speaks the Messages API well enough for Anthropic's own client.
 
 It offers the models `tiny` and `small`, one to a page if asked so. The prompt chooses what
-happens, see `scripts.py`. As a program: `python -m tests.support.fake_anthropic`.
+happens, see `scripts.py`.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.http_server import FakeServer, Received, Reply
 from tests.support.scripts import CallText, ScriptWire
+from tests.support.stored import stored
 
 VERSION = "2023-06-01"
 SIGNATURE = "c2lnbmVk"
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
-_YES, _NO = {"supported": True}, {"supported": False}
-_THINKING = {"adaptive": _YES, "enabled": _NO, "disabled": _YES, "between_tools": _NO}
 NAMES = ("tiny", "small")
-MODELS = [
-    {
-        "type": "model",
-        "id": name,
-        "display_name": name.title(),
-        "created_at": "2026-01-02T03:04:05Z",
-        "lifecycle": "active",
-        "max_input_tokens": 200_000,
-        "max_tokens": 64_000,
-        "capabilities": {
-            "image_input": _YES,
-            "structured_outputs": _NO,
-            "thinking": {"supported": True, "types": _THINKING},
-        },
-    }
-    for name in NAMES
-]
+STORED = stored("servers.json")["anthropic"]["model"]
+MODELS = [STORED | {"id": name, "display_name": name.title()} for name in NAMES]
 
 
 def error(status: int, kind: str, message: str) -> tuple[object, int]:
@@ -167,7 +150,3 @@ class _Wire(ScriptWire):
         if self._streams:
             data = json.dumps({"type": kind, **rest})
             await self.write(f"event: {kind}\ndata: {data}\n\n".encode())
-
-
-if __name__ == "__main__":
-    run_alone(FakeAnthropic(os.environ.get("FAKE_KEY")))

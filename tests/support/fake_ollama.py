@@ -12,6 +12,7 @@ import anyio
 
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
 from tests.support.scripts import CallText, ScriptWire
+from tests.support.stored import stored
 
 MODELS = {
     "tiny:latest": ["completion", "tools"],
@@ -25,34 +26,11 @@ UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
 FOR_EVER = "2318-01-02T03:04:05.000000Z"
-DETAILS = {
-    "parent_model": "",
-    "format": "gguf",
-    "family": "tiny",
-    "families": ["tiny"],
-    "parameter_size": "1M",
-    "quantization_level": "Q4_0",
-}
+STORED = stored("servers.json")["ollama"]
+DETAILS = STORED["details"]
+SHOWN = STORED["shown"] | {"details": DETAILS}
 SIZES = {"context_length": 8192, "embedding_length": 256}
 """What the list of models tells beside `DETAILS`."""
-SHOWN = {
-    "parameters": 'num_ctx                        2048\nstop                 "<end>"',
-    "template": "{{ .Prompt }}",
-    "system": "You are tiny.",
-    "license": "A licence.\n\nWith two paragraphs.",
-    "details": DETAILS,
-    "model_info": {
-        "general.architecture": "tiny",
-        "general.parameter_count": 1_000_000,
-        "tiny.context_length": 8192,
-        "tiny.block_count": 4,
-        "tiny.embedding_length": 256,
-        "tiny.attention.head_count": 8,
-        "tiny.attention.head_count_kv": 2,
-        "tokenizer.ggml.model": "gpt2",
-    },
-    "modified_at": CREATED,
-}
 Json = Mapping[str, object]
 
 

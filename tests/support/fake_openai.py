@@ -1,12 +1,11 @@
 """A server that speaks chat completions well enough for OpenAI's own client.
 
-It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. With `FAKE_KEY` in
-the environment a key is asked for. As a program: `python -m tests.support.fake_openai`.
+It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. As a program:
+`python -m tests.support.fake_openai`.
 """
 
 import base64
 import json
-import os
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -127,4 +126,4 @@ def called(number: int, id_: str, name: str, arguments: str) -> dict[str, object
 
 
 if __name__ == "__main__":
-    run_alone(FakeOpenAI(os.environ.get("FAKE_KEY")))
+    run_alone(FakeOpenAI())

@@ -1,8 +1,7 @@
 """A server that behaves as vLLM does where it differs from OpenAI.
 
 It ignores fields that it does not know, listens beside `/v1` too, where no key is asked for, and
-names its reasoning by version. Its base model is `tiny`, with the LoRA `tiny-sql`. As a program:
-`python -m tests.support.fake_vllm`.
+names its reasoning by version. Its base model is `tiny`, with the LoRA `tiny-sql`.
 """
 
 import json
@@ -10,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.support.fake_openai import Wire, called
-from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.http_server import FakeServer, Received, Reply
 from tests.support.scripts import CallText
 
 PARSER = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
@@ -129,7 +128,3 @@ class _Wire(Wire):
             return
         self._calls = [called(0, *calls[0])]
         await self._delta(tool_calls=self._calls)
-
-
-if __name__ == "__main__":
-    run_alone(FakeVllm())
