@@ -6,7 +6,7 @@ sockets, threads and tasks of this process can be counted.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +46,16 @@ PROMPTS = {
     "saving": "forever 200",
 }
 """Moments, and the prompt that leads to each; what twenty answers write fits into the window."""
-WAYS = ("signal", "signal twice", "cancel", "cancel twice", "signal and cancel", "task", "leave")
+WAYS: Mapping[str, Sequence[str]] = {
+    "signal": ("signal",),
+    "signal twice": ("signal", "signal"),
+    "cancel": ("cancel",),
+    "cancel twice": ("cancel", "cancel around"),
+    "signal and cancel": ("signal", "cancel"),
+    "task": ("task", "task"),
+    "leave": ("leave",),
+}
+"""What is done at the moment, one after the other."""
 BOUND_S = 5.0
 
 
@@ -57,7 +66,6 @@ class SlowJournal:
     _journal: ConversationJournal
     _chance: random.Random
     at_write: Callable[[], None] | None = None
-    writes: int = 0
 
     def rewind(self, kept: int) -> None:
         self._journal.rewind(kept)
@@ -75,7 +83,6 @@ class SlowJournal:
         await self._journal.finish(message_id, message)
 
     async def _dawdle(self) -> None:
-        self.writes += 1
         for _ in range(self._chance.randrange(4)):
             await anyio.lowlevel.checkpoint()
         if self.at_write is not None:
@@ -98,8 +105,6 @@ class Abort:
         self.moment, self.way, self.chat, self.chance = moment, way, chat, chance
         self.seen: list[ChatEvent] = []
         self.pressed = False
-        self.returned = False
-        """Whether the consumer went on after the prompt, which a cancellation does not let it."""
         self._signal = AbortSignal()
         self._inner, self._outer = anyio.CancelScope(), anyio.CancelScope()
         self._task: asyncio.Task[object] | None = None
@@ -114,21 +119,17 @@ class Abort:
         self._task = asyncio.current_task()
         if self.moment == "saving":
             self.chat.journal.at_write = self._at_write
-        with self._outer, self._inner:
-            try:
-                await self._consume()
-                self.returned = True
-            finally:
-                self.chat.journal.at_write = None
-
-    async def _consume(self) -> None:
-        prompt = PROMPTS[self.moment]
-        async with self.chat.client.chat(prompt, signal=self._signal) as events:
-            async for event in events:
-                self.seen.append(event)
-                self._notice(event)
-                if self._leaves:
-                    return
+        asked = self.chat.client.chat(PROMPTS[self.moment], signal=self._signal)
+        try:
+            with self._outer, self._inner:
+                async with asked as events:
+                    async for event in events:
+                        self.seen.append(event)
+                        self._notice(event)
+                        if self._leaves:
+                            return
+        finally:
+            self.chat.journal.at_write = None
 
     async def press_in_time(self) -> None:
         """Abort from another task, where the moment is a matter of time."""
@@ -165,23 +166,21 @@ class Abort:
         if self.pressed:
             return
         self.pressed = True
-        way = self.way
-        if way.startswith("signal"):
-            self._signal.abort()
-        if way == "signal twice":
-            self._signal.abort()
-        if way in {"cancel", "cancel twice", "signal and cancel"}:
-            self._inner.cancel()
-        if way == "cancel twice":
-            self._outer.cancel()
-        if way == "task":
-            assert self._task is not None
-            self._task.cancel()
-            self._task.cancel()
-        if way == "leave":
-            self._leaves = True
-            if self.moment not in {"text", "tools"}:
-                self._inner.cancel()  # nobody leaves a block in which nothing happens
+        assert self._task is not None
+        deeds: Mapping[str, Callable[[], object]] = {
+            "signal": self._signal.abort,
+            "cancel": self._inner.cancel,
+            "cancel around": self._outer.cancel,
+            "task": self._task.cancel,
+            "leave": self._leave,
+        }
+        for deed in WAYS[self.way]:
+            deeds[deed]()
+
+    def _leave(self) -> None:
+        self._leaves = True
+        if self.moment not in {"text", "tools"}:
+            self._inner.cancel()  # nobody leaves a block in which nothing happens
 
 
 @dataclass
@@ -300,7 +299,7 @@ async def many_aborts(rig: AbortRig, times: int, chance: random.Random) -> dict[
         provider = chance.choice([*MODELS])
         if number % 20 == 19:
             chats[provider] = rig.chat(provider)
-        moment, way = chance.choice([*PROMPTS]), chance.choice(WAYS)
+        moment, way = chance.choice([*PROMPTS]), chance.choice([*WAYS])
         done = await rig.abort(chats[provider], moment, way)
         try:
             await check_one(rig, chats[provider], done, before)
