@@ -14,7 +14,8 @@ from pathlib import Path
 
 import anyio
 
-from tests.support.aborting import MODULES, abort_rig, answering, many_aborts, server_process
+from tests.chat.aborting import abort_rig, many_aborts
+from tests.support.aborting import MODULES, answering, server_process
 
 TIMES = 500
 

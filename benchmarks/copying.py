@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from ollm_tui.tui.dialogs.questions import SaveCopy
-from tests.support.screens import Stage, staged
+from tests.tui.screens import Stage, staged
 
 MEGABYTES = 20
 LIMIT_S = 0.1

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import anyio
 
+from tests.library.downloads.file_host import content
 from tests.library.downloads.killing import killed
-from tests.support.file_host import content
 
 KILLS, OF_ONE_FILE = 200, 4
 SIZE = 24_000_000

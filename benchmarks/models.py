@@ -29,8 +29,8 @@ from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.models.columns import columns_for
 from ollm_tui.tui.models.entry import ModelEntry
-from tests.support.screens import is_ready, services
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.screens import is_ready, services
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 
 MODELS, ROUNDS = 2000, 7
 LIMIT = 1.5

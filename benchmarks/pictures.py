@@ -19,7 +19,7 @@ from PIL import Image
 from textual.app import App, ComposeResult
 
 from ollm_tui.tui.transcript.transcript import Transcript
-from tests.support.drawn import KINDS, saved
+from tests.decode.drawn import KINDS, saved
 
 ROUNDS = 3
 SIDES = (4000, 3000)

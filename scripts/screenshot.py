@@ -16,12 +16,12 @@ from textual.widgets import Input, TextArea
 from ollm_tui.library.downloads.job import Job, ProviderPull
 from ollm_tui.protocol.model import ModelInfo, from_alias
 from ollm_tui.providers.catalog import Listing
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, finish, text, thinking
-from tests.support.scripted_fetching import ScriptedDownloads, no_pause
-from tests.support.svg import normalised, picture
 from tests.tui.models.managed import ManagedRuntime, ScriptedManager
 from tests.tui.models.scenes import IN_MEMORY, MACHINE, QWEN, opened
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog, finish, text, thinking
+from tests.tui.scripted_fetching import ScriptedDownloads, no_pause
+from tests.tui.svg import normalised, picture
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
 and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \

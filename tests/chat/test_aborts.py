@@ -12,14 +12,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from tests.support.aborting import (
-    MODULES,
-    PROMPTS,
-    abort_rig,
-    answering,
-    many_aborts,
-    server_process,
-)
+from tests.chat.aborting import PROMPTS, abort_rig, many_aborts
+from tests.support.aborting import MODULES, answering, server_process
 from tests.support.providers import ScriptedProvider
 from tests.support.seeds import chance_for, in_parts
 

@@ -27,8 +27,16 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from tests.support.damage import MOVING, damaged, damaged_once, end_early, in_chunks, scratch, tear
-from tests.support.dialects import DIALECTS, FRAGILE, INTACT, Dialect
+from tests.providers.damage import (
+    MOVING,
+    damaged,
+    damaged_once,
+    end_early,
+    in_chunks,
+    scratch,
+    tear,
+)
+from tests.providers.dialects import DIALECTS, FRAGILE, INTACT, Dialect
 from tests.support.providers import ScriptedProvider
 from tests.support.seeds import chance_for, in_parts
 from tests.support.tools import ScriptedTool, runner_for

@@ -22,10 +22,10 @@ from tests.cli.conftest import Run, command, environment
 from tests.e2e.conftest import OLLM
 from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
+from tests.library.gguf_bytes import file_of
 from tests.support.fake_backends import FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
 from tests.support.fake_openai import FakeOpenAI
-from tests.support.gguf_bytes import file_of
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.pty_session import PtySession
 

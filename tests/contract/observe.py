@@ -5,13 +5,7 @@ import asyncio
 import anyio
 
 import ollm_tui
-from ollm_tui.protocol.provider_events import (
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    TextDelta,
-    ThinkingDelta,
-)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import Request
 from tests.contract.rig import Rig
 
@@ -30,14 +24,6 @@ async def events_of(rig: Rig, request: Request) -> list[ProviderEvent]:
 
 def ends_of(events: list[ProviderEvent]) -> list[Finish | ErrorEvent]:
     return [event for event in events if isinstance(event, Finish | ErrorEvent)]
-
-
-def text_of(events: list[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, TextDelta))
-
-
-def thinking_of(events: list[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
 
 
 async def all_quiet(rig: Rig) -> None:

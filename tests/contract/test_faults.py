@@ -28,8 +28,9 @@ from ollm_tui.protocol.provider_events import (
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
-from tests.contract.observe import ends_of, no_task_left, tasks, text_of, thinking_of
+from tests.contract.observe import ends_of, no_task_left, tasks
 from tests.contract.selection import remotes_with
+from tests.providers.answers import text_of, thinking_of
 from tests.support.fakes import REMOTES, recording
 from tests.support.frames import DECODERS, frames_of, head
 from tests.support.http_server import raw_server

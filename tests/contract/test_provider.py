@@ -10,16 +10,9 @@ from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, ToolCallEvent
 from ollm_tui.protocol.request import Response
 from ollm_tui.protocol.signals import AbortSignal
-from tests.contract.observe import (
-    all_quiet,
-    ends_of,
-    events_of,
-    no_task_left,
-    tasks,
-    text_of,
-    thinking_of,
-)
+from tests.contract.observe import all_quiet, ends_of, events_of, no_task_left, tasks
 from tests.contract.rig import EXPECTED, Expected, Rig
+from tests.providers.answers import text_of, thinking_of
 
 
 def needs(rig: Rig, scenario: str) -> None:

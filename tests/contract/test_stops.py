@@ -8,8 +8,9 @@ import pytest
 
 from ollm_tui.protocol.provider_events import Finish, ProviderEvent
 from ollm_tui.protocol.signals import AbortSignal
-from tests.contract.observe import all_quiet, ends_of, events_of, no_task_left, tasks, text_of
+from tests.contract.observe import all_quiet, ends_of, events_of, no_task_left, tasks
 from tests.contract.rig import Rig
+from tests.providers.answers import text_of
 
 SCENARIOS = ("text", "thinking", "tools", "tool")
 Way = Callable[[Rig, str, int], Awaitable[list[ProviderEvent]]]

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header
-from tests.support.drawn import KINDS, Image, bomb, flat, halves, saved
+from tests.decode.drawn import KINDS, Image, bomb, flat, halves, saved
 
 
 @given(st.binary(max_size=300), st.integers(0, 3))

@@ -10,7 +10,7 @@ from ollm_tui.providers.fetcher import HttpFetcher
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.transport import Transport
 from tests.hostile.planted import HEADER, KEY, ONE, PASSWORD, Act, Stage, answering, case
-from tests.support.certificates import make_authority
+from tests.providers.certificates import make_authority
 from tests.support.http_server import Received, Reply, serve
 
 

@@ -22,9 +22,9 @@ from tests.hostile.planted import (
     answering,
     case,
 )
-from tests.support.certificates import make_authority
+from tests.providers.certificates import make_authority
+from tests.providers.proxy import serve_proxy
 from tests.support.http_server import Received, Reply, serve
-from tests.support.proxy import serve_proxy
 
 
 def _elsewhere(host: str) -> Act:

@@ -10,9 +10,9 @@ from textual.content import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime, finish, text, thinking
 from tests.support.seeds import in_parts
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime, finish, text, thinking
 
 BRACKETS = (
     "[/INST]", "[INST]", "[/]", "[/", "[", "]", "[]", "[[x]]", "[b", "[b ", "[b]x[/b]", "[b]x",

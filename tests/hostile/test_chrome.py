@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.screens import staged
+from tests.tui.screens import staged
 
 FORGED = """\
 ╭─ Allow this command? ────────────────────────────────────────────────────────╮

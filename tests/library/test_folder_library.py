@@ -12,8 +12,8 @@ from ollm_tui.library.model_files import DEPTH_LIMIT, FOLDER_LIMIT, ModelFolder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat
-from tests.support.gguf_bytes import STRING, file_of, pair, text
-from tests.support.tiny_template import TEMPLATE
+from tests.library.gguf_bytes import STRING, file_of, pair, text
+from tests.support.tiny_gguf import TEMPLATE
 
 
 def put(path: Path, data: bytes) -> Path:

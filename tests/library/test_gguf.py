@@ -7,9 +7,8 @@ import pytest
 
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
-from tests.support.gguf_bytes import ARRAY, BOOL, I32, STRING, U32, U64, file_of, pair, tensor, text
-from tests.support.tiny_gguf import CONTEXT
-from tests.support.tiny_template import TEMPLATE
+from tests.library.gguf_bytes import ARRAY, BOOL, I32, STRING, U32, U64, file_of, pair, tensor, text
+from tests.support.tiny_gguf import CONTEXT, TEMPLATE
 
 
 def read(folder: Path, data: bytes) -> GGUFHeader:

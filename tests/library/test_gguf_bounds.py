@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.library.gguf import HEADER_LIMIT, read_header
 from ollm_tui.library.gguf_header import BadGGUF
-from tests.support.gguf_bytes import ARRAY, STRING, U32, U64, file_of, pair, tensor, text
+from tests.library.gguf_bytes import ARRAY, STRING, U32, U64, file_of, pair, tensor, text
 from tests.support.seeds import in_parts
 
 CPU_S = 0.1

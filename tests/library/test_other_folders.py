@@ -13,7 +13,7 @@ from ollm_tui.library.other_folders import (
     existing_folders,
     other_folders,
 )
-from tests.support.gguf_bytes import file_of
+from tests.library.gguf_bytes import file_of
 
 HOME = Path("/home/ada")
 

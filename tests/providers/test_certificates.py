@@ -16,7 +16,7 @@ from ollm_tui.protocol.ports import SupportsList
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.signals import AbortSignal
 from tests.providers.asking import ASK, CANARY, ask, connected, error_of, spec_for
-from tests.support.certificates import Authority, make_authority
+from tests.providers.certificates import Authority, make_authority
 from tests.support.fake_ollama import fake_ollama
 from tests.support.guarded.fair_clock import wait
 from tests.support.http_server import keep_open, raw_server, serve

@@ -15,9 +15,9 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.providers.discovery import ConnectionOptions, Discovery, probe
 from ollm_tui.providers.fingerprint import PATHS, ProbeReply, identify
+from tests.providers.certificates import make_authority
 from tests.providers.engines import SHAPES
 from tests.support import corpus
-from tests.support.certificates import make_authority
 from tests.support.http_server import Received, Reply, serve
 
 Bad = Callable[[Received, Reply], Awaitable[None]]

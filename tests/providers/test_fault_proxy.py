@@ -25,13 +25,13 @@ from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
     ProviderEvent,
-    TextDelta,
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.answers import text_of
 from tests.providers.fault_proxy import FaultProxy, Toxics, fault_proxy
 from tests.support.fake_backends import FakeKobold, FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.fake_vllm import FakeVllm
@@ -159,10 +159,6 @@ async def answer(
     ends = [event for event in events if isinstance(event, Finish | ErrorEvent)]
     assert ends == [events[-1]]
     return events
-
-
-def text_of(events: Sequence[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, TextDelta))
 
 
 def check(events: Sequence[ProviderEvent], outcome: Outcome) -> None:

@@ -14,12 +14,12 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.fetch import FetchRequest
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
 from tests.contract.observe import no_task_left, tasks
+from tests.library.downloads.file_host import FileHost, Lie, content
 from tests.providers.asking import closed_port
+from tests.providers.certificates import make_authority
+from tests.providers.proxy import serve_proxy
 from tests.support.canaries import coded, listening
-from tests.support.certificates import make_authority
-from tests.support.file_host import FileHost, Lie, content
 from tests.support.http_server import Handler, Received, Reply, Server, serve
-from tests.support.proxy import serve_proxy
 
 TOKEN = "planted-token-2718281828"
 DATA = content(200_000)

@@ -10,12 +10,13 @@ import pytest
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.openai_compatible import KoboldProvider
 from ollm_tui.providers.openai_compatible.kobold import ABORT_S
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.answers import answer
 from tests.support.fake_backends import FakeKobold
 from tests.support.http_server import Handler, Received, Reply, Server, serve
 
@@ -42,11 +43,6 @@ async def connected(handler: Handler) -> AsyncIterator[tuple[KoboldProvider, Ser
         await provider.dispose()
 
 
-async def events_of(provider: KoboldProvider, request: Request) -> list[ProviderEvent]:
-    async with provider.chat_stream(request) as stream:
-        return [event async for event in stream]
-
-
 async def test_it_tells_its_window_its_senses_and_the_tokens_of_a_text() -> None:
     async with connected(FakeKobold()) as (provider, _):
         (info,) = await provider.list_models()
@@ -61,7 +57,7 @@ async def test_an_answer_that_ended_is_not_aborted() -> None:
     fake = FakeKobold()
     async with connected(fake) as (provider, _):
         for prompt in ("hello", "tools", "fail", "status 400", "html"):
-            await events_of(provider, ask(prompt))
+            await answer(provider, ask(prompt))
     assert len(set(fake.genkeys)) == 5, "each generation has a key of its own"
     assert fake.aborted == []
 
@@ -91,7 +87,7 @@ async def test_a_signal_stops_the_generation_it_belongs_to() -> None:
 async def test_a_silence_that_lasts_too_long_is_stopped_too() -> None:
     fake = FakeKobold()
     async with connected(fake) as (provider, _):
-        end = (await events_of(provider, ask("stall")))[-1]
+        end = (await answer(provider, ask("stall")))[-1]
     assert isinstance(end, ErrorEvent)
     assert end.error.code == ErrorCode.TIMEOUT
     assert fake.aborted == fake.genkeys
@@ -135,9 +131,9 @@ async def test_a_key_of_ones_own_is_kept() -> None:
 
 async def test_its_refusals_are_reported_in_its_words() -> None:
     async with connected(FakeKobold(full=True)) as (provider, _):
-        (busy,) = await events_of(provider, ask("hello"))
+        (busy,) = await answer(provider, ask("hello"))
     async with connected(FakeKobold(key="sk-1")) as (provider, _):
-        (stranger,) = await events_of(provider, ask("hello"))
+        (stranger,) = await answer(provider, ask("hello"))
     assert isinstance(busy, ErrorEvent)
     assert busy.error.message == "Server is busy; please try again later."
     assert (busy.error.status, busy.error.retryable) == (503, True)
@@ -163,7 +159,7 @@ def answering(text: str, reason: str, tokens: int | None = None) -> Handler:
 
 async def test_a_generation_that_failed_is_an_error_that_is_not_tried_again() -> None:
     async with connected(answering("", "error")) as (provider, _):
-        (end,) = await events_of(provider, ask("hello"))
+        (end,) = await answer(provider, ask("hello"))
     assert isinstance(end, ErrorEvent)
     assert (end.error.code, end.error.retryable) == (ErrorCode.ENGINE_ERROR, False)
 
@@ -181,16 +177,16 @@ async def test_the_limit_is_distinguished_from_a_stop_sequence_which_it_reports_
     stop: tuple[str, ...] | None, most: int | None, written: int | None, reason: str
 ) -> None:
     async with connected(answering("It was", "length", written)) as (provider, _):
-        events = await events_of(provider, ask("hello", stop=stop, max_tokens=most))
+        events = await answer(provider, ask("hello", stop=stop, max_tokens=most))
     assert isinstance(end := events[-1], Finish)
     assert (end.reason, end.raw_reason) == (reason, "length")
 
 
 async def test_an_answer_is_kept_within_half_of_a_window_that_is_known() -> None:
     async with connected(FakeKobold()) as (provider, server):
-        await events_of(provider, ask("hello", max_tokens=100_000))
+        await answer(provider, ask("hello", max_tokens=100_000))
         await provider.list_models()
-        await events_of(provider, ask("hello", max_tokens=100_000))
-        await events_of(provider, ask("hello", max_tokens=100))
+        await answer(provider, ask("hello", max_tokens=100_000))
+        await answer(provider, ask("hello", max_tokens=100))
     asked = [r.json()["max_tokens"] for r in server.received if r.path.endswith("completions")]
     assert asked == [100_000, 4096, 100]

@@ -23,18 +23,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.anthropic import AnthropicProvider, LlamaCppMessagesProvider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.answers import answer, end_of, text_of, thinking_of
 from tests.providers.embedding_engine import EMBEDDING_COMMAND
-from tests.support.engine import (
-    COLOUR,
-    MODEL,
-    WEATHER,
-    ask,
-    embedded,
-    end_of,
-    needs_engine,
-    text_of,
-    thinking_of,
-)
+from tests.support.engine import COLOUR, MODEL, WEATHER, ask, embedded, needs_engine
 from tests.support.tiny_gguf import AFTER_TOOL, ANSWER, HELLO, THOUGHT, write_scripted
 
 pytestmark = [pytest.mark.engine, needs_engine]
@@ -60,11 +51,6 @@ async def llamacpp(folder: Path) -> AsyncIterator[tuple[LlamaCppMessagesProvider
         await provider.dispose()
 
 
-async def events_of(provider: AnthropicProvider, request: Request) -> list[ProviderEvent]:
-    async with provider.chat_stream(request) as stream:
-        return [event async for event in stream]
-
-
 def message_of(events: list[ProviderEvent]) -> Message:
     assembler = MessageAssembler()
     for event in events:
@@ -76,14 +62,14 @@ def message_of(events: list[ProviderEvent]) -> Message:
 
 async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_path: Path) -> None:
     async with llamacpp(tmp_path) as (provider, _spec):
-        events = await events_of(provider, ask("hello"))
+        events = await answer(provider, ask("hello"))
         end = end_of(events)
         assert isinstance(end, Finish)
         assert (text_of(events), end.reason, end.raw_reason) == (HELLO, "stop", "end_turn")
         assert end.usage is not None
         assert end.usage.prompt_tokens == await provider.count_tokens(ask("hello"))
 
-        thoughts = await events_of(provider, replace(ask("think"), should_think=True))
+        thoughts = await answer(provider, replace(ask("think"), should_think=True))
         assert (thinking_of(thoughts).strip(), text_of(thoughts)) == (THOUGHT, ANSWER)
         answered = message_of(thoughts)
         thought = answered.content[0]
@@ -92,9 +78,9 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
         again = Request(
             model=MODEL, messages=[*ask("think").conversation, answered, *ask("hello").conversation]
         )
-        assert text_of(await events_of(provider, again)) == HELLO
+        assert text_of(await answer(provider, again)) == HELLO
 
-        called = await events_of(provider, ask("weather", tools=[WEATHER]))
+        called = await answer(provider, ask("weather", tools=[WEATHER]))
         calls = [event.call for event in called if isinstance(event, ToolCallEvent)]
         assert [(call.name, call.args) for call in calls] == [("get_weather", {"city": "Paris"})]
         assert isinstance(end := end_of(called), Finish)
@@ -102,7 +88,7 @@ async def test_a_real_server_answers_thinks_and_runs_tools_over_messages(tmp_pat
         result = Message("tool", "sunny", name="get_weather", tool_call_id=calls[0].id)
         history = [*ask("weather").conversation, message_of(called), result]
         with_history = Request(model=MODEL, messages=history, tools=[WEATHER])
-        assert text_of(await events_of(provider, with_history)) == AFTER_TOOL
+        assert text_of(await answer(provider, with_history)) == AFTER_TOOL
 
 
 async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
@@ -120,17 +106,17 @@ async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
         assert isinstance(last, Finish)
         assert last.reason == "abort"
 
-        cut = await events_of(provider, ask("forever", options=GenerationOptions(max_tokens=3)))
+        cut = await answer(provider, ask("forever", options=GenerationOptions(max_tokens=3)))
         assert isinstance(end := end_of(cut), Finish)
         assert (end.reason, end.raw_reason) == ("length", "max_tokens")
 
         stranger = AnthropicProvider(replace(spec, api_key="x"))
-        (refused,) = await events_of(stranger, ask("hello"))
+        (refused,) = await answer(stranger, ask("hello"))
         await stranger.dispose()
         assert isinstance(refused, ErrorEvent)
         assert refused.error.code == ErrorCode.AUTH_FAILED
 
-        (full,) = await events_of(provider, ask("hello " * 6000))
+        (full,) = await answer(provider, ask("hello " * 6000))
         assert isinstance(full, ErrorEvent)
         assert full.error.code == ErrorCode.CONTEXT_LENGTH_EXCEEDED
         assert full.error.details["context_tokens"] == 4096
@@ -139,10 +125,10 @@ async def test_a_real_server_lists_its_window_refuses_and_stops_over_messages(
 async def test_a_real_server_is_informed_about_thinking_in_its_own_words(tmp_path: Path) -> None:
     async with llamacpp(tmp_path) as (provider, _spec):
         for wish in (False, True, ThinkingConfig(mode="last", effort="low")):
-            events = await events_of(provider, replace(ask("hello"), should_think=wish))
+            events = await answer(provider, replace(ask("hello"), should_think=wish))
             assert (text_of(events), type(end_of(events))) == (HELLO, Finish)
         wrong = GenerationOptions(extra_body={"chat_template_kwargs": {"enable_thinking": "x"}})
-        refused = end_of(await events_of(provider, ask("hello", options=wrong)))
+        refused = end_of(await answer(provider, ask("hello", options=wrong)))
         assert isinstance(refused, ErrorEvent)
         assert "enable_thinking" in refused.error.message, "the switch is read"
 
@@ -152,7 +138,7 @@ async def test_a_real_server_holds_to_a_schema_and_makes_vectors_over_messages(
 ) -> None:
     async with llamacpp(tmp_path) as (provider, _spec):
         schema = GenerationOptions(response_format=COLOUR)
-        events = await events_of(provider, ask("tool", options=schema))
+        events = await answer(provider, ask("tool", options=schema))
         assert isinstance(end := end_of(events), Finish)
         assert json.loads(text_of(events)) == {"color": "", "n": 1}
         assert (end.reason, [e for e in events if isinstance(e, ToolCallEvent)]) == ("stop", [])

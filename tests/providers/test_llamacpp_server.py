@@ -18,18 +18,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.openai_compatible import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
+from tests.providers.answers import end_of, text_of, thinking_of
 from tests.providers.embedding_engine import EMBEDDING_COMMAND
-from tests.support.engine import (
-    COLOUR,
-    MODEL,
-    WEATHER,
-    ask,
-    embedded,
-    end_of,
-    needs_engine,
-    text_of,
-    thinking_of,
-)
+from tests.support.engine import COLOUR, MODEL, WEATHER, ask, embedded, needs_engine
 from tests.support.tiny_gguf import AFTER_TOOL, ANSWER, HELLO, THOUGHT, write_scripted
 
 pytestmark = [pytest.mark.engine, needs_engine]

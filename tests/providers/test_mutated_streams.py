@@ -29,11 +29,11 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers import create_provider
 from tests.contract.selection import remotes
+from tests.providers.damage import CHANGING, KEEPING, damaged, in_chunks
+from tests.providers.dialects import DIALECTS, INTACT
 from tests.providers.further_decoders import FURTHER, KOBOLD, SCHEMA, further_recording
 from tests.support.corpus import load_streams
 from tests.support.cuts import cut_at, one_by_one
-from tests.support.damage import CHANGING, KEEPING, damaged, in_chunks
-from tests.support.dialects import DIALECTS, INTACT
 from tests.support.fakes import REMOTES, recording
 from tests.support.frames import DECODERS, carried, frames_of, head
 from tests.support.http_server import raw_server

@@ -13,10 +13,10 @@ from ollm_tui.providers.proxy import environment_proxy, proxy_for
 from ollm_tui.runtime.provider_set import provider_spec
 from tests.config.conftest import Load, load, paths, write  # noqa: F401 -- fixtures
 from tests.providers.asking import CANARY, ask, closed_port, error_of, spec_for
-from tests.support.certificates import make_authority
+from tests.providers.certificates import make_authority
+from tests.providers.proxy import serve_proxy
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
-from tests.support.proxy import serve_proxy
 
 PASSWORD = "canary-proxy-42"
 

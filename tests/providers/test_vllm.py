@@ -19,7 +19,6 @@ from ollm_tui.protocol.provider_events import (
     Finish,
     LeftOut,
     ProviderEvent,
-    TextDelta,
     ThinkingDelta,
     ToolCallEvent,
 )
@@ -32,6 +31,7 @@ from ollm_tui.providers.openai_compatible.vllm import knows_structured_outputs
 from ollm_tui.providers.openai_compatible.vllm_options import StructuredOutputs, VllmOptions
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import REFUSED_KEYS
+from tests.providers.answers import text_of
 from tests.support.fake_vllm import FakeVllm, count_of
 from tests.support.http_server import Handler, Received, Reply, Server, in_thread, serve
 
@@ -69,10 +69,6 @@ async def connected(
 async def answer(provider: VllmProvider, request: Request = ASK) -> list[ProviderEvent]:
     async with provider.chat_stream(request) as stream:
         return [event async for event in stream]
-
-
-def text_of(events: list[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, TextDelta))
 
 
 def bodies(server: Server) -> list[dict[str, Any]]:

@@ -10,14 +10,6 @@ import pytest
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import (
-    End,
-    ErrorEvent,
-    Finish,
-    ProviderEvent,
-    TextDelta,
-    ThinkingDelta,
-)
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolSchema
@@ -82,29 +74,6 @@ def ask(
         signal=signal,
         options=options or GenerationOptions(),
     )
-
-
-async def answer(provider: EmbeddedProvider, request: Request) -> list[ProviderEvent]:
-    """All events of one answer; exactly one of them ends it."""
-    async with provider.chat_stream(request) as events:
-        got = [event async for event in events]
-    assert isinstance(got[-1], Finish | ErrorEvent)
-    assert not any(isinstance(event, Finish | ErrorEvent) for event in got[:-1])
-    return got
-
-
-def text_of(events: Sequence[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, TextDelta))
-
-
-def thinking_of(events: Sequence[ProviderEvent]) -> str:
-    return "".join(event.delta for event in events if isinstance(event, ThinkingDelta))
-
-
-def end_of(events: Sequence[ProviderEvent]) -> End:
-    end = events[-1]
-    assert isinstance(end, Finish | ErrorEvent)
-    return end
 
 
 def is_running(pid: int) -> bool:

@@ -1,41 +1,26 @@
 """A server that speaks the Messages API well enough for Anthropic's own client.
 
 It offers the models `tiny` and `small`, one to a page if asked so. The prompt chooses what
-happens, see `scripts.py`. As a program: `python -m tests.support.fake_anthropic`.
+happens, see `scripts.py`.
 """
 
 import json
-import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.support.http_server import FakeServer, Received, Reply, run_alone
-from tests.support.scripts import CallText, ScriptWire
+from tests.support.http_server import FakeServer, Received, Reply
+from tests.support.scripts import ScriptWire
+from tests.support.stored import stored
 
 VERSION = "2023-06-01"
 SIGNATURE = "c2lnbmVk"
 _REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
-_YES, _NO = {"supported": True}, {"supported": False}
-_THINKING = {"adaptive": _YES, "enabled": _NO, "disabled": _YES, "between_tools": _NO}
+Event = dict[str, Any]
 NAMES = ("tiny", "small")
-MODELS = [
-    {
-        "type": "model",
-        "id": name,
-        "display_name": name.title(),
-        "created_at": "2026-01-02T03:04:05Z",
-        "lifecycle": "active",
-        "max_input_tokens": 200_000,
-        "max_tokens": 64_000,
-        "capabilities": {
-            "image_input": _YES,
-            "structured_outputs": _NO,
-            "thinking": {"supported": True, "types": _THINKING},
-        },
-    }
-    for name in NAMES
-]
+STORED = stored("servers.json")["anthropic"]["model"]
+MODELS = [STORED | {"id": name, "display_name": name.title()} for name in NAMES]
 
 
 def error(status: int, kind: str, message: str) -> tuple[object, int]:
@@ -84,90 +69,83 @@ class FakeAnthropic(FakeServer):
 
 
 class _Wire(ScriptWire):
+    """One block after the other, each of one kind."""
+
     def __init__(self, body: Mapping[str, object], reply: Reply) -> None:
         super().__init__(body, reply)
-        self._message: dict[str, object] = {
-            "id": "msg_1",
-            "type": "message",
-            "role": "assistant",
-            "model": body.get("model"),
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-        }
-        self._blocks: list[dict[str, object]] = []
-        self._is_open = self._started = False
+        self._index = -1
+        self._open = ""
+        """The kind of the block that is open."""
 
-    async def say(self, text: str) -> None:
-        await self._grow({"type": "text", "text": ""}, text)
+    def frames(self, step: str, *given: Any) -> Iterator[Event]:
+        match step, given:
+            case "say", [text]:
+                yield from self._grown({"type": "text", "text": ""}, text)
+            case "think", [text]:
+                yield from self._grown({"type": "thinking", "thinking": "", "signature": ""}, text)
+            case "call", calls:
+                for id_, name, arguments in calls:
+                    yield from self._opened(_use(id_, name, {}))
+                    yield self._delta("input_json", partial_json="")
+                    for at in range(0, 0 if arguments == "{}" else len(arguments), 3):
+                        yield self._delta("input_json", partial_json=arguments[at : at + 3])
+            case "fail", [message] if self._streams:
+                yield {"type": "error", "error": {"type": "api_error", "message": message}}
+            case "end", [reason]:
+                yield from self._closed()
+                usage = {"output_tokens": self._tokens}
+                yield {"type": "message_delta", "delta": _stop(reason), "usage": usage}
+                yield {"type": "message_stop"}
 
-    async def think(self, text: str) -> None:
-        await self._grow({"type": "thinking", "thinking": "", "signature": ""}, text)
+    def complete(self, reason: str) -> Event:
+        thought = {"type": "thinking", "thinking": self._thinking, "signature": SIGNATURE}
+        said = {"type": "text", "text": self._text}
+        blocks = [block for block in (thought, said) if block[block["type"]]]
+        blocks += [_use(id_, name, json.loads(given)) for id_, name, given in self._calls]
+        usage = {"input_tokens": 7, "output_tokens": self._tokens}
+        return self._message(_stop(reason) | {"content": blocks, "usage": usage})
 
-    async def call(self, *calls: CallText) -> None:
-        """Send the calls one after the other, their arguments in pieces."""
-        for id_, name, arguments in calls:
-            await self._open({"type": "tool_use", "id": id_, "name": name, "input": {}})
-            await self._delta("input_json", partial_json="")
-            for at in range(0, 0 if arguments == "{}" else len(arguments), 3):
-                await self._delta("input_json", partial_json=arguments[at : at + 3])
-            if not self._streams:
-                self._blocks[-1]["input"] = json.loads(arguments)
+    def spelled(self, frame: Any) -> bytes:
+        return f"event: {frame['type']}\ndata: {json.dumps(frame)}\n\n".encode()
 
-    async def fail(self, message: str) -> None:
-        await self._event("error", error={"type": "api_error", "message": message})
+    def _message(self, more: Event) -> Event:
+        head = {"id": "msg_1", "type": "message", "role": "assistant", "content": []}
+        return head | {"model": self._body.get("model")} | _stop(None) | more
 
-    async def end(self, reason: str) -> None:
-        await self._start()
-        await self._close()
-        stop = {"stop_reason": _REASONS[reason], "stop_sequence": None}
-        usage = {"output_tokens": self._tokens}
-        if not self._streams:
-            whole = self._message | stop | {"content": self._blocks}
-            await self._reply.json(whole | {"usage": {"input_tokens": 7, **usage}})
-            return
-        await self._event("message_delta", delta=stop, usage=usage)
-        await self._event("message_stop")
+    def _grown(self, block: Event, text: str) -> Iterator[Event]:
+        kind = block["type"]
+        if self._open != kind:
+            yield from self._opened(block)
+        yield self._delta(kind, **{kind: text})
 
-    async def _grow(self, block: dict[str, object], text: str) -> None:
-        kind = str(block["type"])
-        if not self._is_open or self._blocks[-1]["type"] != kind:
-            await self._open(block)
-        if not self._streams:
-            self._blocks[-1][kind] = f"{self._blocks[-1][kind]}{text}"
-        await self._delta(kind, **{kind: text})
+    def _opened(self, block: Event) -> Iterator[Event]:
+        yield from self._closed()
+        self._index += 1
+        self._open = block["type"]
+        yield self._block("start", content_block=block)
 
-    async def _open(self, block: dict[str, object]) -> None:
-        await self._start()
-        await self._close()
-        self._blocks.append(dict(block))
-        self._is_open = True
-        await self._event("content_block_start", index=len(self._blocks) - 1, content_block=block)
-
-    async def _close(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            if self._blocks[-1]["type"] == "thinking":
-                self._blocks[-1]["signature"] = SIGNATURE
-                await self._delta("signature", signature=SIGNATURE)
-            await self._event("content_block_stop", index=len(self._blocks) - 1)
-
-    async def _start(self) -> None:
-        if not self._started:
-            self._started = True
+    def _closed(self) -> Iterator[Event]:
+        """End the block that is open; before the first one, begin the message."""
+        if self._open == "thinking":
+            yield self._delta("signature", signature=SIGNATURE)
+        if self._open:
+            yield self._block("stop")
+        elif self._index < 0:
             usage = {"input_tokens": 7, "output_tokens": 1}
-            await self._event("message_start", message=self._message | {"usage": usage})
-            await self._event("ping")
+            yield {"type": "message_start", "message": self._message({"usage": usage})}
+            yield {"type": "ping"}
+        self._open = ""
 
-    async def _delta(self, kind: str, **piece: str) -> None:
-        delta = {"type": f"{kind}_delta", **piece}
-        await self._event("content_block_delta", index=len(self._blocks) - 1, delta=delta)
+    def _delta(self, kind: str, **piece: str) -> Event:
+        return self._block("delta", delta={"type": f"{kind}_delta", **piece})
 
-    async def _event(self, kind: str, **rest: object) -> None:
-        if self._streams:
-            data = json.dumps({"type": kind, **rest})
-            await self.write(f"event: {kind}\ndata: {data}\n\n".encode())
+    def _block(self, kind: str, **more: object) -> Event:
+        return {"type": f"content_block_{kind}", "index": self._index, **more}
 
 
-if __name__ == "__main__":
-    run_alone(FakeAnthropic(os.environ.get("FAKE_KEY")))
+def _use(id_: str, name: str, given: object) -> Event:
+    return {"type": "tool_use", "id": id_, "name": name, "input": given}
+
+
+def _stop(reason: str | None) -> Event:
+    return {"stop_reason": _REASONS[reason] if reason else None, "stop_sequence": None}

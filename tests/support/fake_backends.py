@@ -1,13 +1,15 @@
 """Servers that speak chat completions as `FakeOpenAI` does, and have more beside it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply
+from tests.support.stored import stored
 
 Json = Mapping[str, object]
+STORED = stored("servers.json")
 
 # KoboldCpp
 
@@ -53,14 +55,7 @@ class FakeKobold(FakeOpenAI):
 
 # llama.cpp
 
-PROPS = {
-    "default_generation_settings": {"n_ctx": 4096},
-    "total_slots": 2,
-    "modalities": {"vision": True, "audio": False},
-    "chat_template": "{% if enable_thinking %}<think>{% endif %}",
-    "chat_template_caps": {"supports_tools": True},
-    "is_sleeping": False,
-}
+PROPS = STORED["llamacpp"]["props"]
 STEPS: Mapping[str, tuple[str, ...]] = {
     "big": ("loading", "loading", "loaded"),
     "broken": ("loading", "failed"),
@@ -144,11 +139,7 @@ class FakeLlamaCpp(FakeOpenAI):
 
 # LM Studio
 
-DOWNLOADED: tuple[Json, ...] = (
-    {"status": "downloading", "downloaded_bytes": 500, "total_size_bytes": 1000},
-    {"status": "paused", "downloaded_bytes": 600, "total_size_bytes": 1000},
-    {"status": "completed", "downloaded_bytes": 1000, "total_size_bytes": 1000},
-)
+DOWNLOADED: Sequence[Json] = STORED["lmstudio"]["downloaded"]
 
 
 @dataclass
@@ -159,7 +150,7 @@ class FakeLMStudio(FakeOpenAI):
     """A version before 0.4.0, which has another list and no more."""
     status_of_unknown: int = 404
     loaded: dict[str, list[str]] = field(default_factory=lambda: {"tiny": ["tiny"], "big": []})
-    download: tuple[Json, ...] = DOWNLOADED
+    download: Sequence[Json] = tuple(DOWNLOADED)
     polls: int = 0
 
     async def answer(self, request: Received, reply: Reply) -> object:
@@ -207,19 +198,10 @@ class FakeLMStudio(FakeOpenAI):
 
     def _entry(self, name: str) -> Json:
         config = {"context_length": 4096, "flash_attention": True}
-        return {
-            "type": "llm",
-            "publisher": "somebody",
-            "key": name,
-            "display_name": name.title(),
-            "quantization": {"name": "Q4_K_M", "bits_per_weight": 4},
-            "size_bytes": 1000,
-            "params_string": "1B",
-            "loaded_instances": [{"id": i, "config": config} for i in self.loaded[name]],
-            "max_context_length": 32768,
-            "format": "gguf",
-            "capabilities": {"vision": name == "big", "trained_for_tool_use": True},
-        }
+        entry = STORED["lmstudio"]["model"] | {"key": name, "display_name": name.title()}
+        entry["loaded_instances"] = [{"id": i, "config": config} for i in self.loaded[name]]
+        entry["capabilities"] = {"vision": name == "big", "trained_for_tool_use": True}
+        return dict(entry)
 
     def _older_entry(self, name: str) -> Json:
         window = {"loaded_context_length": 4096} if self.loaded[name] else {}
@@ -230,24 +212,10 @@ class FakeLMStudio(FakeOpenAI):
 
 # LocalAI
 
-HALF = {"file_size": "2.0 KiB", "downloaded_size": "1.0 KiB", "error": None}
-INSTALLED: tuple[Json, ...] = (
-    {"processed": False, "progress": 0, "message": "processing", "error": None},
-    {"processed": False, "progress": 50.0, "message": "downloading", **HALF},
-    {"processed": True, "progress": 100, "message": "completed", "file_size": "2.0 KiB"},
-)
+INSTALLED: Sequence[Json] = STORED["localai"]["installed"]
 BROKEN: tuple[Json, ...] = (
     {"processed": True, "progress": 0, "message": "error: no space left", "error": {}},
 )
-TINY = {
-    "id": "tiny",
-    "object": "model",
-    "capabilities": ["chat", "completion"],
-    "input_modalities": ["text", "image"],
-    "output_modalities": ["text"],
-    "context_size": 8192,
-}
-PAINTER = {"id": "painter", "object": "model", "capabilities": ["image"]}
 
 
 @dataclass
@@ -260,7 +228,7 @@ class FakeLocalAI(FakeOpenAI):
     """How many requests still find the server starting."""
     loaded: list[str] = field(default_factory=lambda: ["tiny"])
     deleted: list[str] = field(default_factory=list)
-    job: tuple[Json, ...] = INSTALLED
+    job: Sequence[Json] = tuple(INSTALLED)
     applied: list[Json] = field(default_factory=list)
     polls: int = 0
 
@@ -275,7 +243,7 @@ class FakeLocalAI(FakeOpenAI):
                 entries = [{"id": name, "object": "model"} for name in ("tiny", "painter")]
                 return {"object": "list", "data": entries}
             case "GET", "/v1/models/capabilities" if not self.older:
-                return {"object": "list", "data": [TINY, PAINTER]}
+                return {"object": "list", "data": STORED["localai"]["models"]}
             case "POST", "/v1/tokenize":
                 return {"tokens": [*range(len(str(request.json()["content"])))]}
             case "POST", "/v1/chat/completions" | "/v1/embeddings":

@@ -7,15 +7,14 @@ server stands for the network that delivers files: it knows no token, and refuse
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 import anyio
-from anyio.from_thread import start_blocking_portal
 
-from tests.support.http_server import Left, Received, Reply, asked_part, serve
+from tests.support.http_server import Left, Received, Reply, asked_part, serve, threaded
 from tests.support.hub_repos import BASIC_FIELDS, EXPANDABLE, FULL_FIELDS, FakeFile, FakeRepo
 
 _REPO = re.compile(r"/api/models/([^/]+/[^/]+)(?:/(revision|tree)/([^/]+)(?:/(.*))?)?")
@@ -64,7 +63,6 @@ class FakeHub:
     """Bytes of a file after which the connection breaks; counts for every answer until unset."""
     instead: Callable[[Received], Answer | None] | None = None
     """Gives another answer than the right one; None for the right one. Both servers ask it."""
-    ranges: bool = True
     url: str = ""
     files_url: str = ""
     asked: list[Asked] = field(default_factory=list)
@@ -114,18 +112,15 @@ class FakeHub:
     def search(self, query: Mapping[str, list[str]]) -> list[FakeRepo]:
         words = " ".join(query.get("search", [])).lower().split()
         filters = {f for value in query.get("filter", []) for f in value.split(",")}
-        author = query.get("author", [None])[0]
         found = [
             repo
             for repo in self.repos
             if not repo.private
             and all(word in repo.id.lower() for word in words)
             and filters.issubset(repo.all_tags)
-            and author in (None, repo.id.partition("/")[0])
         ]
-        named = {"likes": "likes", "lastModified": "modified"}
-        key = named.get(query.get("sort", [""])[0], "downloads")
-        return sorted(found, key=lambda repo: getattr(repo, key), reverse=True)
+        by = "likes" if query.get("sort") == ["likes"] else "downloads"
+        return sorted(found, key=lambda repo: getattr(repo, by), reverse=True)
 
 
 class _Exchange:
@@ -238,15 +233,8 @@ class _Exchange:
         return self._ranged(file, f'"{file.blob_id}"', {"x-repo-commit": commit})
 
     def _ranged(self, file: FakeFile, etag: str, more: Mapping[str, str]) -> Answer:
-        headers = {"etag": etag, **more, **({"accept-ranges": "bytes"} if self._hub.ranges else {})}
-        part = asked_part(self._headers, file.size, etag) if self._hub.ranges else None
-        start, end = part or (0, file.size)
-        if start >= end and part:
-            headers["content-range"] = f"bytes */{file.size}"
-            return Answer(416, b"", "binary/octet-stream", headers)
-        if part:
-            headers["content-range"] = f"bytes {start}-{end - 1}/{file.size}"
-        status = 206 if part else 200
+        status, headers, start, end = asked_part(self._headers, file.size, etag)
+        headers = {"etag": etag, "accept-ranges": "bytes", **more, **headers}
         return Answer(status, b"", "binary/octet-stream", headers, part=(file, start, end))
 
     def _asks(self, name: str) -> bool:
@@ -280,11 +268,5 @@ async def serve_hub(hub: FakeHub, *, port: int = 0) -> AsyncIterator[FakeHub]:
         yield hub
 
 
-@contextmanager
-def hub_in_thread(hub: FakeHub) -> Iterator[FakeHub]:
-    """Run both servers in a thread, for tests that have no event loop."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(serve_hub(hub)) as running,
-    ):
-        yield running
+def hub_in_thread(hub: FakeHub) -> AbstractContextManager[FakeHub]:
+    return threaded(serve_hub(hub))

@@ -6,12 +6,15 @@ happens, see `scripts.py`. As a program: `python -m tests.support.fake_ollama`.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import anyio
 
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
 from tests.support.scripts import CallText, ScriptWire
+from tests.support.stored import stored
 
 MODELS = {
     "tiny:latest": ["completion", "tools"],
@@ -25,34 +28,11 @@ UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
 FOR_EVER = "2318-01-02T03:04:05.000000Z"
-DETAILS = {
-    "parent_model": "",
-    "format": "gguf",
-    "family": "tiny",
-    "families": ["tiny"],
-    "parameter_size": "1M",
-    "quantization_level": "Q4_0",
-}
+STORED = stored("servers.json")["ollama"]
+DETAILS = STORED["details"]
+SHOWN = STORED["shown"] | {"details": DETAILS}
 SIZES = {"context_length": 8192, "embedding_length": 256}
 """What the list of models tells beside `DETAILS`."""
-SHOWN = {
-    "parameters": 'num_ctx                        2048\nstop                 "<end>"',
-    "template": "{{ .Prompt }}",
-    "system": "You are tiny.",
-    "license": "A licence.\n\nWith two paragraphs.",
-    "details": DETAILS,
-    "model_info": {
-        "general.architecture": "tiny",
-        "general.parameter_count": 1_000_000,
-        "tiny.context_length": 8192,
-        "tiny.block_count": 4,
-        "tiny.embedding_length": 256,
-        "tiny.attention.head_count": 8,
-        "tiny.attention.head_count_kv": 2,
-        "tokenizer.ggml.model": "gpt2",
-    },
-    "modified_at": CREATED,
-}
 Json = Mapping[str, object]
 
 
@@ -190,53 +170,45 @@ class _Wire(ScriptWire):
     content_type = "application/x-ndjson"
     streams_unasked = True
 
-    async def say(self, text: str) -> None:
-        self._text += text
-        await self._message(content=text)
+    def frames(self, step: str, *given: Any) -> Iterator[Json]:
+        match step, given:
+            case "say", [text]:
+                yield self._frame(content=text)
+            case "think", [text]:
+                yield self._frame(content="", thinking=text)
+            case "call", calls:
+                for made in _functions(calls):
+                    yield self._frame(content="", tool_calls=[made])
+            case "fail", [message]:
+                yield {"error": message}
+            case "end", [reason]:
+                yield self._frame(content="") | self._counts(reason)
 
-    async def think(self, text: str) -> None:
-        self._thinking += text
-        await self._message(content="", thinking=text)
+    def complete(self, reason: str) -> Json:
+        filled = {"thinking": self._thinking, "tool_calls": _functions(self._calls)}
+        given = {key: value for key, value in filled.items() if value}
+        return self._frame(content=self._text, **given) | self._counts(reason)
 
-    async def call(self, *calls: CallText) -> None:
-        for id_, name, arguments in calls:
-            try:
-                function = {"index": 0, "name": name, "arguments": json.loads(arguments)}
-            except ValueError:
-                continue  # Ollama sends a call when it is whole
-            self._calls.append({"id": id_, "function": function})
-            await self._message(content="", tool_calls=self._calls[-1:])
-
-    async def fail(self, message: str) -> None:
-        await self._line({"error": message})
-
-    async def end(self, reason: str) -> None:
-        counts = {
-            "done": True,
-            "done_reason": "stop" if reason == "tool_calls" else reason,
-            "total_duration": 2_000_000_000,
-            "load_duration": 500_000_000,
-            "prompt_eval_count": 7,
-            "prompt_eval_duration": 100_000_000,
-            "eval_count": self._tokens,
-            "eval_duration": 1_000_000_000,
-        }
-        if self._streams:
-            await self._line(self._frame(content="") | counts)
-        else:
-            whole = {"thinking": self._thinking or None, "tool_calls": self._calls or None}
-            await self._reply.json(self._frame(content=self._text, **whole) | counts)
-
-    async def _message(self, **message: object) -> None:
-        if self._streams:
-            await self._line(self._frame(**message) | {"done": False})
+    def spelled(self, frame: object) -> bytes:
+        return json.dumps(frame, ensure_ascii=False).encode() + b"\n"
 
     def _frame(self, **message: object) -> dict[str, object]:
-        filled = {"role": "assistant"} | {k: v for k, v in message.items() if v is not None}
-        return {"model": self._body["model"], "created_at": CREATED, "message": filled}
+        frame = {"model": self._body["model"], "created_at": CREATED, "done": False}
+        return frame | {"message": {"role": "assistant", **message}}
 
-    async def _line(self, value: object) -> None:
-        await self.write(json.dumps(value, ensure_ascii=False).encode() + b"\n")
+    def _counts(self, reason: str) -> dict[str, object]:
+        reason = "stop" if reason == "tool_calls" else reason
+        return {**STORED["end"], "done_reason": reason, "eval_count": self._tokens}
+
+
+def _functions(calls: Iterable[CallText]) -> list[Json]:
+    """Give the calls that are whole: Ollama sends no others."""
+    made: list[Json] = []
+    for id_, name, arguments in calls:
+        with suppress(ValueError):
+            function = {"index": 0, "name": name, "arguments": json.loads(arguments)}
+            made.append({"id": id_, "function": function})
+    return made
 
 
 if __name__ == "__main__":

@@ -1,18 +1,17 @@
 """A server that speaks chat completions well enough for OpenAI's own client.
 
-It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. With `FAKE_KEY` in
-the environment a key is asked for. As a program: `python -m tests.support.fake_openai`.
+It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. As a program:
+`python -m tests.support.fake_openai`.
 """
 
 import base64
-import json
-import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
-from tests.support.scripts import CallText, ScriptWire
+from tests.support.scripts import ScriptWire
 
 NO_KEY = {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": None}
 
@@ -63,50 +62,40 @@ def embeddings(body: Mapping[str, object]) -> dict[str, object]:
 
 
 class Wire(ScriptWire):
-    async def say(self, text: str) -> None:
-        self._text += text
-        await self._delta(content=text)
+    def frames(self, step: str, *given: Any) -> Iterator[object]:
+        match step, given:
+            case "say", [text]:
+                yield chunk({"content": text})
+            case "think", [text]:
+                yield chunk({"reasoning_content": text})
+            case "call", calls:  # in fragments that alternate, as those of parallel calls do
+                for number, (id_, name, _) in enumerate(calls):
+                    yield chunk({"tool_calls": [called(number, id_, name, "")]})
+                for at in range(0, max(len(arguments) for _, _, arguments in calls), 3):
+                    for number, (_, _, arguments) in enumerate(calls):
+                        piece = {"index": number, "function": {"arguments": arguments[at : at + 3]}}
+                        yield chunk({"tool_calls": [piece]})
+            case "fail", [message]:
+                yield {"error": {"message": message, "type": "server_error"}}
+            case "end", [reason]:
+                yield chunk({}, reason)
+                options = self._body.get("stream_options")
+                if isinstance(options, Mapping) and options.get("include_usage") is True:
+                    yield _FRAME | {"choices": [], "usage": self._usage()}
+                yield None
 
-    async def think(self, text: str) -> None:
-        self._thinking += text
-        await self._delta(reasoning_content=text)
+    def complete(self, reason: str) -> object:
+        calls = [called(number, *call) for number, call in enumerate(self._calls)]
+        more = {"reasoning_content": self._thinking, "tool_calls": calls}
+        message: dict[str, object] = {"role": "assistant", "content": self._text}
+        message |= {key: value for key, value in more.items() if value}
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        whole = {"object": "chat.completion", "choices": [choice], "usage": self._usage()}
+        return _FRAME | whole
 
-    async def call(self, *calls: CallText) -> None:
-        """Send the calls in fragments that alternate, as parallel calls do."""
-        self._calls = [called(number, *call) for number, call in enumerate(calls)]
-        for number, (id_, name, _) in enumerate(calls):
-            await self._delta(tool_calls=[called(number, id_, name, "")])
-        for at in range(0, max(len(arguments) for _, _, arguments in calls), 3):
-            for number, (_, _, arguments) in enumerate(calls):
-                piece = {"index": number, "function": {"arguments": arguments[at : at + 3]}}
-                await self._delta(tool_calls=[piece])
-
-    async def fail(self, message: str) -> None:
-        await self._event({"error": {"message": message, "type": "server_error"}})
-
-    async def end(self, reason: str) -> None:
+    def _usage(self) -> Mapping[str, int]:
         usage = {"prompt_tokens": 7, "completion_tokens": self._tokens}
-        usage["total_tokens"] = 7 + self._tokens
-        if not self._streams:
-            more = {"reasoning_content": self._thinking, "tool_calls": self._calls}
-            message: dict[str, object] = {"role": "assistant", "content": self._text}
-            message |= {key: value for key, value in more.items() if value}
-            choice = {"index": 0, "message": message, "finish_reason": reason}
-            whole = {"object": "chat.completion", "choices": [choice], "usage": usage}
-            await self._reply.json(_FRAME | whole)
-            return
-        await self._event(_chunk({}, reason))
-        options = self._body.get("stream_options")
-        if isinstance(options, Mapping) and options.get("include_usage") is True:
-            await self._event(_FRAME | {"choices": [], "usage": usage})
-        await self.write(b"data: [DONE]\n\n")
-
-    async def _delta(self, **delta: object) -> None:
-        if self._streams:
-            await self._event(_chunk(delta))
-
-    async def _event(self, value: object) -> None:
-        await self.write(b"data: " + json.dumps(value, ensure_ascii=False).encode() + b"\n\n")
+        return usage | {"total_tokens": 7 + self._tokens}
 
 
 _FRAME: dict[str, object] = {
@@ -117,7 +106,7 @@ _FRAME: dict[str, object] = {
 }
 
 
-def _chunk(delta: Mapping[str, object], reason: str | None = None) -> dict[str, object]:
+def chunk(delta: Mapping[str, object], reason: str | None = None) -> dict[str, object]:
     return _FRAME | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}
 
 
@@ -127,4 +116,4 @@ def called(number: int, id_: str, name: str, arguments: str) -> dict[str, object
 
 
 if __name__ == "__main__":
-    run_alone(FakeOpenAI(os.environ.get("FAKE_KEY")))
+    run_alone(FakeOpenAI())

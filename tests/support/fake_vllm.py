@@ -1,17 +1,17 @@
 """A server that behaves as vLLM does where it differs from OpenAI.
 
 It ignores fields that it does not know, listens beside `/v1` too, where no key is asked for, and
-names its reasoning by version. Its base model is `tiny`, with the LoRA `tiny-sql`. As a program:
-`python -m tests.support.fake_vllm`.
+names its reasoning by version. Its base model is `tiny`, with the LoRA `tiny-sql`.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from tests.support.fake_openai import Wire, called
-from tests.support.http_server import FakeServer, Received, Reply, run_alone
-from tests.support.scripts import CallText
+from tests.support.fake_openai import Wire, called, chunk
+from tests.support.http_server import FakeServer, Received, Reply
+from tests.support.scripts import END
 
 PARSER = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
 LATEST = "0.13.0"
@@ -61,15 +61,14 @@ class FakeVllm(FakeServer):
             error = {"message": message, "type": kind, "param": None, "code": status}
             return {"error": error}, status
         wire = _Wire(self.minor, body, reply)
+        call = "chatcmpl-tool-1", wire.forced, '{"city": "Oslo"}'
         if only := self._constrained(body):
-            await wire.say(only)
+            await wire.play(("say", only), END)
         elif body.get("tools") and wire.forced:
-            await wire.call(("chatcmpl-tool-1", wire.forced, '{"city": "Oslo"}'))
+            await wire.play(("call", call), END)  # that is no reason to say `tool_calls`
         else:
             await wire.play()
-            return None
-        await wire.end("stop")
-        return None  # a named tool is no reason to say `tool_calls`
+        return None
 
     def _refusal(self, body: Mapping[str, object]) -> tuple[str, int, str] | None:
         if body.get("model") not in ("tiny", "tiny-sql"):
@@ -119,17 +118,10 @@ class _Wire(Wire):
         choice = body.get("tool_choice")
         self.forced = str(choice["function"]["name"]) if isinstance(choice, Mapping) else ""
 
-    async def think(self, text: str) -> None:
-        self._thinking += text
-        await self._delta(**dict.fromkeys(self._names, text))
-
-    async def call(self, *calls: CallText) -> None:
-        if not self.forced:
-            await super().call(*calls)
-            return
-        self._calls = [called(0, *calls[0])]
-        await self._delta(tool_calls=self._calls)
-
-
-if __name__ == "__main__":
-    run_alone(FakeVllm())
+    def frames(self, step: str, *given: Any) -> Iterator[object]:
+        if step == "think":
+            yield chunk(dict.fromkeys(self._names, *given))
+        elif step == "call" and self.forced:
+            yield chunk({"tool_calls": [called(0, *given[0])]})
+        else:
+            yield from super().frames(step, *given)

@@ -1,7 +1,7 @@
 """A small HTTP/1.1 server on loopback that tests can make misbehave, and that notices who leaves.
 
 It runs in the loop of the test (`serve`), in a thread (`in_thread`), or as a program of its own
-(`run_alone`), which prints its address and tells under `/_seen` what it saw.
+(`run_alone`), which prints its address and tells under `/_seen` how many answers it is giving.
 """
 
 import json
@@ -12,10 +12,16 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field
 from http.client import responses
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from anyio.abc import AnyByteStream, SocketAttribute, SocketListener, SocketStream
@@ -23,6 +29,7 @@ from anyio.from_thread import start_blocking_portal
 from anyio.streams.tls import TLSListener
 
 JSON = "application/json"
+Made = TypeVar("Made")
 Headers = Mapping[str, str]
 
 
@@ -49,15 +56,6 @@ class Server:
     connections: int = 0
     answering: int = 0
     opened: int = 0
-
-    def seen(self) -> dict[str, object]:
-        return {
-            "requests": len(self.received),
-            "paths": [request.path for request in self.received],
-            "disconnects": self.disconnects,
-            "connections": self.connections,
-            "answering": self.answering,
-        }
 
     async def settled(self, within_s: float = 5.0) -> None:
         with anyio.fail_after(within_s):
@@ -124,16 +122,19 @@ class Reply:
         await self.raw("\r\n".join([*lines, "", ""]).encode())
 
 
-def asked_part(headers: Mapping[str, str], size: int, etag: str | None) -> tuple[int, int] | None:
-    """Give first byte and end of what is asked for; an empty part is none that the file has."""
-    found = re.fullmatch(r"bytes=(\d*)-(\d*)", headers.get("range", ""))
-    condition = headers.get("if-range")
-    if found is None or (condition is not None and (condition != etag or etag.startswith("W/"))):
-        return None
-    first, last = found.groups()
-    if not first:
-        return (max(0, size - int(last)), size) if last else None
-    return int(first), min(int(last) + 1, size) if last else size
+def asked_part(asked: Headers, size: int, etag: str | None) -> tuple[int, Headers, int, int]:
+    """Give status and headers of what is asked for of a file, and where it begins and ends."""
+    found = re.fullmatch(r"bytes=(\d*)-(\d*)", asked.get("range", ""))
+    condition = asked.get("if-range")
+    first, last = found.groups() if found else ("", "")
+    is_another = condition is not None and (condition != etag or etag.startswith("W/"))
+    if is_another or not (first or last):
+        return 200, {}, 0, size
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last) + 1, size) if first and last else size
+    if start >= end:
+        return 416, {"content-range": f"bytes */{size}"}, 0, 0
+    return 206, {"content-range": f"bytes {start}-{end - 1}/{size}"}, start, end
 
 
 Handler = Callable[[Received, Reply], Awaitable[None]]
@@ -219,26 +220,28 @@ def sending(answer: bytes) -> Callable[[SocketStream], Awaitable[None]]:
 
 
 @contextmanager
-def in_thread(handler: Handler) -> Iterator[Server]:
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(serve(handler)) as server,
-    ):
-        yield server
+def threaded(served: AbstractAsyncContextManager[Made]) -> Iterator[Made]:
+    """Run a server in a thread, for tests that have no event loop."""
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(served) as made:
+        yield made
+
+
+def in_thread(handler: Handler) -> AbstractContextManager[Server]:
+    return threaded(serve(handler))
 
 
 def run_alone(handler: Handler) -> None:
     """Answer requests until killed; the first line of output is the address."""
 
+    async def with_report(request: Received, reply: Reply) -> None:
+        if request.path == "/_seen":
+            await reply.json({"answering": server.answering})
+        else:
+            await handler(request, reply)
+
+    server = Server()
+
     async def forever() -> None:
-        server = Server()
-
-        async def with_report(request: Received, reply: Reply) -> None:
-            if request.path == "/_seen":
-                await reply.json(server.seen())
-            else:
-                await handler(request, reply)
-
         async with serve(with_report, server):
             sys.stdout.write(f"{server.url}\n")
             sys.stdout.flush()

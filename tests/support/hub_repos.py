@@ -6,19 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
+from tests.support.stored import stored
+
 PIECE = 64 * 1024
-BASIC_FIELDS = (
-    *("_id", "createdAt", "downloads", "id", "library_name", "likes", "modelId", "pipeline_tag"),
-    *("private", "tags"),
-)
-FULL_FIELDS = (*BASIC_FIELDS, "author", "gated", "lastModified", "sha", "siblings")
-EXPANDABLE = frozenset(
-    {
-        *("author", "baseModels", "cardData", "config", "createdAt", "disabled", "downloads"),
-        *("downloadsAllTime", "gated", "gguf", "inference", "lastModified", "library_name"),
-        *("likes", "pipeline_tag", "private", "safetensors", "sha", "siblings", "spaces", "tags"),
-        *("trendingScore", "usedStorage"),
-    }
+STORED = stored("hub.json")
+BASIC_FIELDS, FULL_FIELDS, EXPANDABLE = (
+    STORED["fields"][kind].split() for kind in ("basic", "full", "expandable")
 )
 Gate = Literal[False, "auto", "manual"]
 
@@ -95,7 +88,6 @@ class FakeRepo:
     gated: Gate = False
     private: bool = False
     gguf: Mapping[str, object] | None = None
-    card: Mapping[str, object] = field(default_factory=dict)
     modified: str = "2026-05-04T03:02:01.000Z"
     commits: dict[str, Sequence[FakeFile]] = field(default_factory=dict)
     sha: str = ""
@@ -125,8 +117,8 @@ class FakeRepo:
 
     def info(self, commit: str, *, blobs: bool = False) -> dict[str, object]:
         files = self.commits[commit]
-        card = {**({"license": self.licence} if self.licence else {}), **self.card}
         return {
+            **STORED["constant"],
             "_id": hashlib.sha1(self.id.encode()).hexdigest()[:24],
             "id": self.id,
             "modelId": self.id,
@@ -134,16 +126,11 @@ class FakeRepo:
             "sha": commit,
             "private": self.private,
             "gated": self.gated,
-            "disabled": False,
             "downloads": self.downloads,
             "likes": self.likes,
             "tags": self.all_tags,
-            "pipeline_tag": "text-generation",
-            "library_name": "gguf",
-            "createdAt": "2026-01-02T03:04:05.000Z",
             "lastModified": self.modified,
-            "cardData": card,
-            "spaces": [],
+            "cardData": {"license": self.licence} if self.licence else {},
             "usedStorage": sum(file.size for file in files if file.lfs),
             "siblings": [file.sibling(blobs=blobs) for file in files],
             **({"gguf": dict(self.gguf)} if self.gguf is not None else {}),

@@ -4,6 +4,7 @@ The first word of the last user message chooses the script; unknown words get a 
 repeats, `words N RATE` sends N words at RATE a second, `status CODE` fails, `forever` never ends.
 """
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
@@ -34,7 +35,7 @@ PAGE = b"<!DOCTYPE html><html><title>Log in</title><body>Hi</body></html>"
 CallText = tuple[str, str, str]
 """Id, name and arguments, which are a JSON text or the beginning of one."""
 Step = tuple[Any, ...]
-"""A method of `ScriptWire` and what it is given."""
+"""What `ScriptWire` does, and with what."""
 
 
 def said(*texts: str) -> list[Step]:
@@ -49,7 +50,7 @@ SCRIPTS: Mapping[str, Sequence[Step]] = {
     "markdown": [*said(*MARKDOWN.splitlines(keepends=True)), END],
     "think": [("think", "Let me "), ("think", "see."), ("say", "Yes."), END],
     "tags": [*said("<thi", "nk>Let me see.</th", "ink>\n\nYes."), END],
-    "unicode": [("go_bytewise",), ("say", UNICODE), END],
+    "unicode": [("bytewise",), ("say", UNICODE), END],
     "tool": [("call", OSLO), TO_TOOLS],
     "tools": [("say", "Looking."), ("call", OSLO, ("call_b2", "clock", "{}")), TO_TOOLS],
     "ponder": [("think", "I have to look."), ("call", OSLO), TO_TOOLS],
@@ -105,7 +106,7 @@ def last_prompt(messages: object) -> str:
 
 
 class ScriptWire(ABC):
-    """Plays a script as the answer to a request of one format."""
+    """Plays a script as the answer to a request of one format, whose frames a subclass gives."""
 
     content_type = "text/event-stream"
     streams_unasked = False
@@ -117,53 +118,59 @@ class ScriptWire(ABC):
         self._bytewise = False
         self._tokens = 0
         self._text = self._thinking = ""
-        self._calls: list[object] = []
+        self._calls: list[CallText] = []
 
-    async def play(self) -> None:
-        for step, *given in steps_for(last_prompt(self._body.get("messages"))):
-            self._tokens += step in {"say", "think", "call"}
-            await getattr(self, step)(*given)
+    async def play(self, *steps: Step) -> None:
+        """Do these steps, or what the prompt asks for."""
+        for step, *given in steps or steps_for(last_prompt(self._body.get("messages"))):
+            self._keep(step, given)
+            match step:
+                case "bytewise":  # from here on
+                    self._bytewise = True
+                case "whole":
+                    await self._reply.whole(*given)
+                case "wait":
+                    await anyio.sleep(*given)
+                case "cut":
+                    self._reply.cut()
+                case "begin":
+                    await self._begin()
+                case "stall":
+                    await self._begin()
+                    await anyio.sleep_forever()
+                case "end" if not self._streams:
+                    await self._reply.json(self.complete(*given))
+                case _ if self._streams or step == "fail":
+                    for frame in self.frames(step, *given):
+                        await self._send(self.spelled(frame))
 
-    async def write(self, data: bytes) -> None:
-        await self.begin()
-        for piece in [bytes([byte]) for byte in data] if self._bytewise else [data]:
-            await self._reply.write(piece)
+    def _keep(self, step: str, given: Sequence[Any]) -> None:
+        self._tokens += step in {"say", "think", "call"}
+        match step:
+            case "say":
+                self._text += given[0]
+            case "think":
+                self._thinking += given[0]
+            case "call":
+                self._calls += given
 
-    async def begin(self) -> None:
+    async def _begin(self) -> None:
         if not self._reply.started:
             await self._reply.start(content_type=self.content_type)
 
-    async def whole(self, body: bytes, *how: Any) -> None:
-        await self._reply.whole(body, *how)
-
-    async def go_bytewise(self) -> None:
-        """Send everything from here on one byte at a time."""
-        self._bytewise = True
-
-    async def wait(self, seconds: float) -> None:
-        await anyio.sleep(seconds)
-
-    async def stall(self) -> None:
-        """Say nothing more, and keep the connection."""
-        await self.begin()
-        await anyio.sleep_forever()
-
-    async def cut(self) -> None:
-        self._reply.cut()
+    async def _send(self, data: bytes) -> None:
+        await self._begin()
+        for piece in [bytes([byte]) for byte in data] if self._bytewise else [data]:
+            await self._reply.write(piece)
 
     @abstractmethod
-    async def say(self, text: str) -> None: ...
+    def frames(self, step: str, *given: Any) -> Iterator[object]:
+        """Give what is sent to say a text, to think, call side by side, fail or end."""
 
     @abstractmethod
-    async def think(self, text: str) -> None: ...
+    def complete(self, reason: str) -> object:
+        """Give the answer for who wants no stream."""
 
-    @abstractmethod
-    async def call(self, *calls: CallText) -> None:
-        """Send calls that are side by side."""
-
-    @abstractmethod
-    async def fail(self, message: str) -> None:
-        """Report a failure inside the answer."""
-
-    @abstractmethod
-    async def end(self, reason: str) -> None: ...
+    def spelled(self, frame: object) -> bytes:
+        data = "[DONE]" if frame is None else json.dumps(frame, ensure_ascii=False)
+        return f"data: {data}\n\n".encode()

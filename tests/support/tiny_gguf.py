@@ -12,9 +12,12 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.support.tiny_template import TEMPLATE
+from tests.support.stored import FOLDER
 
 Matrix = NDArray[np.float64]
+
+TEMPLATE = FOLDER.joinpath("tiny_template.jinja").read_text("utf-8")
+"""It picks the reply from the last message."""
 
 BOS, EOS, IM_START, IM_END = "<|bos|>", "<|eos|>", "<|im_start|>", "<|im_end|>"
 THINK, END_THINK = "<think>", "</think>"

@@ -5,7 +5,7 @@ import pytest
 from ollm_tui.tui.crash import mend_textual
 from tests.support.idle import waits_for_what_can_happen
 from tests.support.style_sheets import parses_style_sheets_once
-from tests.support.svg import svg_snapshot
+from tests.tui.svg import svg_snapshot
 
 __all__ = ["config", "parses_style_sheets_once", "svg_snapshot", "waits_for_what_can_happen"]
 

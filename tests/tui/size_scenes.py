@@ -22,14 +22,14 @@ from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.links.target import read_link
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
-from tests.support.screens import Stage
-from tests.support.scripted import text, thinking
-from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
-from tests.support.scripted_fetching import ScriptedDownloads
 from tests.tui.downloads.test_find_screen import DONE, FAILED, PAUSED, PULL
 from tests.tui.links.test_links import HOMOGRAPH
 from tests.tui.models.managed import ManagedRuntime, known_details
 from tests.tui.models.scenes import opened, runtime
+from tests.tui.screens import Stage
+from tests.tui.scripted import text, thinking
+from tests.tui.scripted_chats import NOW_MS, ScriptedChats, saved_chat
+from tests.tui.scripted_fetching import ScriptedDownloads
 from tests.tui.transcript.test_pictures_in_chat import scene as picture
 
 ANSWER: Final = """# A title of some words

@@ -9,8 +9,8 @@ import pytest
 from textual.content import Content
 
 from ollm_tui.tui import crash
-from tests.support.screens import staged
 from tests.support.seeds import in_parts, sampled
+from tests.tui.screens import staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
 SEED = 20261122

@@ -9,7 +9,7 @@ from ollm_tui.commands.registry import Completion
 from ollm_tui.config.plugins import Plugin
 from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, bundled_folder
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
-from tests.support.screens import staged_for_real
+from tests.tui.screens import staged_for_real
 
 NO_SERVER = {"OLLAMA_HOST": "http://127.0.0.1:9"}
 

@@ -20,7 +20,7 @@ from ollm_tui.library.downloads.downloader import Progress
 from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.providers.fetcher import HttpFetcher
-from tests.support.file_host import FileHost
+from tests.library.downloads.file_host import FileHost
 from tests.support.http_server import serve
 
 ROOT = Path(__file__).parents[3]

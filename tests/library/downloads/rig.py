@@ -11,7 +11,7 @@ from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.fetcher import FetchClocks, HttpFetcher
-from tests.support.file_host import FileHost
+from tests.library.downloads.file_host import FileHost
 from tests.support.http_server import Server, serve
 
 QUICK = FetchClocks(connect_s=5, first_byte_s=5, idle_s=5)

@@ -9,8 +9,8 @@ import pytest
 from ollm_tui.library.downloads.part_file import load_state, resumable_bytes
 from ollm_tui.library.downloads.transfer import discard
 from tests.contract.observe import no_task_left, tasks
+from tests.library.downloads.file_host import FileHost, content
 from tests.library.downloads.rig import bench
-from tests.support.file_host import FileHost, content
 
 SIZE = 2_000_000
 DATA = content(SIZE)

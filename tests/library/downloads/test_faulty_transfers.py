@@ -10,8 +10,8 @@ import pytest
 
 from ollm_tui.library.downloads.part_file import resumable_bytes
 from ollm_tui.protocol.errors import AIError
+from tests.library.downloads.file_host import ALL, PASSING, FileHost, content
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
-from tests.support.file_host import ALL, PASSING, FileHost, content
 from tests.support.http_server import Received, Reply, serve
 from tests.support.seeds import VARIABLE, chance_for
 

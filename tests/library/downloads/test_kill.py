@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.library.downloads.file_host import content
 from tests.library.downloads.killing import Verdict, killed
-from tests.support.file_host import content
 
 SIZE = 24_000_000
 LEAST_REUSED = 0.95

@@ -13,8 +13,8 @@ import pytest
 from ollm_tui.library.downloads.part_file import PartState, load_state, resumable_bytes, save_state
 from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.protocol.errors import ErrorCode
+from tests.library.downloads.file_host import FileHost, Sending, content
 from tests.library.downloads.rig import Bench, bench
-from tests.support.file_host import FileHost, Sending, content
 
 ROOT = Path(__file__).parents[3]
 SIZE = 300_000

@@ -10,9 +10,9 @@ from ollm_tui.library.downloads.part_file import resumable_bytes
 from ollm_tui.library.downloads.transfer import discard
 from ollm_tui.library.downloads.transfer_run import MAX_VAIN_TRIES
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.library.downloads import file_host
+from tests.library.downloads.file_host import FileHost, Lie, Sending, content
 from tests.library.downloads.rig import IMPATIENT, Bench, bench
-from tests.support import file_host
-from tests.support.file_host import FileHost, Lie, Sending, content
 from tests.support.http_server import Received, Reply, serve
 
 SIZE = 300_000

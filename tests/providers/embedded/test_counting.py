@@ -12,7 +12,8 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tokens.count import TokenCounter
-from tests.support.engine import MODEL, WEATHER, answer, ask, embedded, end_of, needs_engine
+from tests.providers.answers import answer, end_of
+from tests.support.engine import MODEL, WEATHER, ask, embedded, needs_engine
 
 pytestmark = [pytest.mark.engine, needs_engine]
 

@@ -17,17 +17,8 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Supervisor
-from tests.support.engine import (
-    MODEL,
-    SETTINGS,
-    answer,
-    ask,
-    embedded,
-    end_of,
-    is_running,
-    needs_engine,
-    text_of,
-)
+from tests.providers.answers import answer, end_of, text_of
+from tests.support.engine import MODEL, SETTINGS, ask, embedded, is_running, needs_engine
 from tests.support.tiny_gguf import FOREVER_PIECE, HELLO
 
 pytestmark = [pytest.mark.engine, needs_engine]

@@ -14,8 +14,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Supervisor
-from tests.support.engine import MODEL, SETTINGS, answer, ask, end_of, is_running, needs_engine
-from tests.support.tiny_template import TEMPLATE
+from tests.providers.answers import answer, end_of
+from tests.support.engine import MODEL, SETTINGS, ask, is_running, needs_engine
+from tests.support.tiny_gguf import TEMPLATE
 
 
 @pytest.fixture

@@ -29,18 +29,15 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Engine
+from tests.providers.answers import answer, end_of, text_of, thinking_of
 from tests.support.engine import (
     MODEL,
     SETTINGS,
     WEATHER,
-    answer,
     ask,
     embedded,
-    end_of,
     is_running,
     needs_engine,
-    text_of,
-    thinking_of,
 )
 from tests.support.tiny_gguf import AFTER_TOOL, ANSWER, FOREVER_PIECE, HELLO, THOUGHT, UNICODE
 

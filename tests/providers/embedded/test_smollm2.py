@@ -9,7 +9,8 @@ import pytest
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.provider_events import Finish
 from ollm_tui.protocol.request import GenerationOptions
-from tests.support.engine import answer, ask, embedded, end_of, needs_engine, text_of
+from tests.providers.answers import answer, end_of, text_of
+from tests.support.engine import ask, embedded, needs_engine
 
 WHERE = os.environ.get("SMOLLM2_GGUF", "")
 

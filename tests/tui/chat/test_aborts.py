@@ -11,8 +11,8 @@ import pytest
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.config.flags import Flags
 from tests.support.aborting import MODULES, Census, answering, server_process, settles
-from tests.support.screens import RealStage, is_ready, staged_for_real
 from tests.support.seeds import chance_for, sampled
+from tests.tui.screens import RealStage, is_ready, staged_for_real
 
 TIMES, PARTS = 12, 2
 MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}

@@ -7,8 +7,8 @@ import pytest
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tui.chat.history import news_words
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
 
 OTHER = Branch(leaf_id="b", length=4, apart=2, is_continuation=False)
 OWN = Branch(leaf_id="a", length=2, apart=0, is_continuation=False)

@@ -11,8 +11,8 @@ from ollm_tui.tui.dialogs.help import Help
 from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry
 from ollm_tui.tui.models.picker import PickModel
 from ollm_tui.tui.theming.pick_dialog import PickTheme
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 
 
 def two_models(*recents: str) -> ScriptedRuntime:

@@ -9,10 +9,10 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.limits import DropAttachments, RaiseWindow, SendEverything
 from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
 from ollm_tui.tui.dialogs.armed import WAITING
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_chats import FIGURES, leave_out
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_chats import FIGURES, leave_out
+from tests.tui.svg import SIZES, SvgSnapshot
 
 
 async def choose(stage: Stage, key: str) -> None:

@@ -12,9 +12,9 @@ from ollm_tui.protocol.chat_events import PicturesLeftOut
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.image_consent import LeaveOutPictures
 from tests.support.picture_bytes import png
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime, finish, text
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime, finish, text
+from tests.tui.svg import SIZES, SvgSnapshot
 
 
 @dataclass

@@ -12,8 +12,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.keys import double_escape
 from ollm_tui.tui.keys.double_escape import DoubleEscape
-from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import finish, text
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient

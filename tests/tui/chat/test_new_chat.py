@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.tui.chat import prompt_queue as turns_module
-from tests.support.screens import staged
-from tests.support.scripted import finish, text
 from tests.tui.models.test_actions import armed
+from tests.tui.screens import staged
+from tests.tui.scripted import finish, text
 
 
 async def test_a_new_chat_forgets_the_history_and_keeps_the_model(config: Path) -> None:

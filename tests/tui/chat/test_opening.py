@@ -12,8 +12,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.models.picker import PickModel
-from tests.support.screens import RecordingOpener, Stage, is_ready, services, staged
-from tests.support.scripted import FIRST, ScriptedClient, ScriptedRuntime
+from tests.tui.screens import RecordingOpener, Stage, is_ready, services, staged
+from tests.tui.scripted import FIRST, ScriptedClient, ScriptedRuntime
 
 DOWN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
 

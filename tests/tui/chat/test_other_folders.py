@@ -8,8 +8,8 @@ import pytest
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.runtime.other_models import OtherFolder, OtherFolders
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 
 FOUND = OtherFolders(
     folders=(OtherFolder(title="LM Studio", path="/x", models=3, is_listed=False),),

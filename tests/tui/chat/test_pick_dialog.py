@@ -13,10 +13,10 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store.rows import ConversationSummary
 from ollm_tui.tui.chat import pick_dialog
 from ollm_tui.tui.chat.pick_dialog import matching, row_content, when
-from tests.support.screens import Stage, staged, staged_for_real
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged, staged_for_real
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_chats import NOW_MS, ScriptedChats, saved_chat
+from tests.tui.svg import SIZES, SvgSnapshot
 
 DAY_MS = 86_400_000
 HISTORY = [

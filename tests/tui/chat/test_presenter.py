@@ -24,7 +24,7 @@ from ollm_tui.tui.chat.ports import TurnState
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.transcript.block import NoteKind
 from tests.support.clock import ManualClock
-from tests.support.scripted import finish, text, thinking
+from tests.tui.scripted import finish, text, thinking
 
 
 class FakeTranscript:

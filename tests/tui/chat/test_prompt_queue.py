@@ -9,8 +9,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.chat import prompt_queue as turns_module
 from ollm_tui.tui.chat.presenter import TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
-from tests.support.scripted import ScriptedClient, finish, text
 from tests.tui.chat.test_presenter import FakeStatus, FakeTranscript
+from tests.tui.scripted import ScriptedClient, finish, text
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_chats import ScriptedChats
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_chats import ScriptedChats
 
 FULL = AIError(ErrorCode.INTERNAL_ERROR, "Not saved: disk full.", hint="Free at least 2 MB.")
 

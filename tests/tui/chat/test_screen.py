@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from tests.support.screens import staged
-from tests.support.scripted import finish, text, thinking
+from tests.tui.screens import staged
+from tests.tui.scripted import finish, text, thinking
 
 DOWN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.", hint="Start it.")
 

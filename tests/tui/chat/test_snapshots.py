@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text, thinking
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import finish, text, thinking
+from tests.tui.svg import SIZES, SvgSnapshot
 
 ANSWER = """At noon sunlight crosses **little air**, so only short waves are scattered.
 

@@ -9,13 +9,13 @@ import pytest
 
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.dialogs import StopAnswer
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedBranches, finish, text
-from tests.support.scripted_chats import ScriptedChats, saved_chat
 from tests.tui.chat.test_branches import OTHER, OWN
 from tests.tui.models.managed import ManagedRuntime
 from tests.tui.models.scenes import OLLAMA, opened, runtime
 from tests.tui.models.test_actions import armed
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedBranches, finish, text
+from tests.tui.scripted_chats import ScriptedChats, saved_chat
 
 
 def everything() -> ManagedRuntime:

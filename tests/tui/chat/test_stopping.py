@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.screens import staged
-from tests.support.scripted import text
+from tests.tui.screens import staged
+from tests.tui.scripted import text
 
 
 async def test_escape_stops_at_once_and_keeps_what_came(config: Path) -> None:

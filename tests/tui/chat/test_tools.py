@@ -22,9 +22,9 @@ from ollm_tui.protocol.tools import (
     ToolSchema,
 )
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedClient, ScriptedRuntime, finish, text
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedClient, ScriptedRuntime, finish, text
+from tests.tui.svg import SIZES, SvgSnapshot
 
 LISTING = "\n".join(f"notes/{number}.md" for number in range(30))
 

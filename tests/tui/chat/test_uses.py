@@ -11,8 +11,8 @@ from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.tui.chat.session import ChatSession
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedRuntime
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedRuntime
 
 TINY = ModelRef("local", "tiny:latest")
 

@@ -6,7 +6,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.first_model import START_SERVER
 from ollm_tui.tui.chat.model_choice import welcome
-from tests.support.scripted import FIRST
+from tests.tui.scripted import FIRST
 
 KEYS = {"chat.models": "Ctrl+L", "chat.manager": "F3"}
 OTHER_KEYS = {"chat.models": "F4", "chat.manager": "F5"}

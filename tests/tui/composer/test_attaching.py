@@ -12,8 +12,8 @@ from ollm_tui.decode.images import image_data
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.message import Message
 from tests.support.picture_bytes import bmp, jpeg, png
-from tests.support.screens import Stage, staged
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.svg import SIZES, SvgSnapshot
 
 
 @pytest.fixture

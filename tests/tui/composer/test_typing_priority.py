@@ -7,7 +7,7 @@ from textual import events
 from textual.screen import Screen
 from textual.timer import Timer
 
-from tests.support.screens import staged
+from tests.tui.screens import staged
 
 
 async def test_a_letter_is_drawn_without_waiting_for_the_beat_of_the_screen(

@@ -27,9 +27,9 @@ from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.chat.test_tools_in_chat import Turns
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
 from tests.support.tools import ScriptedTool
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
 
 Script = list[ProviderEvent | anyio.Event | Exception]
 

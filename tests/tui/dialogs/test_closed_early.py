@@ -14,8 +14,8 @@ from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from tests.support.screens import staged
-from tests.support.scripted_chats import FIGURES
+from tests.tui.screens import staged
+from tests.tui.scripted_chats import FIGURES
 from tests.tui.size_scenes import CALL, SCENES, every_runtime
 
 

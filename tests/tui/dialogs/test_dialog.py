@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from textual._styles_cache import StylesCache
 
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_chats import NOW_MS, ScriptedChats, saved_chat
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_chats import NOW_MS, ScriptedChats, saved_chat
 
 
 async def open_and_close(stage: Stage, key: str) -> None:

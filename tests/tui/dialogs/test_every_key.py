@@ -9,7 +9,7 @@ from textual.content import Content
 
 from ollm_tui.tui.dialogs.armed import ArmedDialog
 from ollm_tui.tui.dialogs.dialog import Dialog
-from tests.support.screens import Stage, staged
+from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
 LISTS = [

@@ -23,9 +23,9 @@ from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.downloads.progress import Sleep
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_fetching import (
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_fetching import (
     BUILT_IN,
     HUB_DOWN,
     LIBRARY,
@@ -35,7 +35,7 @@ from tests.support.scripted_fetching import (
     ScriptedRegistry,
     no_pause,
 )
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.svg import SIZES, SvgSnapshot
 
 PULL = Job(
     id="1",

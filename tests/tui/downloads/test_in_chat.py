@@ -9,9 +9,9 @@ from ollm_tui.library.downloads.job import Job, JobError, ProviderPull
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.downloads import progress
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.scripted_fetching import Pauses, ScriptedDownloads, no_pause
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.scripted_fetching import Pauses, ScriptedDownloads, no_pause
 
 HERE = Listing(
     provider="local",

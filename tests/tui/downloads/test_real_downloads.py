@@ -14,7 +14,7 @@ from tests.support.fake_hub import Answer, FakeHub, serve_hub
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Received, Reply, serve
 from tests.support.hub_samples import sample_hub
-from tests.support.screens import RealStage, staged_for_real
+from tests.tui.screens import RealStage, staged_for_real
 
 SHARDED = "another/Large-70B-GGUF"
 

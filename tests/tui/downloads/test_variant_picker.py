@@ -18,9 +18,9 @@ from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.variant_picker import PickVariant
 from ollm_tui.tui.downloads.variant_rows import ModelFits, Offer, rows_of
 from ollm_tui.tui.keys.keymap import Keymap
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_fetching import (
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_fetching import (
     GB,
     LIBRARY,
     MACHINE,
@@ -29,7 +29,7 @@ from tests.support.scripted_fetching import (
     QWEN_REPO,
     ScriptedHub,
 )
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.svg import SIZES, SvgSnapshot
 
 OFFER = Offer(
     repo="bartowski/Qwen3-8B-GGUF", entry=QWEN, targets=(LIBRARY, OLLAMA), ollama="qwen3:8b"

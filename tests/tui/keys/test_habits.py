@@ -7,7 +7,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
-from tests.support.screens import staged
+from tests.tui.screens import staged
 
 BROKEN = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Ollama does not answer.")
 

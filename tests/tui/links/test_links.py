@@ -11,8 +11,8 @@ from ollm_tui.tui.links.open_dialog import OpenLink
 from ollm_tui.tui.links.pick_dialog import PickLink
 from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.transcript import Transcript
-from tests.support.screens import RecordingOpener, Stage, staged
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import RecordingOpener, Stage, staged
+from tests.tui.svg import SIZES, SvgSnapshot
 
 LONG = "https://a.example/" + "".join(f"{number:04}/" for number in range(800))
 HOMOGRAPH = "https://\u0430pple.example/login"

@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
 from ollm_tui.runtime.manager import ModelManager
-from tests.support.scripted import ScriptedRuntime
+from tests.tui.scripted import ScriptedRuntime
 
 REF = ModelRef("local", "qwen3:8b")
 TEMPLATE = (

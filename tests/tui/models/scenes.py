@@ -11,9 +11,9 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.models import screen as models_module
 from ollm_tui.tui.models.screen import ModelsScreen
-from tests.support.screens import Stage
-from tests.support.scripted import ScriptedCatalog
 from tests.tui.models.managed import ManagedRuntime, ScriptedManager
+from tests.tui.screens import Stage
+from tests.tui.scripted import ScriptedCatalog
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 TEXT = frozenset({"text"})

@@ -16,11 +16,11 @@ from ollm_tui.tui.dialogs.questions import Choose, YesNoDialog
 from ollm_tui.tui.models import operations
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.models.managed import REFUSAL, ManagedRuntime, known_details
 from tests.tui.models.scenes import HERE, OLLAMA, QWEN, opened, page, runtime
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog
+from tests.tui.svg import SIZES, SvgSnapshot
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 LLAVA = ModelRef("local", "llava:13b")

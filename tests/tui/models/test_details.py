@@ -14,10 +14,10 @@ from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.sections import left_words, sections_of
 from ollm_tui.tui.widgets.chrome import KeyLine
 from tests.hostile.payloads import PAYLOADS
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.models.managed import LICENCE, REF, ManagedRuntime, ScriptedManager, known_details
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog
+from tests.tui.svg import SIZES, SvgSnapshot
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 GEMMA = ModelRef("local", "gemma3:4b")

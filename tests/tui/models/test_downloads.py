@@ -9,12 +9,12 @@ from textual.widgets import Input
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.tui.downloads.find_screen import FindModels
 from ollm_tui.tui.models.screen import ModelsScreen
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedRuntime
-from tests.support.scripted_fetching import ScriptedDownloads, no_pause
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.downloads.test_find_screen import PULL
 from tests.tui.models.scenes import opened, runtime
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedRuntime
+from tests.tui.scripted_fetching import ScriptedDownloads, no_pause
+from tests.tui.svg import SIZES, SvgSnapshot
 
 DONE = replace(
     PULL, id="2", state="done", title="llava:13b", completed=8_000_000_000,

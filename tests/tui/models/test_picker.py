@@ -9,9 +9,9 @@ from textual.widgets import OptionList
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.svg import SIZES, SvgSnapshot
 
 TEXT = frozenset({"text"})
 OLLAMA = Listing(

@@ -9,10 +9,10 @@ from textual.widgets import Input
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
-from tests.support.screens import Stage, staged
-from tests.support.scripted import ScriptedCatalog
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.models.scenes import DOWN, HERE, OLLAMA, arrived, info, opened, page, runtime
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import ScriptedCatalog
+from tests.tui.svg import SIZES, SvgSnapshot
 
 BOTH = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 MANY = Listing(

@@ -7,8 +7,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import CatalogEntry, Listing, ModelCatalog
 from ollm_tui.tui.models.messages import unlisted_words
-from tests.support.screens import staged
-from tests.support.scripted import ScriptedCatalog, ScriptedRuntime
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 
 OLLAMA = Listing(
     provider="local",

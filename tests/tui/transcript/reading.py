@@ -1,7 +1,7 @@
 """Going through a chat by keys: chats to go through, and where the cursor and the caret stand."""
 
-from tests.support.screens import Stage
-from tests.support.scripted import finish, text, thinking
+from tests.tui.screens import Stage
+from tests.tui.scripted import finish, text, thinking
 
 
 async def two_answers(stage: Stage) -> None:

@@ -6,7 +6,7 @@ import pytest
 from textual.selection import Selection
 
 from ollm_tui.tui.transcript import painting
-from tests.support.screens import staged
+from tests.tui.screens import staged
 from tests.tui.transcript.reading import CODE, broadly_barred, press, two_answers, with_code
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.tui.dialogs.questions import SaveCopy
-from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.chat.test_snapshots import ANSWER
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import finish, text
+from tests.tui.svg import SIZES, SvgSnapshot
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 

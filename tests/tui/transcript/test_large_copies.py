@@ -7,8 +7,8 @@ import anyio
 from textual import events
 
 from ollm_tui.tui.dialogs.questions import SaveCopy
-from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import finish, text
 from tests.tui.transcript.reading import press
 
 

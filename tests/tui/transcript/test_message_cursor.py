@@ -6,7 +6,7 @@ import anyio
 import pytest
 from textual import events
 
-from tests.support.screens import staged
+from tests.tui.screens import staged
 from tests.tui.transcript.reading import barred, press, two_answers, under_cursor
 
 

@@ -12,7 +12,7 @@ from ollm_tui.tui.transcript.painting import NEAR_ROWS
 from ollm_tui.tui.transcript.picture_source import half_block_row
 from ollm_tui.tui.transcript.thumbnail import can_decode, make_thumbnail
 from ollm_tui.tui.transcript.transcript import Transcript
-from tests.support.drawn import bomb, flat, halves, moving
+from tests.decode.drawn import bomb, flat, halves, moving
 from tests.support.guarded.fair_clock import wait
 from tests.tui.transcript.test_transcript import lines, room, settled
 

@@ -10,10 +10,10 @@ from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.chat_events import MediaDelta
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.transcript.pictures import PictureDecoder
-from tests.support.drawn import Image, bomb, saved
-from tests.support.screens import Stage, staged
-from tests.support.scripted import finish, text
-from tests.support.svg import SIZES, SvgSnapshot
+from tests.decode.drawn import Image, bomb, saved
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import finish, text
+from tests.tui.svg import SIZES, SvgSnapshot
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 

@@ -17,7 +17,7 @@ from ollm_tui.tui.transcript.thumbnail import (
     fitted,
     make_thumbnail,
 )
-from tests.support.drawn import BLUE, GREEN, KINDS, RED, Image, bomb, flat, halves, moving, saved
+from tests.decode.drawn import BLUE, GREEN, KINDS, RED, Image, bomb, flat, halves, moving, saved
 
 BLACK = (0, 0, 0)
 

@@ -8,7 +8,7 @@ from textual.app import App, ComposeResult
 from textual.widgets import Input
 
 from ollm_tui.tui.widgets.text_field import LONGEST, TextField
-from tests.support.screens import Stage, staged
+from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
 

@@ -12,7 +12,7 @@ from ollm_tui.tui.transcript.painters.painter import Change
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, row_cells
 from ollm_tui.tui.transcript.picture_source import PictureSource
 from ollm_tui.tui.transcript.selection import copied
-from tests.support.drawn import KINDS, bomb, flat, halves
+from tests.decode.drawn import KINDS, bomb, flat, halves
 from tests.tui.transcript.painters.painting import canvas, looks, rows, texts
 
 

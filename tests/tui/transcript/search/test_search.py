@@ -11,7 +11,7 @@ from ollm_tui.tui.transcript.search.matches import Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, OLDER, Search, Tally
 from ollm_tui.tui.transcript.search.session import CURRENT, FOUND, SearchMarks
 from ollm_tui.tui.transcript.transcript import Transcript
-from tests.support.drawn import flat
+from tests.decode.drawn import flat
 from tests.tui.transcript.test_long_transcript import awake, load
 from tests.tui.transcript.test_transcript import room, settled
 

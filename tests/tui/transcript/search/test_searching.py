@@ -8,10 +8,10 @@ import pytest
 from textual import events
 from textual.widgets import Input
 
-from tests.support.screens import Stage, staged
-from tests.support.scripted import text
-from tests.support.svg import SIZES, SvgSnapshot
 from tests.tui.chat.test_snapshots import ANSWER
+from tests.tui.screens import Stage, staged
+from tests.tui.scripted import text
+from tests.tui.svg import SIZES, SvgSnapshot
 from tests.tui.transcript.test_long_transcript import awake, load
 
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

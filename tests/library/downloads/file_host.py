@@ -73,16 +73,9 @@ class FileHost:
 
     def _truth(self, asked: Mapping[str, str]) -> Sending:
         headers = {"content-type": "application/octet-stream", "accept-ranges": "bytes"}
-        headers |= self.headers | {"etag": self.etag or ""}
-        size = len(self.data)
-        part = asked_part(asked, size, self.etag)
-        if part is None:
-            return Sending(200, headers, self.data)
-        start, end = part
-        if start >= end:
-            return Sending(416, headers | {"content-range": f"bytes */{size}"}, b"")
-        headers["content-range"] = f"bytes {start}-{end - 1}/{size}"
-        return Sending(206, headers, self.data[start:end], start)
+        status, part, start, end = asked_part(asked, len(self.data), self.etag)
+        headers |= self.headers | {"etag": self.etag or ""} | dict(part)
+        return Sending(status, headers, self.data[start:end], start)
 
     async def _send(self, sending: Sending, reply: Reply) -> None:
         if sending.cut_at == -1:

@@ -23,7 +23,7 @@ from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.links import SystemOpener
 from ollm_tui.tui.services import Services
-from tests.support.scripted import ScriptedClient, ScriptedRuntime
+from tests.tui.scripted import ScriptedClient, ScriptedRuntime
 
 
 @contextmanager

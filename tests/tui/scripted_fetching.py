@@ -1,10 +1,11 @@
 """A hub, a registry and a queue of downloads that a test moves by hand."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
+from pydantic import TypeAdapter
 
 from ollm_tui.library.downloads.job import Job, Origin, ProviderPull, UrlFile
 from ollm_tui.library.downloads.job_folder import JobFolder
@@ -19,6 +20,7 @@ from ollm_tui.library.registry.known import Opinions
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.download_targets import DownloadTarget
+from tests.support.stored import stored
 
 GB = 1_000_000_000
 MACHINE = Machine(
@@ -27,105 +29,24 @@ MACHINE = Machine(
 LIBRARY = DownloadTarget(label="this machine", folder=Path("/models"), free=212 * GB)
 OLLAMA = DownloadTarget(label="Ollama", provider="local", takes_hub=True)
 
-QWEN = RegistryEntry(
-    id="qwen3-8b",
-    name="Qwen3 8B",
-    description="Thinks on demand.",
-    parameters=8_200_000_000,
-    context=32_768,
-    licence="apache-2.0",
-    purposes=frozenset({"chat", "reasoning", "tools"}),
-    skills={"chat": 4, "reasoning": 4, "tools": 4},
-    sizes={"Q4_K_M": 5_030_000_000, "Q8_0": 8_710_000_000},
-    origins={"huggingface": "bartowski/Qwen3-8B-GGUF", "ollama": "qwen3:8b"},
-    sources=("https://example.com/qwen3",),
-    rating=4,
+_STORED = stored("models.json")
+_READ = TypeAdapter(tuple[RegistryEntry, ...]).validate_python
+BUILT_IN, OF_HUB = _READ(_STORED["built_in"]), _READ(_STORED["of_hub"])
+QWEN = BUILT_IN[0]
+REPOS = tuple(
+    HubRepo(
+        model=HubModel(**one["model"]),
+        revision=one["revision"],
+        variants=variants_of(
+            [
+                HubFile(path=f"{name}.gguf", size=size, sha256="0" * 64)
+                for name, size in one["sizes"].items()
+            ]
+        ),
+    )
+    for one in _STORED["repos"]
 )
-CODER = RegistryEntry(
-    id="qwen2.5-coder-7b",
-    name="Qwen2.5 Coder 7B",
-    parameters=7_600_000_000,
-    context=32_768,
-    licence="apache-2.0",
-    purposes=frozenset({"code"}),
-    skills={"code": 4},
-    sizes={"Q4_K_M": 4_680_000_000},
-    origins={"huggingface": "bartowski/Qwen2.5-Coder-7B-Instruct-GGUF"},
-    sources=("https://example.com/coder",),
-    installed=(ModelRef("local", "qwen2.5-coder:7b"),),
-)
-LARGE = RegistryEntry(
-    id="llama-3.3-70b",
-    name="Llama 3.3 70B",
-    parameters=70_600_000_000,
-    context=131_072,
-    licence="llama3.3",
-    purposes=frozenset({"chat"}),
-    skills={"chat": 5},
-    sizes={"Q4_K_M": 42_500_000_000},
-    origins={"huggingface": "bartowski/Llama-3.3-70B-Instruct-GGUF", "ollama": "llama3.3:70b"},
-    sources=("https://example.com/llama",),
-)
-VISION = RegistryEntry(
-    id="gemma3-4b",
-    name="Gemma 3 4B",
-    parameters=4_300_000_000,
-    context=131_072,
-    licence="gemma",
-    purposes=frozenset({"chat", "vision"}),
-    skills={"chat": 3, "vision": 4},
-    sizes={"Q4_K_M": 2_490_000_000, "Q8_0": 4_130_000_000},
-    origins={"huggingface": "ggml-org/gemma-3-4b-it-GGUF", "ollama": "gemma3:4b"},
-    sources=("https://example.com/gemma",),
-)
-BUILT_IN = (QWEN, CODER, LARGE, VISION)
-OF_HUB = RegistryEntry(
-    id="hf:unsloth/Qwen3-4B-GGUF",
-    name="unsloth/Qwen3-4B-GGUF",
-    parameters=4_020_000_000,
-    licence="apache-2.0",
-    purposes=frozenset({"chat"}),
-    origins={"huggingface": "unsloth/Qwen3-4B-GGUF"},
-    downloads=184_231,
-    likes=512,
-)
-
-
-def repo_of(model: HubModel, digit: str, sizes: Mapping[str, int]) -> HubRepo:
-    """Give a repository with files of these sizes."""
-    files = [HubFile(path=f"{name}.gguf", size=sizes[name], sha256="0" * 64) for name in sizes]
-    return HubRepo(model=model, revision=digit * 40, variants=variants_of(files))
-
-
-QWEN_REPO = repo_of(
-    HubModel(
-        repo="bartowski/Qwen3-8B-GGUF",
-        downloads=84_231,
-        likes=310,
-        licence="apache-2.0",
-        parameters=8_200_000_000,
-        context=32_768,
-    ),
-    "1",
-    {
-        **dict.fromkeys((f"Qwen3-8B-BF16-0000{n}-of-00002" for n in (1, 2)), 8_200_000_000),
-        "Qwen3-8B-Q8_0": 8_710_000_000,
-        "Qwen3-8B-Q6_K": 6_730_000_000,
-        "Qwen3-8B-Q4_K_M": 5_030_000_000,
-        "Qwen3-8B-IQ3_XXS": 3_300_000_000,
-    },
-)
-VISION_REPO = repo_of(
-    HubModel(
-        repo="ggml-org/gemma-3-4b-it-GGUF", licence="gemma", gated=True, parameters=4_300_000_000
-    ),
-    "2",
-    {
-        "gemma-3-4b-it-Q8_0": 4_130_000_000,
-        "gemma-3-4b-it-Q4_K_M": 2_490_000_000,
-        "mmproj-gemma-3-4b-it-F16": 851_000_000,
-    },
-)
+QWEN_REPO = REPOS[0]
 HUB_DOWN = AIError(
     ErrorCode.SERVICE_UNAVAILABLE,
     "huggingface.co does not answer.",
@@ -137,7 +58,7 @@ HUB_DOWN = AIError(
 class ScriptedHub:
     """Answers with these repositories; `gate` holds its answers back."""
 
-    repos: Sequence[HubRepo] = (QWEN_REPO, VISION_REPO)
+    repos: Sequence[HubRepo] = REPOS
     address: str = "huggingface.co"
     problem: AIError | None = None
     gate: anyio.Event | None = None
@@ -169,7 +90,7 @@ class ScriptedRegistry(ModelRegistry):
     """Knows these models; what the hub says beside comes when its gate is open."""
 
     entries: Sequence[RegistryEntry] = BUILT_IN
-    of_hub: Sequence[RegistryEntry] = (OF_HUB,)
+    of_hub: Sequence[RegistryEntry] = OF_HUB
     problem: AIError | None = None
     gates: dict[str, anyio.Event] = field(default_factory=dict)
     """By the words asked for."""

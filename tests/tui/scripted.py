@@ -39,8 +39,8 @@ from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
-from tests.support.scripted_chats import FIGURES, TOOLS, ScriptedChats
-from tests.support.scripted_fetching import (
+from tests.tui.scripted_chats import FIGURES, TOOLS, ScriptedChats
+from tests.tui.scripted_fetching import (
     LIBRARY,
     MACHINE,
     OLLAMA,
