@@ -27,6 +27,7 @@ IFF_UP = 1
 INTERFACE = struct.Struct("16sh14x")
 
 KEPT = {"PATH", "LD_LIBRARY_PATH", "TMPDIR", "TZ", "VIRTUAL_ENV", "SYSTEMROOT", "PYTHONHASHSEED"}
+KEPT |= {"TEST_SEED", "MUTATED_STREAMS"}  # they choose what a series of random cases is
 KEPT_PREFIXES = ("PYTEST_", "HYPOTHESIS_", "COVERAGE_", "COV_CORE_")
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,13 +4,20 @@ import asyncio
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import pytest
+from textual import events
+from textual.app import App, ComposeResult
+from textual.widgets import Static
 
 from tests.support import idle
 from tests.support.http_server import raw_server
+from tests.support.idle import waits_for_what_can_happen
+
+__all__ = ["waits_for_what_can_happen"]
 
 
 @pytest.fixture
@@ -161,3 +168,48 @@ def test_the_system_tells_which_threads_run(
         (tmp_path / str(number) / "stat").write_text(f"{number} (a) R) {state} 1 1")
     monkeypatch.setattr(idle, "TASKS", tmp_path)
     assert idle._has_threads_that_run() is is_one_running
+
+
+class Box(Static):
+    """Counts the callbacks that it is sent, and handles a click only when it may."""
+
+    def __init__(self) -> None:
+        super().__init__("box")
+        self.gate, self.sent = asyncio.Event(), 0
+
+    async def on_click(self) -> None:
+        await self.gate.wait()
+
+    def call_later(self, *given: Any) -> bool:
+        self.sent += 1
+        return super().call_later(*given)
+
+
+async def test_widgets_are_asked_while_one_of_them_handles_a_message(
+    waits_for_what_can_happen: None,
+) -> None:
+    box, ended = Box(), list[str]()
+
+    class Small(App[None]):
+        def compose(self) -> ComposeResult:
+            yield box
+
+    async with Small().run_test() as pilot:
+
+        async def pause() -> None:
+            await pilot.pause()
+            ended.append("pause")
+
+        await pause()
+        box.sent = 0
+        await pause()
+        assert box.sent == 0
+        box.post_message(events.Click(box, 0, 0, 0, 0, 1, False, False, False))
+        await anyio.sleep(0.01)  # it has the message, and its queue is empty
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(pause)
+            await anyio.sleep(0.01)
+            assert (box.sent, len(ended)) == (1, 2)
+            box.gate.set()
+        await pause()
+        assert box.sent == 1

@@ -85,7 +85,9 @@ def test_a_child_process_is_refused_a_usual_port(port: int) -> None:
 def test_only_harmless_variables_are_kept(tmp_path: Path) -> None:
 
     given = {"PATH": "/bin", "OPENAI_API_KEY": "k", "EDITOR": "vi", "NO_COLOR": "1", "HOME": "/me"}
-    kept = own_environment(given, tmp_path)
+    chosen = {"TEST_SEED": "7", "MUTATED_STREAMS": "400"}
+    kept = own_environment({**given, **chosen}, tmp_path)
+    assert chosen.items() <= kept.items()
     assert kept["PATH"] == "/bin"
     assert kept["HOME"] == str(tmp_path)
     assert not {"OPENAI_API_KEY", "EDITOR", "NO_COLOR"} & set(kept)

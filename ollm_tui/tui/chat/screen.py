@@ -55,6 +55,7 @@ class ChatScreen(TranscriptSelection[None]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat", "find")]
 
+    AUTO_FOCUS = "Prompt"
     completions = getters.query_one(Completions)
 
     def __init__(self, services: Services, problems: tuple[str, ...] = ()) -> None:

@@ -12,6 +12,7 @@ from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
 from ollm_tui.tui.keys import display_key
+from ollm_tui.tui.widgets import StyledOnce
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -26,7 +27,7 @@ SUSPEND: Final = Binding(
 """Works on every screen; dialogs have it too, as they keep keys from the app."""
 
 
-class LeftOnce(Screen[ScreenResultType]):
+class LeftOnce(StyledOnce[ScreenResultType]):
     """A screen that dismisses only itself, and only once.
 
     Textual dismisses the screen on top. The key that closes a screen may be handled after a dialog

@@ -135,7 +135,7 @@ def with_overrides(overrides: Mapping[str, str]) -> Keymap:
             refused.append(refusal)
     # an action that is given its own key may share it, as it does in the table
     moved = [key_id for key_id, names in chosen.items() if names != known[key_id].keys]
-    while (clash := _first_clash(_with(chosen), moved)) is not None:
+    while moved and (clash := _first_clash(_with(chosen), moved)) is not None:
         del chosen[clash.id]
         moved.remove(clash.id)
         refused.append(clash)
@@ -143,7 +143,7 @@ def with_overrides(overrides: Mapping[str, str]) -> Keymap:
 
 
 def _with(chosen: Mapping[str, str]) -> tuple[Key, ...]:
-    return tuple(replace(key, keys=chosen.get(key.id, key.keys)) for key in KEYS)
+    return tuple(replace(key, keys=chosen[key.id]) if key.id in chosen else key for key in KEYS)
 
 
 def _refusal(key_id: str, names: str, known: Mapping[str, Key]) -> RefusedKey | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from rich.style import Style
 from textual import events
 from textual.geometry import Offset
-from textual.screen import Screen, ScreenResultType
+from textual.screen import ScreenResultType
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 from textual.strip import Strip
@@ -28,6 +28,7 @@ from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection, copied
 from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
+from ollm_tui.tui.widgets import StyledOnce
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.blocks import MediaData
@@ -306,7 +307,7 @@ class Transcript(ScrollView, can_focus=False):
         self.refresh()
 
 
-class TranscriptSelection(Screen[ScreenResultType]):
+class TranscriptSelection(StyledOnce[ScreenResultType]):
     """Answers the mouse look-up from the rows; offsets inside strips would cost every frame."""
 
     def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:

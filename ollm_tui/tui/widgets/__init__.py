@@ -15,6 +15,7 @@ from ollm_tui.tui.widgets.hint_line import FLASH_S, HintLine
 from ollm_tui.tui.widgets.messages import InputReady, ShownAgain
 from ollm_tui.tui.widgets.paste import PasteStore, long_summary, needs_folding
 from ollm_tui.tui.widgets.stand_ins import cannot_be_held, from_editor, to_editor, to_signs
+from ollm_tui.tui.widgets.styled_once import StyledOnce
 from ollm_tui.tui.widgets.text_field import (
     TextField,
     letters,
@@ -32,6 +33,7 @@ __all__ = [
     "PasteStore",
     "Piece",
     "ShownAgain",
+    "StyledOnce",
     "TextField",
     "cannot_be_held",
     "cut",
