@@ -47,6 +47,13 @@ def _import_from(config: pytest.Config, share: float) -> None:
             import_module(".".join(inside.with_suffix("").parts))
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files of the screens: the longest is among them and would be left alone."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith("tests/tui/"))
+
+
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Have a worker send what comes of each test, in text that can be sent."""
     options = session.config.option
