@@ -26,6 +26,7 @@ from tests.library.gguf_bytes import file_of
 from tests.support.fake_backends import FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import LARGE, OllamaServer
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.forked import Forks
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.pty_session import PtySession
 
@@ -345,10 +346,10 @@ def test_a_signal_stops_a_pull_leaves_the_server_and_says_how_it_goes_on(
 
 @pytest.mark.pty
 def test_a_person_sees_one_line_that_changes_and_stops_it_with_ctrl_c(
-    served: Server, tmp_path: Path
+    served: Server, tmp_path: Path, forks: Forks
 ) -> None:
     argv = [*OLLM, "models", "pull", "stuck", "--host", served.url]
-    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, size=(60, 12)) as session:
+    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, (60, 12), forks) as session:
         session.wait_for("stuck  39 %  400 kB of 1 MB", timeout=20)
         assert len([line for line in session.screen_text().splitlines() if line.strip()]) == 1
         session.write(b"\x03")
@@ -364,10 +365,17 @@ def test_a_person_sees_one_line_that_changes_and_stops_it_with_ctrl_c(
     [(b"\r", 1, True), (b"no\r", 1, True), (b"\x03", 130, True), (b"y\r", 0, False)],
 )
 def test_a_person_is_asked_with_size_and_place_before_a_model_is_gone(
-    server: OllamaServer, served: Server, tmp_path: Path, answer: bytes, code: int, *, is_left: bool
+    server: OllamaServer,
+    served: Server,
+    tmp_path: Path,
+    forks: Forks,
+    answer: bytes,
+    code: int,
+    *,
+    is_left: bool,
 ) -> None:
     argv = [*OLLM, "models", "rm", "tiny", "--host", served.url]
-    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, size=(120, 12)) as session:
+    with PtySession(argv, own_home(tmp_path / "home"), tmp_path, (120, 12), forks) as session:
         question = f"Delete tiny:latest (1 kB) from Ollama at {served.url} permanently? [y/N]"
         session.wait_for(question, timeout=20)
         session.write(answer)

@@ -20,6 +20,7 @@ from tests.e2e.conftest import environment as own_home
 from tests.hostile.payloads import PAYLOADS, Payload
 from tests.support.fake_hub import FakeHub, hub_in_thread
 from tests.support.fake_ollama import OllamaServer
+from tests.support.forked import Forks
 from tests.support.http_server import in_thread
 from tests.support.hub_samples import TOKEN, sample_hub
 from tests.support.pty_session import PtySession
@@ -254,10 +255,12 @@ def test_a_download_that_was_stopped_goes_on_with_the_same_command(
 
 
 @pytest.mark.pty
-def test_a_person_chooses_from_a_short_list_and_sees_a_bar(hub: FakeHub, tmp_path: Path) -> None:
+def test_a_person_chooses_from_a_short_list_and_sees_a_bar(
+    hub: FakeHub, tmp_path: Path, forks: Forks
+) -> None:
     env = {**own_home(tmp_path / "home"), "HF_ENDPOINT": hub.url}
     argv = [*OLLM, "models", "pull", SMALL]
-    with PtySession(argv, env, tmp_path, size=(100, 24)) as session:
+    with PtySession(argv, env, tmp_path, (100, 24), forks) as session:
         session.wait_for("Which one? A number, Enter takes Q8_0 (*):", timeout=20)
         shown = session.screen_text()
         assert "*  1  Q8_0" in shown

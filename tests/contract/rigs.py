@@ -38,7 +38,7 @@ async def http_rig(kind: str, count: int = 1) -> AsyncIterator[Rig]:
         servers = [await stack.enter_async_context(serve(handler)) for _ in range(count)]
         more = {"base_urls": tuple(server.url for server in servers)} if count > 1 else {}
         spec = remote.spec(
-            servers[0].url, name="rig", first_byte_timeout_s=1.5, idle_timeout_s=0.6, **more
+            servers[0].url, name="rig", first_byte_timeout_s=0.8, idle_timeout_s=0.4, **more
         )
         provider = create_provider(spec)
         yield PromptRig(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forked import Forks
 from tests.support.isolation import guarded_path
 from tests.support.pty_session import PtySession
 from tests.support.tiny_gguf import write_scripted
@@ -52,8 +53,11 @@ def environment(home: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Start:
-    """Start the program in a home, from a folder that is not the checkout."""
+def start(tmp_path: Path, forks: Forks) -> Start:
+    """Start the program in a home, from a folder that is not the checkout.
+
+    It is a copy of a process that has its modules, unless the test wants a new one.
+    """
 
     @contextmanager
     def started(
@@ -62,9 +66,11 @@ def start(tmp_path: Path) -> Start:
         env: dict[str, str] | None = None,
         size: tuple[int, int] = (80, 24),
         argv: Sequence[str] = OLLM,
+        is_new: bool = False,
     ) -> Iterator[PtySession]:
         everything = environment(home) | (env or {})
-        with PtySession([*argv, *arguments], everything, tmp_path, size=size) as session:
+        copied = None if is_new or argv is not OLLM else forks
+        with PtySession([*argv, *arguments], everything, tmp_path, size, copied) as session:
             yield session
 
     return started

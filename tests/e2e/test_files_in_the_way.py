@@ -30,7 +30,7 @@ def test_the_app_starts_and_leaves_with_pipes_in_place_of_its_files(
         path = home / name
         path.parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(path)
-    with start(home, "--theme", "mine", size=(100, 40)) as session:
+    with start(home, "--theme", "mine", size=(100, 40), is_new=True) as session:
         session.wait_for("it is a pipe", timeout=20)
         session.wait_for("The theme mine.toml cannot be used", timeout=20)
         session.wait_for("Not saved", timeout=20)

@@ -34,7 +34,7 @@ def engines(session: PtySession) -> list[int]:
 def test_a_newcomer_chats_stops_a_long_answer_and_quits(
     start: Start, home_with_model: Path
 ) -> None:
-    with start(home_with_model) as session:
+    with start(home_with_model, is_new=True) as session:
         ready(session)
         ask(session, "hello there")
         session.wait_for(HELLO, timeout=20)
@@ -97,7 +97,7 @@ def test_a_theme_chosen_is_remembered_in_the_settings_file(
 
 
 def test_an_engine_that_dies_costs_one_answer(start: Start, home_with_model: Path) -> None:
-    with start(home_with_model) as session:
+    with start(home_with_model, is_new=True) as session:
         ready(session)
         ask(session, "go on forever")
         session.wait_for("again and again", timeout=20)
@@ -112,7 +112,7 @@ def test_an_engine_that_dies_costs_one_answer(start: Start, home_with_model: Pat
 def test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind(
     start: Start, home_with_model: Path, number: signal.Signals
 ) -> None:
-    with start(home_with_model) as session:
+    with start(home_with_model, is_new=True) as session:
         ready(session)
         ask(session, "go on forever")
         session.wait_for("again and again", timeout=20)
@@ -121,7 +121,7 @@ def test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind(
 
 
 def test_a_kill_leaves_no_engine_behind(start: Start, home_with_model: Path) -> None:
-    with start(home_with_model) as session:
+    with start(home_with_model, is_new=True) as session:
         ready(session)
         ask(session, "go on forever")
         session.wait_for("again and again", timeout=20)
@@ -131,7 +131,7 @@ def test_a_kill_leaves_no_engine_behind(start: Start, home_with_model: Path) -> 
 
 
 def test_a_closed_terminal_ends_everything(start: Start, home_with_model: Path) -> None:
-    with start(home_with_model) as session:
+    with start(home_with_model, is_new=True) as session:
         ready(session)
         ask(session, "go on forever")
         session.wait_for("again and again", timeout=20)
@@ -167,7 +167,7 @@ def test_a_resize_in_the_middle_of_an_answer_goes_on(start: Start, home_with_mod
 def test_the_starter_model_answers(start: Start, home: Path) -> None:
     target = home / "data" / "ollm" / "models" / STARTER.name
     target.symlink_to(STARTER)
-    with start(home) as session:
+    with start(home, is_new=True) as session:
         ready(session)
         assert "starter model" in session.screen_text()
         ask(session, "What is the capital of France?")

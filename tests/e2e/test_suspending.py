@@ -42,7 +42,7 @@ def test_control_z_gives_the_terminal_to_the_shell_and_fg_takes_it_again(
 
 
 def test_a_program_without_a_shell_is_not_suspended(start: Start, tmp_path: Path) -> None:
-    with start(tmp_path) as session:
+    with start(tmp_path, is_new=True) as session:
         session.wait_for("Ask anything", timeout=20)
         session.write(b"\x1a")
         session.wait_for("cannot be suspended")

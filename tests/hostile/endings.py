@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.e2e.conftest import OLLM, ask, environment
+from tests.support.forked import Forks
 from tests.support.pty_session import PtySession, wait_until
 
 OFF = (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l", b"\x1b[<u")
@@ -60,10 +61,12 @@ class Left:
     faults: tuple[str, ...] = ()
 
 
-def end_while_streaming(ending: Ending, home: Path, url: str) -> Left:
+def end_while_streaming(ending: Ending, home: Path, url: str, forks: Forks | None = None) -> Left:
     """Start, let an endless answer come, end, and look at what is left."""
     argv = [*(BELOW_A_SHELL if ending.below_a_shell else ()), *OLLM, "--model", "local://tiny"]
-    with PtySession(argv, environment(home) | {"OLLAMA_HOST": url}, home) as session:
+    env = environment(home) | {"OLLAMA_HOST": url}
+    copied = None if ending.below_a_shell else forks
+    with PtySession(argv, env, home, forks=copied) as session:
         session.wait_for("Chatting with", 20)
         ask(session, "forever")
         session.wait_for("word9", 20)

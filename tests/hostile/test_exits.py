@@ -208,7 +208,7 @@ def test_what_comes_out_is_plain_text(name: str, world: World) -> None:
 def test_thinking_beside_an_answer_only_dims(world: World) -> None:
     env = environment(world.home) | {"OLLAMA_HOST": world.url}
     argv = [*OLLM, "--model", f"local://{MODEL}", "-p", "think"]
-    with PtySession(argv, env, world.home, size=(120, 150)) as session:
+    with PtySession(argv, env, world.home, (120, 150), world.forks) as session:
         assert session.exit_status() == 0
         assert grammar(session.raw) <= {"SGR 2", "SGR 0", "C0 0d", "C0 0a"}
         assert unseen(PAYLOADS, session.screen_text()) == []
@@ -219,7 +219,7 @@ def test_the_clipboard_is_written_by_a_copy_command_alone_and_with_plain_text(
 ) -> None:
     env = environment(world.home) | {"OLLAMA_HOST": world.url}
     argv = [*OLLM, "--model", f"local://{MODEL}"]
-    with PtySession(argv, env, world.home, size=(120, 150)) as session:
+    with PtySession(argv, env, world.home, (120, 150), world.forks) as session:
         session.wait_for("Chatting with")
         ask(session, "say")
         session.wait_for(f"»e{len(PAYLOADS) - 1:02}", 20)

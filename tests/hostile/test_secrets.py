@@ -197,11 +197,11 @@ def test_no_mistake_in_the_settings_shows_a_key(
     assert written(home, frozenset({file})) == {}
 
 
-def crash(secret: str, home: Path, url: str) -> tuple[bytes, int]:
+def crash(secret: str, home: Path, url: str, forks: Forks) -> tuple[bytes, int]:
     """Let the program fail with a secret in the words of the exception."""
     argv = [sys.executable, "-P", "-c", CRASH, secret, "--model", "literal://m"]
     env = environment(home) | VARIABLES | {"OPENAI_COMPATIBLE_HOST": url}
-    with PtySession(argv, env, home) as session:
+    with PtySession(argv, env, home, forks=forks) as session:
         session.wait_for("literal")
         session.wait_for("ready")
         session.write("hello")
@@ -213,12 +213,12 @@ def crash(secret: str, home: Path, url: str) -> tuple[bytes, int]:
 
 @pytest.mark.parametrize("secret", [*VARIABLES.values(), LITERAL, HEADER])
 def test_a_crash_with_a_key_in_its_words_reports_the_crash_alone(
-    secret: str, tmp_path: Path
+    secret: str, tmp_path: Path, forks: Forks
 ) -> None:
     home = make_home(tmp_path / "home")
     with in_thread(refuses) as server:
         given = settings(home, server.url)
-        raw, status = crash(secret, home, server.url)
+        raw, status = crash(secret, home, server.url, forks)
     assert status == 1
     assert found_in(raw) == set()
     assert written(home, given) == {}

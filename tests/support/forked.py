@@ -7,6 +7,7 @@ new ones.
 """
 
 import contextlib
+import fcntl
 import gc
 import json
 import os
@@ -16,19 +17,44 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
+from typing import NoReturn
 
 LARGEST = 1 << 18
 """Bytes of a command line with its environment."""
-PACKAGES = ("cli", "config", "providers", "runtime", "store", "library", "tools")
+PACKAGES = ("cli", "config", "providers", "runtime", "store", "library", "tools", "tui")
+PROGRAM = ("-m", "ollm_tui")
+
+
+class Running:
+    """A copy that runs, as `subprocess.Popen` tells of a process."""
+
+    def __init__(self, report: socket.socket) -> None:
+        self._report = report
+        self._code: int | None = None
+        self.pid = int(report.recv(LARGEST))
+
+    def wait(self) -> int:
+        with self._report:
+            self._code = int(self._report.recv(LARGEST))
+        return self._code
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self._code is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 class Forks:
-    """A process that copies itself for each command, one after the other."""
+    """A process that copies itself for each command."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -44,6 +70,26 @@ class Forks:
                 pass_fds=[theirs.fileno()],
             )
 
+    def start(
+        self,
+        arguments: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        cwd: Path,
+        streams: Sequence[int],
+        has_terminal: bool = False,
+    ) -> Running:
+        """Start what `python -P` is given, `-m ollm_tui ...` or `-c CODE ...`, with these streams.
+
+        One that has a terminal begins a session of its own, whose terminal its input is.
+        """
+        told = [list(arguments), dict(environ), str(cwd), has_terminal]
+        report, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            message = json.dumps(told).encode("utf-8")
+            socket.send_fds(self._channel, [message], [theirs.fileno(), *streams])
+        return Running(report)
+
     def run(
         self,
         arguments: Sequence[str],
@@ -54,31 +100,26 @@ class Forks:
         timeout_s: float,
     ) -> subprocess.CompletedProcess[bytes]:
         """Run one command as `subprocess.run` does; `given` is what it reads, if anything."""
-        message = json.dumps([*arguments, dict(environ), str(cwd)]).encode("utf-8")
         (read_in, write_in), (read_out, write_out), (read_err, write_err) = (
             (os.open(os.devnull, os.O_RDONLY), None) if given is None else os.pipe(),
             os.pipe(),
             os.pipe(),
         )
         theirs = [read_in, write_out, write_err]
-        socket.send_fds(self._channel, [message], theirs)
+        running = self.start([*PROGRAM, *arguments], environ=environ, cwd=cwd, streams=theirs)
         for stream in theirs:
             os.close(stream)
         with ThreadPoolExecutor(3) as threads:
             if write_in is not None and given is not None:
                 threads.submit(_write, write_in, given)
             out, err = threads.submit(_read, read_out), threads.submit(_read, read_err)
-            code = self._code(timeout_s)
+            timer = threading.Timer(timeout_s, running.kill)
+            timer.start()
+            try:
+                code = running.wait()
+            finally:
+                timer.cancel()
         return subprocess.CompletedProcess(list(arguments), code, out.result(), err.result())
-
-    def _code(self, timeout_s: float) -> int:
-        process = int(self._channel.recv(LARGEST))
-        timer = threading.Timer(timeout_s, os.kill, (process, signal.SIGKILL))
-        timer.start()
-        try:
-            return int(self._channel.recv(LARGEST))
-        finally:
-            timer.cancel()
 
     def close(self) -> None:
         """End the process."""
@@ -105,12 +146,16 @@ def _import_all() -> None:
     gc.freeze()
 
 
-def _become(arguments: Sequence[str], environ: Mapping[str, str], cwd: str) -> None:
+def _become(environ: Mapping[str, str], cwd: str, *, has_terminal: bool) -> None:
     os.chdir(cwd)
     _look_in(environ.get("PYTHONPATH", ""))
     os.environ.clear()
     os.environ.update(environ)
-    sys.argv[1:] = arguments
+    if has_terminal:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        stream.reconfigure(line_buffering=stream.isatty())  # type: ignore[union-attr]
 
 
 def _look_in(folders: str) -> None:
@@ -120,28 +165,58 @@ def _look_in(folders: str) -> None:
         sys.path[: len(given.split(os.pathsep))] = folders.split(os.pathsep)
 
 
-def _serve(channel: socket.socket) -> None:
-    """Copy this process for each command; return in the copies alone."""
+def _serve(channel: socket.socket) -> list[str]:
+    """Copy this process for each command; return in the copies alone, what they are to run."""
+    # Nobody waits for the processes that watch over a copy.
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
-        message, streams, _, _ = socket.recv_fds(channel, LARGEST, 3)
+        message, (*streams,), _, _ = socket.recv_fds(channel, LARGEST, 4)
         if not message:
             os._exit(0)
-        if not (process := os.fork()):
-            for number, stream in enumerate(streams):
-                os.dup2(stream, number)
-                os.close(stream)
-            channel.close()
-            *arguments, environ, cwd = json.loads(message)
-            return _become(arguments, environ, cwd)
-        for stream in streams:
-            os.close(stream)
-        channel.send(str(process).encode())
+        if not os.fork():
+            break
+        _close(streams)
+    channel.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    report, *theirs = streams
+    if process := os.fork():
+        _close(theirs)
+        _watch(process, report)
+    for number, stream in enumerate(theirs):
+        os.dup2(stream, number)
+    _close(streams)
+    arguments: list[str]
+    arguments, environ, cwd, has_terminal = json.loads(message)
+    _become(environ, cwd, has_terminal=has_terminal)
+    return arguments
+
+
+def _watch(process: int, report: int) -> NoReturn:
+    """Tell which process it is and how it ends."""
+    with socket.socket(fileno=report) as told:
+        told.send(str(process).encode())
         status = os.waitpid(process, 0)[1]
-        channel.send(str(os.waitstatus_to_exitcode(status)).encode())
+        # Who started it may have gone.
+        with contextlib.suppress(BrokenPipeError):
+            told.send(str(os.waitstatus_to_exitcode(status)).encode())
+    os._exit(0)
+
+
+def _close(streams: Sequence[int]) -> None:
+    for stream in streams:
+        os.close(stream)
+
+
+def _run(what: str, name: str, *arguments: str) -> None:
+    sys.argv[1:] = arguments
+    if what == "-m":
+        runpy.run_module(name, run_name="__main__", alter_sys=True)
+    else:
+        exec(name, {"__name__": "__main__"})
 
 
 if __name__ == "__main__":
     _import_all()
     with socket.socket(fileno=int(sys.argv[1])) as served:
-        _serve(served)
-    runpy.run_module("ollm_tui", run_name="__main__", alter_sys=True)
+        given = _serve(served)
+    _run(*given)

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pyte
 
+from tests.support.forked import Forks, Running
 from tests.support.guarded.fair_clock import sleep
 from tests.support.vt import Token, tokens, unfinished
 
@@ -100,7 +101,9 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
         size: tuple[int, int] = (80, 24),
+        forks: Forks | None = None,
     ) -> None:
+        """Start a new process, or for `python -P ...` a copy of one that has its modules."""
         self._tag = f"{TAG}={uuid.uuid4().hex}"
         self._changed = threading.Condition(threading.RLock())
         self._screens = _Screens(*size)
@@ -113,22 +116,31 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
         self._wake_read, self._wake_write = os.pipe()
         self._set_size(*size)
         self.termios_before = self.termios()
-        self._process = subprocess.Popen(
-            [sys.executable, "-ISc", _TAKE_TERMINAL, *argv],
-            stdin=self._slave,
-            stdout=self._slave,
-            stderr=self._slave,
-            env=self._environment(env or {}, size),
-            cwd=cwd or ROOT,
-            start_new_session=True,
-        )
+        self._process = self._started(argv, self._environment(env or {}), cwd or ROOT, forks)
         self._threads = [
             threading.Thread(target=run, daemon=True) for run in (self._read, self._reap)
         ]
         for thread in self._threads:
             thread.start()
 
-    def _environment(self, env: Mapping[str, str], size: tuple[int, int]) -> dict[str, str]:
+    def _started(
+        self, argv: Sequence[str], env: dict[str, str], cwd: Path, forks: Forks | None
+    ) -> subprocess.Popen[bytes] | Running:
+        if forks:
+            assert list(argv[:2]) == [sys.executable, "-P"]
+            streams = [self._slave] * 3
+            return forks.start(argv[2:], environ=env, cwd=cwd, streams=streams, has_terminal=True)
+        return subprocess.Popen(
+            [sys.executable, "-ISc", _TAKE_TERMINAL, *argv],
+            stdin=self._slave,
+            stdout=self._slave,
+            stderr=self._slave,
+            env=env,
+            cwd=cwd,
+            start_new_session=True,
+        )
+
+    def _environment(self, env: Mapping[str, str]) -> dict[str, str]:
         inherited = {
             name: value
             for name, value in os.environ.items()
@@ -272,7 +284,10 @@ class PtySession(contextlib.AbstractContextManager["PtySession"]):
         return [
             int(entry.name)
             for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and tag in _read_or_empty(entry / "environ")
+            if entry.name.isdigit()
+            and (environ := _read_or_empty(entry / "environ"))
+            # The system shows no environment of a copy's own.
+            and (tag in environ or int(entry.name) == self.pid)
         ]
 
     def cpu_seconds(self) -> float:

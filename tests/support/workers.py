@@ -3,8 +3,9 @@
 import gc
 import os
 import random
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -46,10 +47,33 @@ def _import_from(config: pytest.Config, share: float) -> None:
             import_module(".".join(inside.with_suffix("").parts))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_report_to_serializable() -> Generator[None, Any, Any]:
-    """Write halves of surrogate pairs as escapes: nothing else can be sent as they are."""
-    return sendable((yield))
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files of the screens: the longest is among them and would be left alone."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: not item.nodeid.startswith("tests/tui/"))
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Have a worker send what comes of each test, in text that can be sent."""
+    options = session.config.option
+    is_all = options.verbose > 0 or options.durations is not None or options.xmlpath is not None
+    for worker in session.config.pluginmanager.get_plugins():
+        if hasattr(worker, "sendevent"):
+            worker.sendevent = partial(_send, worker.sendevent, is_all=is_all)
+
+
+def _send(send: Callable[..., None], name: str, *, is_all: bool, **content: Any) -> None:
+    """Leave out what the screen shows nothing of: every message wakes the process it goes to."""
+    match name, content:
+        case "logstart", _ if not is_all:
+            return
+        case (
+            "testreport",
+            {"data": {"when": "setup" | "teardown", "outcome": "passed", "sections": []}},
+        ) if not is_all:
+            return
+    send(name, **sendable(content))
 
 
 def sendable(data: Any) -> Any:
