@@ -44,6 +44,7 @@ SHORT_MODULES = {
         "tui/transcript/messages.py",
         "tui/widgets/messages.py",
         "tui/widgets/stand_ins.py",
+        "tui/widgets/styled_once.py",
     ],
     "it is run as a program": ["__main__.py", "library/downloads/package_guard.py"],
     "it is imported when it is first used": ["runtime/hub.py"],
