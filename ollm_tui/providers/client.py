@@ -4,6 +4,7 @@ A connection that got more than its reply is closed: the rest would be read as t
 """
 
 import ssl
+import time
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import suppress
 from urllib.parse import SplitResult, quote
@@ -126,6 +127,8 @@ MOST_BYTES = 1024 * 1024
 """More than the event loop reads at once, so that nothing stays unseen in anyio's queue."""
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
+STALE_S = 1.0
+"""How long it takes at most to see that a server had closed an idle connection already."""
 
 
 class WatchedStream(httpcore.AsyncNetworkStream):
@@ -137,6 +140,8 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         self._unread = b""
         self._is_sending = False
         self._requests = 0
+        self._sent_at = 0.0
+        self._has_reply = False
         self._is_early = False
 
     @property
@@ -156,9 +161,21 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         return look.cancelled_caught
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as httpcore has it
-        """Return received bytes; what exceeds `max_bytes` is kept for the next call."""
+        """Return received bytes; what exceeds `max_bytes` is kept for the next call.
+
+        Raises:
+            ConnectionNotAvailable: The server closed the idle connection before the request came.
+        """
         self._is_sending = False
-        data = self._unread or await self._inner.read(MOST_BYTES, timeout)
+        try:
+            data = self._unread or await self._inner.read(MOST_BYTES, timeout)
+        except httpcore.ReadError:
+            if self._is_stale():
+                raise httpcore.ConnectionNotAvailable from None
+            raise
+        if not data and self._is_stale():
+            raise httpcore.ConnectionNotAvailable
+        self._has_reply = True
         self._unread = data[max_bytes:]
         return data[:max_bytes]
 
@@ -170,7 +187,17 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         """
         for start in range(0, len(buffer), PIECE_BYTES):
             self._look()
+            self._sent_at = time.monotonic()
             await self._inner.write(buffer[start : start + PIECE_BYTES], timeout)
+
+    def _is_stale(self) -> bool:
+        """Whether an end now means that the request never reached the server.
+
+        llama.cpp, for one, closes after each streamed reply without announcing it. On a further
+        request httpcore then takes another connection; on a new one, nothing is sent again.
+        """
+        is_soon = time.monotonic() - self._sent_at < STALE_S
+        return self._requests > 1 and not self._has_reply and is_soon
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -194,6 +221,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         is_first = not self._is_sending
         if is_first:
             self._is_sending = True
+            self._has_reply = False
             self._requests += 1
         if self._is_secure and self._requests == 1:
             return  # session tickets come unasked

@@ -18,7 +18,7 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers import create_provider
+from ollm_tui.providers import client, create_provider
 from ollm_tui.providers.client import PIECE_BYTES
 from ollm_tui.providers.fetcher import HttpFetcher
 from ollm_tui.providers.http_faults import Endpoint
@@ -63,7 +63,10 @@ def _chunked(body: bytes, trailers: bytes = b"") -> bytes:
 
 @dataclass
 class Pushy:
-    """A server whose replies are raw bytes, made by `reply` from the number of the request."""
+    """A server whose replies are raw bytes, made by `reply` from the number of the request.
+
+    It closes the connection in place of an empty reply.
+    """
 
     reply: Callable[[int], bytes]
     later: bytes = b""
@@ -97,8 +100,11 @@ class Pushy:
             lines = head.lower().split(b"\r\n")
             length = next((int(ln[15:]) for ln in lines if ln.startswith(b"content-length:")), 0)
             await reader.receive_exactly(length) if length else None
-            if not early:
-                await stream.send(self.reply(self.asked))
+            if early:
+                continue
+            if not (reply := self.reply(self.asked)):
+                return
+            await stream.send(reply)
 
     async def _push(self, stream: AnyByteStream) -> None:
         await self.push.wait()
@@ -333,3 +339,35 @@ async def test_a_clean_connection_is_used_again(
             await text_of(provider)
             await text_of(provider, long)
         assert server.opened == 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_request_on_a_connection_that_was_just_closed_goes_over_another(kind: str) -> None:
+    server = Pushy(lambda n: b"" if n == 2 else _sized(_body(kind, f"answer {n}")))
+    async with serving(server), connected(kind, server.url) as provider:
+        assert [await text_of(provider) for _ in range(2)] == ["answer 1", "answer 3"]
+    assert (server.opened, server.asked) == (2, 3)
+
+
+async def test_a_request_is_sent_again_once_and_not_on_a_new_connection() -> None:
+    server = Pushy(lambda n: b"" if n >= 2 else _sized(_body("ollama", "answer 1")))
+    async with serving(server), connected("ollama", server.url) as provider:
+        assert await text_of(provider) == "answer 1"
+        async with provider.chat_stream(ASK) as stream:
+            (end,) = [event async for event in stream]
+    assert isinstance(end, ErrorEvent)
+    assert "without an answer" in end.error.message
+    assert (server.opened, server.asked) == (2, 3)
+
+
+async def test_a_server_that_dies_of_a_prompt_does_not_get_it_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "STALE_S", 0.0)
+    server = Pushy(lambda n: b"" if n == 2 else _sized(_body("ollama", f"answer {n}")))
+    async with serving(server), connected("ollama", server.url) as provider:
+        assert await text_of(provider) == "answer 1"
+        async with provider.chat_stream(ASK) as stream:
+            (end,) = [event async for event in stream]
+    assert isinstance(end, ErrorEvent)
+    assert (server.opened, server.asked) == (1, 2)
