@@ -5,7 +5,7 @@ A connection that got more than its reply is closed: the rest would be read as t
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from urllib.parse import SplitResult, quote
 
@@ -128,14 +128,24 @@ MOST_BYTES = 1024 * 1024
 LAST_LOOK_S = 0.001
 """How long a TLS stream is read for bytes past the reply, because only reading finds them."""
 STALE_S = 1.0
-"""How long it takes at most to see that a server had closed an idle connection already."""
+"""How soon after a request an end is taken as one that was on its way when it was sent."""
 
 
 class WatchedStream(httpcore.AsyncNetworkStream):
-    """A network stream that knows what arrived before it was due and what was not requested."""
+    """A network stream that knows what arrived before it was due and what was not requested.
 
-    def __init__(self, inner: httpcore.AsyncNetworkStream, *, is_secure: bool = False) -> None:
+    `close_idle` closes the connections beside it that wait for a request.
+    """
+
+    def __init__(
+        self,
+        inner: httpcore.AsyncNetworkStream,
+        close_idle: Callable[[], Awaitable[None]],
+        *,
+        is_secure: bool = False,
+    ) -> None:
         self._inner = inner
+        self._close_idle = close_idle
         self._is_secure = is_secure
         self._unread = b""
         self._is_sending = False
@@ -164,17 +174,16 @@ class WatchedStream(httpcore.AsyncNetworkStream):
         """Return received bytes; what exceeds `max_bytes` is kept for the next call.
 
         Raises:
-            ConnectionNotAvailable: The server closed the idle connection before the request came.
+            ConnectionNotAvailable: The server seems to have closed the idle connection before.
         """
         self._is_sending = False
         try:
             data = self._unread or await self._inner.read(MOST_BYTES, timeout)
         except httpcore.ReadError:
-            if self._is_stale():
-                raise httpcore.ConnectionNotAvailable from None
+            await self._refuse_if_stale()
             raise
-        if not data and self._is_stale():
-            raise httpcore.ConnectionNotAvailable
+        if not data:
+            await self._refuse_if_stale()
         self._has_reply = True
         self._unread = data[max_bytes:]
         return data[:max_bytes]
@@ -190,14 +199,17 @@ class WatchedStream(httpcore.AsyncNetworkStream):
             self._sent_at = time.monotonic()
             await self._inner.write(buffer[start : start + PIECE_BYTES], timeout)
 
-    def _is_stale(self) -> bool:
-        """Whether an end now means that the request never reached the server.
+    async def _refuse_if_stale(self) -> None:
+        """Have httpcore send the request again if it probably never reached the server.
 
-        llama.cpp, for one, closes after each streamed reply without announcing it. On a further
-        request httpcore then takes another connection; on a new one, nothing is sent again.
+        llama.cpp, for one, closes after each streamed reply without announcing it. But a server may
+        close because of the request, so it is sent again only once: with no idle connection left
+        httpcore opens a new one, on which nothing is sent again.
         """
         is_soon = time.monotonic() - self._sent_at < STALE_S
-        return self._requests > 1 and not self._has_reply and is_soon
+        if self._requests > 1 and not self._has_reply and is_soon:
+            await self._close_idle()
+            raise httpcore.ConnectionNotAvailable
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -211,7 +223,7 @@ class WatchedStream(httpcore.AsyncNetworkStream):
     ) -> httpcore.AsyncNetworkStream:
         """Return the stream on top of a TLS session on this one."""
         secure = await self._inner.start_tls(ssl_context, server_hostname, timeout)
-        return WatchedStream(secure, is_secure=True)
+        return WatchedStream(secure, self._close_idle, is_secure=True)
 
     def get_extra_info(self, info: str) -> object:
         """Return facts about the connection."""
@@ -234,6 +246,10 @@ class WatchedStream(httpcore.AsyncNetworkStream):
 class WatchedBackend(httpcore.AnyIOBackend):
     """Opens connections as `WatchedStream`s."""
 
+    def __init__(self, close_idle: Callable[[], Awaitable[None]]) -> None:
+        super().__init__()
+        self._close_idle = close_idle
+
     async def connect_tcp(
         self,
         host: str,
@@ -243,9 +259,8 @@ class WatchedBackend(httpcore.AnyIOBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """Connect to a server."""
-        return WatchedStream(
-            await super().connect_tcp(host, port, timeout, local_address, socket_options)
-        )
+        stream = await super().connect_tcp(host, port, timeout, local_address, socket_options)
+        return WatchedStream(stream, self._close_idle)
 
 
 class EarlyReply(httpx.RemoteProtocolError):
@@ -264,7 +279,7 @@ class CleanConnections(httpx.AsyncHTTPTransport):
         )
         # httpx has no parameter for it. Without it no stream is a WatchedStream, and every
         # connection is closed after one reply.
-        self._pool._network_backend = WatchedBackend()
+        self._pool._network_backend = WatchedBackend(self._close_idle)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; closing its response decides whether the connection is kept.
@@ -283,6 +298,12 @@ class CleanConnections(httpx.AsyncHTTPTransport):
             await response.stream.aclose()
             raise EarlyReply("The reply began before the request was sent.", request=request)
         return response
+
+    async def _close_idle(self) -> None:
+        assert isinstance(self._pool, httpcore.AsyncConnectionPool)
+        for connection in self._pool.connections:
+            if connection.is_idle():  # asked of each in its turn: a request may take it meanwhile
+                await connection.aclose()
 
 
 class _ReplyBody(httpx.AsyncByteStream):

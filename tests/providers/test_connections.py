@@ -360,6 +360,31 @@ async def test_a_request_is_sent_again_once_and_not_on_a_new_connection() -> Non
     assert (server.opened, server.asked) == (2, 3)
 
 
+async def test_a_request_is_sent_again_once_however_many_connections_wait() -> None:
+    have_all = anyio.Event()
+
+    class Patient(Pushy):
+        async def connection(self, stream: AnyByteStream) -> None:
+            if self.opened == 3:
+                have_all.set()
+            await super().connection(stream)
+
+        async def _answer(self, stream: AnyByteStream) -> None:
+            await have_all.wait()
+            await super()._answer(stream)
+
+    server = Patient(lambda n: b"" if n > 4 else _sized(_body("ollama", f"answer {n}")))
+    async with serving(server), connected("ollama", server.url) as provider:
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(text_of, provider)
+        async with provider.chat_stream(ASK) as stream:
+            (end,) = [event async for event in stream]
+    assert isinstance(end, ErrorEvent)
+    assert "without an answer" in end.error.message
+    assert (server.opened, server.asked) == (5, 6)
+
+
 async def test_a_server_that_dies_of_a_prompt_does_not_get_it_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
