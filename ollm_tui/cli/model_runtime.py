@@ -59,7 +59,7 @@ async def _in_runtime(loaded: LoadedConfig, task: StoppableRuntimeTask[T]) -> T:
         raise failure
     if not results:
         raise Stopped(stop.exit_code)
-    return results[0]  # the work was done before the signal, which came while everything was closed
+    return results[0]  # the work was done: the signal came while everything was being closed
 
 
 async def find_model(manager: ModelManager, text: str) -> FoundModel:

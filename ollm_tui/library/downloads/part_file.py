@@ -211,7 +211,7 @@ class PartFile:
     def _check_name(self) -> None:
         named = part_path(self._target).lstat()
         if not os.path.samestat(named, os.fstat(self._descriptor)):
-            raise FileNotFoundError("it was replaced while it was downloaded")
+            raise FileNotFoundError("it was replaced while it was being downloaded")
 
 
 def part_path(target: Path) -> Path:

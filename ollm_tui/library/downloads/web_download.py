@@ -96,7 +96,7 @@ class HubDownload:
         if missing is not None:
             raise AIError(
                 ErrorCode.CONFLICT,
-                f"{clean_name(missing.name)} was removed while the rest was downloaded.",
+                f"{clean_name(missing.name)} was removed while the rest was being downloaded.",
                 hint="Resume to download it again, or cancel it.",
             )
         provenance = Provenance(

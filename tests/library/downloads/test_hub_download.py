@@ -227,7 +227,7 @@ async def test_a_part_that_was_deleted_while_the_others_came_is_reported(tmp_pat
             if step.completed > 2_500_000:
                 first.unlink(missing_ok=True)
 
-        with pytest.raises(AIError, match="was removed while the rest was downloaded"):
+        with pytest.raises(AIError, match="was removed while the rest was being downloaded"):
             await here.work(origin).run(delete)
         assert await here.work(origin).run(here.steps.append) is not None
         assert first.stat().st_size == shards[0].size
