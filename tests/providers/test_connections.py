@@ -341,6 +341,13 @@ async def test_a_clean_connection_is_used_again(
         assert server.opened == 1
 
 
+@pytest.fixture
+def slow_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end is soon enough however long the machine takes to see it."""
+    monkeypatch.setattr(client, "STALE_S", 60.0)
+
+
+@pytest.mark.usefixtures("slow_machine")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_request_on_a_connection_that_was_just_closed_goes_over_another(kind: str) -> None:
     server = Pushy(lambda n: b"" if n == 2 else _sized(_body(kind, f"answer {n}")))
@@ -349,6 +356,7 @@ async def test_a_request_on_a_connection_that_was_just_closed_goes_over_another(
     assert (server.opened, server.asked) == (2, 3)
 
 
+@pytest.mark.usefixtures("slow_machine")
 async def test_a_request_is_sent_again_once_and_not_on_a_new_connection() -> None:
     server = Pushy(lambda n: b"" if n >= 2 else _sized(_body("ollama", "answer 1")))
     async with serving(server), connected("ollama", server.url) as provider:
@@ -360,6 +368,7 @@ async def test_a_request_is_sent_again_once_and_not_on_a_new_connection() -> Non
     assert (server.opened, server.asked) == (2, 3)
 
 
+@pytest.mark.usefixtures("slow_machine")
 async def test_a_request_is_sent_again_once_however_many_connections_wait() -> None:
     have_all = anyio.Event()
 
