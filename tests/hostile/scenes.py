@@ -70,7 +70,14 @@ class Visit:
         self.session.write("\r")
 
     def new_chat(self) -> None:
+        """Start a new chat; an answer that is there may still be closing, which is asked about."""
         self.send("/new")
+        question = "y stop it"
+        self.session.wait_for(
+            lambda: "▌" not in (shown := self.session.screen_text()) or question in shown
+        )
+        if question in self.session.screen_text():
+            self.session.write("y")
         self.session.wait_for(lambda: "▌" not in self.session.screen_text())
         self.session.wait_for("Ask anything")
 
