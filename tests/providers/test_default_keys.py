@@ -12,6 +12,7 @@ from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Req
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.http_provider import with_default_keys
 from ollm_tui.providers.spec import ProviderSpec
+from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.support.fake_anthropic import FakeAnthropic
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.fake_vllm import FakeVllm
@@ -61,7 +62,9 @@ def test_what_the_request_says_itself_counts_more(
 
 
 TABLES = st.dictionaries(
-    st.text(min_size=1, max_size=6).filter(lambda key: key not in RESERVED_BODY_KEYS),
+    st.text(min_size=1, max_size=6).filter(
+        lambda key: key not in RESERVED_BODY_KEYS | REFUSED_KEYS
+    ),
     st.none() | st.integers() | st.text(max_size=3),
     max_size=5,
 )

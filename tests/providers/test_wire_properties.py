@@ -19,6 +19,7 @@ from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.ollama import to_wire as ollama
 from ollm_tui.providers.openai_compatible import to_wire as openai
+from ollm_tui.providers.unsupported import REFUSED_KEYS
 from tests.support.strategies import JSON_OBJECTS as ANY_JSON_OBJECTS
 from tests.support.strategies import NAMES
 
@@ -263,7 +264,9 @@ def test_a_request_to_ollama_has_model_messages_and_options_in_their_places(
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
 @given(
     extra=st.dictionaries(
-        OWN | NAMES.filter(lambda n: n not in RESERVED_BODY_KEYS), JSON_OBJECTS, max_size=5
+        OWN | NAMES.filter(lambda n: n not in RESERVED_BODY_KEYS | REFUSED_KEYS),
+        JSON_OBJECTS,
+        max_size=5,
     ),
     options=OPTIONS,
     backend=BACKENDS,
