@@ -238,7 +238,7 @@ class SettingSources:
 
 
 _SHARED = frozenset({*SAMPLING_OPTIONS, "max_tokens", "stop"}) - {"repeat_penalty"}
-"""What an extra body calls as the options do."""
+"""Options that servers know by the same name, so that an extra body may set them."""
 
 
 def _parameters_of(details: Mapping[str, JsonValue]) -> dict[str, JsonValue]:

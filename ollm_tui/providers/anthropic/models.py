@@ -66,6 +66,7 @@ class Limits:
         if match := _TOO_LONG.search(message):
             return replace(self, max_tokens=int(match[1]))
         if _NOT_SUPPORTED.search(message):
+            # The temperature comes last: of two that exclude each other, it is the one to keep.
             option = next(
                 (name for name in reversed(SAMPLING_OPTIONS) if name in body and name in message),
                 None,
