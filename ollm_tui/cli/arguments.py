@@ -72,6 +72,11 @@ class Arguments:
     """The model that an action is about."""
     copy: str = ""
     """The new name."""
+    source: str = ""
+    """What a new model is made of."""
+    level: str = ""
+    """A quantization."""
+    template: Path | None = None
     yes: bool = False
     wheel: Path | None = None
     place: str = "settings"

@@ -209,6 +209,9 @@ async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: Ap
         "copy": "fast cannot copy models.",
         "load": "fast cannot load models.",
         "unload": "fast cannot unload models.",
+        "create": "fast cannot create models.",
+        "quantize": "fast cannot quantize models.",
+        "push": "fast cannot push models.",
         "keep": "fast cannot keep models loaded for a time.",
     }
     assert (mine["delete"], mine["load"]) == (None, "mine cannot load models.")
