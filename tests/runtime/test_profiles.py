@@ -9,6 +9,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import THINKING_LEVELS, GenerationOptions, ThinkingConfig
 from ollm_tui.runtime.compose import Runtime, load_runtime
 
@@ -159,3 +160,22 @@ async def test_the_settings_may_have_no_file_yet(paths: AppPaths) -> None:
         await runtime.profiles.save("first", conversation_of(runtime))
         assert runtime.profiles.listed() == {"first": "ollama://tiny · tools off"}
     assert paths.config_file.stat().st_mode & 0o777 == 0o600
+
+
+async def test_the_last_chat_continues_with_the_profile_that_is_named(paths: AppPaths) -> None:
+    write(paths, '[profiles.a]\nsystem_prompt = "A"\n[profiles.b]\nmodel = "local://b"\n')
+    async with opened(paths) as runtime:
+        client = runtime.new_client("local://tiny")
+        journal = client.saving.journal
+        assert journal is not None
+        client.conversation.messages.append(Message("user", "hello"))
+        await journal.begin(client.conversation.messages[0])
+    for flags, model, prompt in (
+        (Flags(profile="a", goes_on=True), "local://tiny", "A"),
+        (Flags(profile="b", goes_on=True), "local://b", None),
+        (Flags(goes_on=True), "local://tiny", None),
+    ):
+        async with opened(paths, flags) as runtime:
+            chat = runtime.new_client().conversation
+            assert [message.text for message in chat.messages] == ["hello"]
+            assert (chat.model, chat.system_prompt) == (model, prompt)
