@@ -71,6 +71,11 @@ class Profiles:
         profiles = self._config.profiles.items()
         return {name: summary(profile) for name, profile in profiles if is_profile_name(name)}
 
+    def options_of(self, name: str) -> GenerationOptions:
+        """Return the options that a profile itself sets, as it was read last."""
+        profile = self._config.profiles.get(name)
+        return profile.options.to_options() if profile else GenerationOptions()
+
     async def load(self, name: str) -> Preset:
         """Return what a profile says of a chat; `none` is the settings without one.
 
