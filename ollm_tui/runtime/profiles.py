@@ -21,6 +21,7 @@ from ollm_tui.config.profiles import LONGEST_NAME, NO_PROFILE, find_profile, is_
 from ollm_tui.config.schema import AppConfig, GenerationSettings, ProfileSettings
 from ollm_tui.config.sources import UndefinedVariableError, escaped, expand
 from ollm_tui.config.toml_file import toml_values
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.redact import SecretFinder, environment_secrets, holds_private_key
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import with_texts
@@ -69,7 +70,8 @@ class Profiles:
     def listed(self) -> Mapping[str, str]:
         """Return the profiles that were read last, each with a line about it."""
         profiles = self._config.profiles.items()
-        return {name: summary(profile) for name, profile in profiles if is_profile_name(name)}
+        usable = {name: profile for name, profile in profiles if is_profile_name(name)}
+        return {name: clean_line(summary(profile)) for name, profile in usable.items()}
 
     def options_of(self, name: str) -> GenerationOptions:
         """Return the options that a profile itself sets, as it was read last."""

@@ -179,3 +179,14 @@ async def test_the_last_chat_continues_with_the_profile_that_is_named(paths: App
             chat = runtime.new_client().conversation
             assert [message.text for message in chat.messages] == ["hello"]
             assert (chat.model, chat.system_prompt) == (model, prompt)
+
+
+async def test_what_is_listed_is_clean(paths: AppPaths) -> None:
+    write(
+        paths,
+        '[profiles."a\\u001b[31m"]\ntools = []\n[profiles.b]\nmodel = "x\\u001b[31m\\ny\\u202e"\n',
+    )
+    async with opened(paths) as runtime:
+        (line,) = runtime.profiles.listed().values()
+        assert line.startswith("x")
+        assert line.isprintable()
