@@ -98,6 +98,8 @@ class Preset:
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
+    missing_tools: tuple[str, ...] = ()
+    """Tools that the settings name and that do not exist."""
 
     def apply_to(self, conversation: Conversation) -> None:
         """Use it from the next prompt on; the model stays, since it must be found first."""

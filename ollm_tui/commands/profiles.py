@@ -12,6 +12,7 @@ from ollm_tui.protocol.request import GenerationOptions, thinking_level, thinkin
 _NO_PROFILES: Final = "There are no profiles yet. /save NAME keeps this chat's settings as one."
 _REPLACE: Final = "replace"
 _SHOWN_PROMPT: Final = 200
+_SHOWN_TOOL: Final = 64
 
 
 def _profiles(host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -42,6 +43,9 @@ async def choose_profile(host: CommandHost, argument: str) -> None:
     else:
         about = host.profiles.listed().get(preset.profile, "")
         host.say(f"Profile {clean_name(preset.profile)} from the next prompt: {clean(about)}.")
+    if preset.missing_tools:
+        names = ", ".join(clean_name(name[:_SHOWN_TOOL]) for name in preset.missing_tools)
+        host.say(f"The profile names tools that do not exist: {names}.", "warning")
 
 
 @command("save", usage="NAME [replace]", complete=_profiles)

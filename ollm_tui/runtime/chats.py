@@ -111,7 +111,10 @@ class ChatFactory:
             system_prompt=config.system_prompt or None,
             options=config.options.to_options(),
             should_think=THINKING_LEVELS[config.thinking] if config.thinking else None,
-            tools=known if "all" in wanted else tuple(name for name in wanted if name in known),
+            tools=known
+            if EVERY_TOOL in wanted
+            else tuple(name for name in wanted if name in known),
+            missing_tools=tuple(name for name in wanted if name not in {*known, EVERY_TOOL}),
         )
 
     async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:

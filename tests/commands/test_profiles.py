@@ -76,6 +76,14 @@ async def test_a_profile_is_chosen_by_name() -> None:
     assert host.current == Conversation(model="local://qwen3:8b")
 
 
+async def test_tools_that_do_not_exist_are_named() -> None:
+    host, _ = host_with(Preset(profile="a", tools=("clock",), missing_tools=("shel",)))
+    assert (await run(host, "/profile a"))[-1] == (
+        "warning",
+        "The profile names tools that do not exist: shel.",
+    )
+
+
 async def test_nothing_changes_if_the_profile_or_its_model_is_not_there() -> None:
     host, _ = host_with(Preset(profile="a", model="nowhere", system_prompt="x"))
     assert await run(host, "/profile a") == [("error", "No provider has nowhere. Pull it.")]

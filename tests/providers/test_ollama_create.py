@@ -15,6 +15,7 @@ from ollm_tui.protocol.model import ModelDraft, PullProgress
 from ollm_tui.protocol.ports import SupportsCreate, SupportsPush, SupportsQuantize
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.ollama import OllamaProvider
+from ollm_tui.providers.pool import Member, pool_of
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import Handler, Received, Reply, Server, raw_server, serve
@@ -230,3 +231,18 @@ async def test_cancelling_closes_the_connection(tmp_path: Path) -> None:
         with anyio.fail_after(10):
             while not server.disconnects:
                 await anyio.sleep(0.001)
+
+
+async def test_a_pool_makes_a_model_on_every_member_and_pushes_it_once() -> None:
+    fakes = [OllamaServer(), OllamaServer()]
+    del fakes[1].models["thinker:latest"]
+    async with ollama(fakes[0]) as (first, _), ollama(fakes[1]) as (second, _):
+        pool = pool_of("team", "Team", [Member(first, "a"), Member(second, "b")])
+        assert isinstance(pool, SupportsCreate)
+        assert isinstance(pool, SupportsPush)
+        await pool.create_model("me/both", ModelDraft(base="tiny"), taking(Steps()))
+        assert ["me/both:latest" in fake.made for fake in fakes] == [True, True]
+        await pool.create_model("me/one", ModelDraft(base="thinker"), taking(Steps()))
+        assert ["me/one:latest" in fake.made for fake in fakes] == [True, False]
+        await pool.push_model("me/both", taking(steps := Steps()))
+        assert [step.status for step in steps].count("success") == 1

@@ -55,9 +55,14 @@ async def test_a_profile_is_read_as_it_is_written_now(paths: AppPaths) -> None:
     async with opened(paths) as runtime:
         preset = await runtime.profiles.load("A")
         assert (preset.profile, preset.model, preset.options.seed) == ("a", "x", 1)
-        write(paths, '[profiles.b]\nmodel = "y"\n')
-        assert (await runtime.profiles.load("b")).model == "y"
-        assert runtime.profiles.listed() == {"b": "y"}
+        write(paths, '[profiles.b]\nmodel = "y"\ntools = ["current_time", "clck"]\n')
+        preset = await runtime.profiles.load("b")
+        assert (preset.model, preset.tools, preset.missing_tools) == (
+            "y",
+            ("current_time",),
+            ("clck",),
+        )
+        assert runtime.profiles.listed() == {"b": "y · tools current_time, clck"}
         assert await runtime.profiles.load("none") == Preset()
         with pytest.raises(AIError, match="unknown profile") as caught:
             await runtime.profiles.load("a")
