@@ -18,6 +18,7 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
+from ollm_tui.providers.schema_forms import strict_form
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
     OnLeftOut,
@@ -188,7 +189,7 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
         dialect.repeat_penalty: options.repeat_penalty,
         "seed": options.seed,
         "stop": list(options.stop) if options.stop is not None else None,
-        "response_format": _response_format(options),
+        "response_format": _response_format(options, dialect),
     }
     known = present(named)
     if dialect.is_strict:
@@ -203,11 +204,15 @@ def _official(options: JsonObject) -> JsonObject:
     return accepted
 
 
-def _response_format(options: GenerationOptions) -> JsonObject | None:
+def _response_format(options: GenerationOptions, dialect: Dialect) -> JsonObject | None:
     match options.response_format:
         case None:
             return None
         case "json":
             return {"type": "json_object"}
         case schema:
-            return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+            strict = strict_form(schema) if dialect.is_strict else None
+            form: JsonObject = {"name": "answer", "schema": strict or schema}
+            if strict is not None:
+                form["strict"] = True
+            return {"type": "json_schema", "json_schema": form}
