@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NoAnswer,
         PicturesLeftOut,
         Retrying,
+        StructuredAnswer,
         TextDelta,
         ThinkingDelta,
         ToolCallResult,
@@ -122,6 +123,7 @@ __all__ = [
     "Retrying",
     "Router",
     "Runtime",
+    "StructuredAnswer",
     "SupportsCopy",
     "SupportsDelete",
     "SupportsDispose",
@@ -176,7 +178,8 @@ _HOMES = {
     ),
     "protocol.chat_events": (
         "ChatEvent ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
-        "Retrying TextDelta ThinkingDelta ToolCallResult ToolCallStart TurnComplete"
+        "Retrying StructuredAnswer TextDelta ThinkingDelta ToolCallResult ToolCallStart "
+        "TurnComplete"
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",
