@@ -4,6 +4,8 @@ A form may be narrower than the schema, so that its values match, or wider where
 no such limit: the chat checks the answer in any case.
 """
 
+import re
+from collections.abc import Mapping
 from typing import Final
 
 from ollm_tui.decode.schema_parts import LIMITS, closed, rewritten
@@ -18,6 +20,12 @@ _STRICT: Final = frozenset(
     }
 )
 """The keywords that OpenAI's strict mode accepts."""
+_TOKEN: Final = re.compile(r"\\.|\[\^?|.", re.DOTALL)
+_ENDS: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
+_CLASSES: Final[Mapping[str, str]] = {r"\d": "0-9", r"\w": "A-Za-z0-9_", r"\s": " "}
+_NOT_IN_TEXT: Final = r'"\\\x00-\x1f'
+"""Characters that a text of JSON has only behind a backslash."""
+_ANY: Final = f"[^{_NOT_IN_TEXT}]"
 _OF_THE_FILE: Final = frozenset({"$schema", "$id", "$comment"})
 _KEPT_BY_ANTHROPIC: Final = frozenset({"pattern", "format"})
 
@@ -57,6 +65,45 @@ def anthropic_form(schema: JsonMapping) -> JsonObject:
         return own
 
     return rewritten(schema, change)
+
+
+def grammar_form(schema: JsonMapping) -> JsonObject:
+    r"""Return the schema with patterns that llama.cpp can turn into a grammar.
+
+    It ignores a pattern with \d, \w or \s, and one without an end. A dot and `[^a]` would let a
+    quotation mark into a text of JSON. A pattern without a beginning is left to be ignored: held to
+    it, a model may write without end before the match.
+    """
+
+    def change(one: JsonObject) -> JsonObject:
+        pattern = one.get("pattern")
+        return one | {"pattern": _grammar_pattern(pattern)} if isinstance(pattern, str) else one
+
+    return rewritten(schema, change)
+
+
+def _grammar_pattern(pattern: str) -> str:
+    written, level, in_class, has_choice = "", 0, False, False
+    for token in _TOKEN.findall(pattern):
+        written += _written(token, in_class=in_class)
+        in_class = token.startswith("[") or (in_class and token != "]")
+        level += 0 if in_class else (token == "(") - (token == ")")
+        has_choice |= token == "|" and not level and not in_class
+    if has_choice or not pattern.startswith("^") or _ENDS.search(pattern) is not None:
+        return written
+    return f"{written}{_ANY}*$"
+
+
+def _written(token: str, *, in_class: bool) -> str:
+    """Return one sign of a pattern as llama.cpp's grammars have it."""
+    members = _CLASSES.get(token.lower())
+    if members is not None and in_class:
+        return members if token.islower() else token
+    if members is not None:
+        return f"[{members}]" if token.islower() else f"[^{members}{_NOT_IN_TEXT}]"
+    if in_class:
+        return token
+    return {".": _ANY, "[^": f"[^{_NOT_IN_TEXT}"}.get(token, token)
 
 
 def _without(schema: JsonObject, keys: frozenset[str]) -> JsonObject:

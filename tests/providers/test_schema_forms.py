@@ -7,10 +7,13 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.anthropic.to_wire import with_accepted_schema
+from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
-from ollm_tui.providers.schema_forms import anthropic_form, strict_form
+from ollm_tui.providers.schema_forms import anthropic_form, grammar_form, strict_form
 
 OPEN: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+OUT = r'"\\\x00-\x1f'
+"""What no text of JSON has as it is."""
 CLOSED: JsonObject = OPEN | {"additionalProperties": False}
 
 
@@ -54,9 +57,10 @@ def test_openai_gets_what_its_strict_mode_takes_in_that_mode(
 
 
 def test_other_servers_get_the_schema_as_it_is() -> None:
-    assert chat_body(asked(OPEN), "llamacpp")["response_format"] == {
+    schema = OPEN | {"properties": {"a": {"pattern": r"\d"}}}
+    assert chat_body(asked(schema), "vllm")["response_format"] == {
         "type": "json_schema",
-        "json_schema": {"name": "answer", "schema": OPEN},
+        "json_schema": {"name": "answer", "schema": schema},
     }
 
 
@@ -77,3 +81,30 @@ def test_anthropic_gets_no_limits_that_it_refuses() -> None:
     assert body["output_config"] == {"format": {"type": "json_schema", "schema": CLOSED}}
     plain = anthropic_body(Request(model="m", messages=[Message("user", "hi")]), "p://m")
     assert with_accepted_schema(plain) is plain
+
+
+@pytest.mark.parametrize(
+    ("pattern", "form"),
+    [
+        ("^[a-z]+$", "^[a-z]+$"),
+        (r"^\d{3}-\w\s$", "^[0-9]{3}-[A-Za-z0-9_][ ]$"),
+        (r"^[\d.-]+$", "^[0-9.-]+$"),
+        (r"^\D[\W]\\d$", rf"^[^0-9{OUT}][\W]\\d$"),
+        ("^.[^a.]$", f"^[^{OUT}][^{OUT}a.]$"),
+        (r"\d", "[0-9]"),
+        ("^abc", f"^abc[^{OUT}]*$"),
+        ("abc$", "abc$"),
+        (r"^abc\$", rf"^abc\$[^{OUT}]*$"),
+        ("^a|b$", "^a|b$"),
+        ("^a|b", "^a|b"),
+        ("^(a|b)", f"^(a|b)[^{OUT}]*$"),
+        ("^[|]", f"^[|][^{OUT}]*$"),
+    ],
+)
+def test_llamacpp_gets_patterns_that_its_grammars_know(pattern: str, form: str) -> None:
+    schema: JsonObject = {"items": {"type": "string", "pattern": pattern}}
+    wanted = {"items": {"type": "string", "pattern": form}}
+    assert grammar_form(schema) == wanted
+    named = chat_body(asked(schema), "embedded")["response_format"]
+    assert named == {"type": "json_schema", "json_schema": {"name": "answer", "schema": wanted}}
+    assert ollama_body(asked(schema))["format"] == wanted

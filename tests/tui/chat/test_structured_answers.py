@@ -76,6 +76,15 @@ async def test_a_schema_is_set_and_shown_in_the_chat(config: Path, tmp_path: Pat
         assert stage.client.conversation.schema == SCHEMA
 
 
+async def test_a_chat_may_open_with_a_schema_which_a_new_chat_keeps(config: Path) -> None:
+    async with staged(config, schema=SCHEMA) as stage:
+        assert stage.client.conversation.schema == SCHEMA
+        await stage.send("/new")
+        await stage.settle()
+        assert len(stage.runtime.clients) == 2
+        assert stage.client.conversation.schema == SCHEMA
+
+
 async def test_a_tree_looks_as_drawn(svg_snapshot: SvgSnapshot, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(80, 24)) as stage:
         await answered(stage)
