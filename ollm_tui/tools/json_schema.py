@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-MOST_CHARS: Final = 256_000
+MOST_CHARS: Final = 128_000
 """Characters of a schema; more would take seconds to check."""
+MOST_SCHEMAS: Final = 2_000
+"""Schemas within a schema, such as those of properties: each takes up to a millisecond."""
 DEEPEST: Final = 64
 """Levels of objects and lists in a schema; servers give up long before."""
 LONGEST_PATTERN: Final = 2_000
@@ -58,6 +60,8 @@ class _Found:
 
     def add(self, schema: JsonObject) -> None:
         """Add one schema, without those inside it."""
+        if len(self.schemas) == MOST_SCHEMAS:
+            raise BadSchema(f"it holds more than {MOST_SCHEMAS:,} schemas")
         self.schemas.add(id(schema))
         self.keywords |= schema.keys()
         self.references += [ref for key in _REFERENCES if isinstance(ref := schema.get(key), str)]
