@@ -1,0 +1,97 @@
+"""Templates give the text that the models were trained with."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.templates.conversation import best, variants
+from ollm_tui.templates.renderer import TemplateRenderer
+from tests.support.corpus import load_cases, load_file, needs_corpus
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonObject
+
+pytestmark = pytest.mark.anyio
+NOW = "2025-07-10T12:00:00+00:00"
+
+
+@needs_corpus
+async def test_the_recorded_cases() -> None:
+    cases = load_cases("templates")
+    async with TemplateRenderer() as renderer:
+        for case in cases:
+            text = await renderer.render(case["template"], case["context"], now=NOW)
+            assert text == case["expected"], case["id"]
+    assert len(cases) >= 37
+
+
+@needs_corpus
+async def test_a_template_without_a_system_role_has_it_in_front_of_the_question() -> None:
+    cases = load_file("templates")["polyfills"]["cases"]
+    async with TemplateRenderer() as renderer:
+        for case in cases:
+            texts = await renderer.render_all(case["template"], variants(case["context"]))
+            chosen = texts[best(case["context"], texts)]
+            assert chosen == case["expected"], case["id"]
+
+
+PIECES = {
+    "{{ messages | tojson }}": '[{"role": "user", "content": "<é & \\"q\\">"}]',
+    "{{ {'b': 1, 'a': 2} | tojson(indent=1) }}": '{\n "b": 1,\n "a": 2\n}',
+    "{{ {'b': 1, 'a': 2} | tojson(sort_keys=True, separators=(',', ':')) }}": '{"a":2,"b":1}',
+    "{{ 'é' | tojson(ensure_ascii=True) }}": '"\\u00e9"',
+    "{{ strftime_now('%d %b %Y') }}": "10 Jul 2025",
+    "{% for i in range(9) %}{% if i == 2 %}{% break %}{% endif %}{{ i }}{% endfor %}": "01",
+    "a\n  {% if true %}\nb\n  {% endif %}\nc": "a\nb\nc",
+    "{% generation %}text{% endgeneration %}": "text",
+    "{{ nothing }}|{% if tools is defined %}x{% endif %}{{ tools is none }}": "|False",
+    "{{ messages[0].content }}": '<é & "q">',
+}
+
+
+async def test_what_hugging_face_adds_to_the_language() -> None:
+    context: JsonObject = {"messages": [{"role": "user", "content": '<é & "q">'}]}
+    async with TemplateRenderer() as renderer:
+        for template, expected in PIECES.items():
+            assert await renderer.render(template, context, now=NOW) == expected, template
+
+
+async def test_a_template_may_refuse_a_conversation_in_its_own_words() -> None:
+    async with TemplateRenderer() as renderer:
+        with pytest.raises(AIError) as refused:
+            await renderer.render("{{ raise_exception('Roles must\x1b[31m alternate.') }}", {})
+    assert refused.value.message == (
+        "The chat template was refused: it refuses this conversation: Roles must␛[31m alternate."
+    )
+    assert refused.value.hint is not None
+
+
+async def test_an_error_of_the_language_names_its_line() -> None:
+    async with TemplateRenderer() as renderer:
+        with pytest.raises(AIError, match=r"not a valid template \(line 2: .*\)"):
+            await renderer.render("a\n{% if %}", {})
+
+
+TAKES_TEXT_ARGUMENTS = (
+    "{% for m in messages %}{{ m.content }}"
+    "{% for c in m.tool_calls or [] %}{{ c.function.name + c.function.arguments }}{% endfor %}"
+    "{% endfor %}"
+)
+TAKES_PARTS = "{% for m in messages %}{% for p in m.content %}{{ p.text }}{% endfor %}{% endfor %}"
+
+
+async def test_a_template_gets_arguments_and_content_in_the_form_it_takes() -> None:
+    call: JsonObject = {"function": {"name": "clock", "arguments": {"zone": "UTC"}}}
+    context: JsonObject = {
+        "messages": [
+            {"role": "user", "content": "Time?"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+        ]
+    }
+    plain: JsonObject = {"messages": [{"role": "user", "content": "Time?"}]}
+    async with TemplateRenderer() as renderer:
+        texts = await renderer.render_all(TAKES_TEXT_ARGUMENTS, variants(context))
+        assert texts[best(context, texts)] == 'Time?clock{"zone": "UTC"}'
+        texts = await renderer.render_all(TAKES_PARTS, variants(plain))
+        assert texts[best(plain, texts)] == "Time?"
