@@ -54,6 +54,7 @@ if TYPE_CHECKING:
         SupportsList,
         SupportsLoad,
         SupportsLoadFor,
+        SupportsPromptText,
         SupportsPull,
         SupportsRunning,
         SupportsShow,
@@ -64,7 +65,14 @@ if TYPE_CHECKING:
         SupportsWindow,
         Tool,
     )
-    from ollm_tui.protocol.request import GenerationOptions, Request, Response, ThinkingConfig
+    from ollm_tui.protocol.request import (
+        GenerationOptions,
+        PromptText,
+        PromptToken,
+        Request,
+        Response,
+        ThinkingConfig,
+    )
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.protocol.tools import (
         Approval,
@@ -112,6 +120,8 @@ __all__ = [
     "ModelRef",
     "NoAnswer",
     "PicturesLeftOut",
+    "PromptText",
+    "PromptToken",
     "ProviderAdapter",
     "ProviderRegistry",
     "ProviderSpec",
@@ -130,6 +140,7 @@ __all__ = [
     "SupportsList",
     "SupportsLoad",
     "SupportsLoadFor",
+    "SupportsPromptText",
     "SupportsPull",
     "SupportsRunning",
     "SupportsShow",
@@ -184,10 +195,10 @@ _HOMES = {
     "protocol.ports": (
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsDelete SupportsDispose "
         "SupportsEmbed SupportsInitialize SupportsList SupportsLoad SupportsLoadFor "
-        "SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
-        "SupportsUnload SupportsVersion SupportsWindow Tool"
+        "SupportsPromptText SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount "
+        "SupportsTokenCount SupportsUnload SupportsVersion SupportsWindow Tool"
     ),
-    "protocol.request": "GenerationOptions Request Response ThinkingConfig",
+    "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",
     "protocol.tools": "Approval ToolCall ToolName ToolOutput ToolResult ToolSchema",
     "providers.base": "BaseProvider",

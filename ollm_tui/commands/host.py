@@ -17,6 +17,7 @@ View: TypeAlias = Literal[
     "themes",
     "chats",
     "context",
+    "prompt",
     "links",
     "branch",
     "rename",

@@ -178,6 +178,24 @@ class Request:
         return (Message("user", normalize_content(self.input or "")),)
 
 
+@dataclass(frozen=True, slots=True)
+class PromptToken:
+    """One token of a prompt."""
+
+    id: int
+    text: str
+    """As the server writes it: some write the space before a word as a sign of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """What an engine makes of a request: the text that its model gets."""
+
+    text: str
+    tokens: tuple[PromptToken, ...] | None = None
+    """None if the engine does not report them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """A whole answer."""

@@ -143,8 +143,7 @@ class Runtime:
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
         self.download_service = downloads
-        self.has_downloads = downloads.has_downloads
-        self.load_fetching = downloads.load
+        self.has_downloads, self.load_fetching = downloads.has_downloads, downloads.load
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
@@ -152,9 +151,9 @@ class Runtime:
         self.chat_id = chat_id_of
         self.open_chat, self.last_chat = factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
-        self.reads_only_text = factory.reads_only_text
-        self.measure, self.room = factory.measure, factory.room
-        self.take_way_out = apply_remedy
+        self.room, self.reads_only_text = factory.room, factory.reads_only_text
+        self.measure, self.take_way_out = factory.measure, apply_remedy
+        self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
 
     @cached_property
     def downloads(self) -> "DownloadQueue":
@@ -333,6 +332,7 @@ async def open_runtime(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
+        stack.callback(runtime.manager.templates.close)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:

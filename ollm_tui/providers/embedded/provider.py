@@ -18,7 +18,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import (
@@ -131,6 +131,19 @@ class EmbeddedProvider:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
             return await adapter.count_tokens(self._ready_for(engine, request))
+
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt that the engine makes of a request, loading the model if needed.
+
+        Raises:
+            AIError: any failure; ABORTED by the request's signal.
+        """
+        async with AsyncExitStack() as stack:
+            engine = await self._lease(stack, request)
+            if engine is None:
+                raise failures.aborted()
+            adapter = await self._adapter(engine)
+            return await adapter.prompt_text(self._ready_for(engine, request))
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""

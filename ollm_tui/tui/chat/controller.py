@@ -181,6 +181,9 @@ class ChatController:
             self._dialogs.run_action,
             self.prompts.submit,
         )
+        model_commands = ModelCommands(
+            self.runtime, self.models, dialogs, keymap, self.model_operations
+        )
         self._views: dict[View, Callable[[str], None]] = {
             "help": lambda _: page.show_help(),
             "models": lambda _: page.pick_model(),
@@ -190,6 +193,7 @@ class ChatController:
             "palette": lambda _: page.show_palette(),
             "chats": lambda _: self.history.show(),
             "context": lambda _: self.context.show(),
+            "prompt": model_commands.show_prompt,
             "links": lambda _: self.links.show(),
             "branch": self.history.show_branch,
             "rename": self.history.rename,
@@ -200,7 +204,7 @@ class ChatController:
             self.say,
             self.show,
             self.attaching,
-            ModelCommands(self.runtime, self.models, dialogs, keymap, self.model_operations),
+            model_commands,
             self.models,
             self.themes,
             parts.copying,

@@ -1,4 +1,4 @@
-"""`/show`, `/load` and `/unload`: what the commands of a chat do with one model."""
+"""`/show`, `/prompt`, `/load` and `/unload`: what the commands of a chat do with one model."""
 
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _NOT_FROM_A_CHAT: Final = "copy"
 
 @dataclass(slots=True)
 class ModelCommands:
-    """What the commands of a chat do with one model: /show, /load and /unload."""
+    """What the commands of a chat do with one model: /show, /prompt, /load and /unload."""
 
     runtime: "Runtime"
     chat: OpenChat
@@ -34,6 +34,19 @@ class ModelCommands:
     def show(self, name: str, section: str | None) -> None:
         """Open the details of a model, the chat's own for an empty name, at one section."""
         self._begin(self._show(name, section))
+
+    def show_prompt(self, text: str) -> None:
+        """Open the exact prompt of the last answer, or of a text as the next question."""
+        self.dialogs.run(
+            reported(self._show_prompt(text), self.chat.say), "prompt", is_exclusive=True
+        )
+
+    async def _show_prompt(self, text: str) -> None:
+        prompt = await self.runtime.exact_prompt(self.chat.conversation, text)
+        # a screen of its own, which many never open
+        from ollm_tui.tui.models.prompt_screen import PromptScreen
+
+        self.dialogs.open(PromptScreen(prompt, keymap=self.keymap, copies=self.operations.copies))
 
     def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
         """Run an action that changes a model; `value` is what it takes beside the model."""
