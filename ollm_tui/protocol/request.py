@@ -194,6 +194,8 @@ class PromptText:
     text: str
     tokens: tuple[PromptToken, ...] | None = None
     """None if the engine does not report them."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What the engine gives its template beside the chat, such as `bos_token`, if it says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.decode.json_fields import string
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, SupportsShow
@@ -16,6 +17,8 @@ from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.providers.operations import show_model, translated
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.measure import request_maker
+from ollm_tui.templates.abilities import template_format
+from ollm_tui.templates.conversation import context_of
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.templates import Templates
@@ -74,11 +77,12 @@ async def exact_prompt(
     adapter, ref = maker.resolved.provider, maker.resolved.ref
     request = maker.as_sent(_asking(maker.next_request(), conversation, text))
     told = await _told(adapter, request, parts)
-    rendered = await _rendered(maker.resolved, request, parts, templates)
+    variables = told.variables if isinstance(told, PromptText) else {}
+    rendered = await _rendered(maker.resolved, context_of(request, variables), parts, templates)
     if isinstance(told, PromptText):
         notes = [f"This is the text that {adapter.label} makes of the chat."]
         if isinstance(rendered, str):
-            notes.append(_comparison(told.text, rendered))
+            notes.append(_comparison(told.text, rendered, variables.get("bos_token", "")))
         pieces = with_tokens(tuple(parts_of(told.text, request)), told.tokens or ())
         return ExactPrompt(
             ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=tuple(notes)
@@ -123,13 +127,9 @@ async def _told(
 
 
 async def _rendered(
-    model: ResolvedModel, request: Request, parts: ChatParts, templates: "Templates"
+    model: ResolvedModel, context: JsonObject, parts: ChatParts, templates: "Templates"
 ) -> str | Unknown:
     """Return the text rendered from the model's template."""
-    # Rendering takes more modules than all else here.
-    from ollm_tui.templates.abilities import template_format
-    from ollm_tui.templates.conversation import best, context_of, variants
-
     try:
         template = await _template_of(model, parts)
         if template is None:
@@ -138,12 +138,10 @@ async def _rendered(
             return Unknown(
                 "The model's template is in Ollama's language, which only Ollama renders."
             )
-        forms = variants(context_of(request))
-        texts = await templates.renderer.render_all(template, forms)
+        text = await templates.renderer.render_chat(template, context)
     except AIError as error:
         return Unknown(error.message)
-    chosen = texts[best(forms[0], texts)]
-    return chosen if isinstance(chosen, str) else Unknown(chosen.error().message)
+    return text if isinstance(text, str) else Unknown(text.error().message)
 
 
 async def _template_of(model: ResolvedModel, parts: ChatParts) -> str | None:
@@ -154,7 +152,9 @@ async def _template_of(model: ResolvedModel, parts: ChatParts) -> str | None:
     return string(shown.details, "template")
 
 
-def _comparison(told: str, rendered: str) -> str:
+def _comparison(told: str, rendered: str, bos: str) -> str:
+    # Engines add the token for the beginning themselves.
+    rendered = rendered if told.startswith(bos) else rendered.removeprefix(bos)
     if told == rendered:
         return "The model's template, rendered here, gives the same."
     same = next(

@@ -60,9 +60,7 @@ async def template_abilities(renderer: TemplateRenderer, template: str) -> Templ
     """
     if template_format(template) == "golang":
         return abilities_of_go(template)
-    forms = [
-        (name, form) for name, probe in _probes().items() for form in variants(probe, folds=False)
-    ]
+    forms = [(name, form) for name, probe in _probes().items() for form in variants(probe)]
     texts = await renderer.render_all(template, [form for _, form in forms])
     by_name: dict[str, list[Rendered]] = {}
     for (name, _), text in zip(forms, texts, strict=True):

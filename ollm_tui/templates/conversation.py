@@ -1,8 +1,8 @@
 """A request as the variables of a chat template, and the forms that templates take them in; pure.
 
-Templates disagree on some points: whether there is a system role, whether the arguments of a call
-are an object or text, whether content is text or a list of parts. `variants` has the usual form
-first; `best` chooses the one of which nothing was lost.
+Templates disagree on some points: whether there is a system role (`fold_system`), whether the
+arguments of a call are an object or text, whether content is text or a list of parts (`variants`).
+`best` chooses the form of which nothing was lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,8 +29,8 @@ _LOOKED_FOR: Final = 400
 def context_of(request: Request, more: JsonMapping | None = None) -> JsonObject:
     """Return a request as `apply_chat_template` of `transformers` passes it on.
 
-    `more` adds variables such as `bos_token` and `documents`; the template arguments of
-    `extra_body` come last.
+    Earlier thinking is left out, as the adapters leave it out. `more` adds variables such as
+    `bos_token` and `documents`; the template arguments of `extra_body` come last.
     """
     messages: list[JsonValue] = []
     if request.system_prompt:
@@ -49,14 +49,12 @@ def context_of(request: Request, more: JsonMapping | None = None) -> JsonObject:
 def _message(message: Message) -> JsonObject:
     texts = [block.text for block in message.content if isinstance(block, TextContent)]
     has_pictures = any(isinstance(block, ImageContent) for block in message.content)
-    thoughts = [block.text for block in message.content if isinstance(block, ThinkingContent)]
     content: JsonValue = "".join(texts)
     if has_pictures:
         content = [_part(block) for block in message.content if not _is_thought(block)]
     fields: dict[str, JsonValue] = {
         "role": message.role,
         "content": content,
-        "reasoning_content": "".join(thoughts) or None,
         "name": message.name,
         "tool_call_id": message.tool_call_id if message.role == "tool" else None,
         "tool_calls": [_call(call) for call in message.tool_calls] or None,
@@ -88,26 +86,26 @@ def _tool(tool: ToolSchema) -> JsonObject:
     return {"type": "function", "function": present(function)}
 
 
-def variants(context: JsonMapping, *, folds: bool = True) -> list[JsonObject]:
-    """Return the forms in which a template may take a conversation, the usual one first.
-
-    `folds` adds those without a system role.
-    """
+def variants(context: JsonMapping) -> list[JsonObject]:
+    """Return the forms in which a template may take a conversation, the usual one first."""
     messages = objects(context.get("messages"))
     forms = [messages]
-    if folds and any(message.get("role") == "system" for message in messages):
-        forms.append(fold_system(messages))
     if any("tool_calls" in message for message in messages):
         forms += [[_with_text_arguments(message) for message in form] for form in [*forms]]
     forms += [[_with_parts(message) for message in form] for form in [*forms]]
     return [{**context, "messages": [*form]} for form in forms]
 
 
-def fold_system(messages: Sequence[JsonObject]) -> list[JsonObject]:
+def has_system(context: JsonMapping) -> bool:
+    """Whether a conversation has a message of the system."""
+    return any(one.get("role") == "system" for one in objects(context.get("messages")))
+
+
+def fold_system(context: JsonMapping) -> JsonObject:
     """Put what the system says in front of the next question, as llama.cpp does."""
-    folded: list[JsonObject] = []
+    folded: list[JsonValue] = []
     waiting = ""
-    for message in messages:
+    for message in objects(context.get("messages")):
         content = message.get("content")
         if message.get("role") == "system" and isinstance(content, str):
             waiting = f"{waiting}\n{content}" if waiting else content
@@ -119,7 +117,7 @@ def fold_system(messages: Sequence[JsonObject]) -> list[JsonObject]:
             folded.append(message)
     if waiting:
         folded.append({"role": "user", "content": waiting})
-    return folded
+    return {**context, "messages": folded}
 
 
 def _with_text_arguments(message: JsonObject) -> JsonObject:

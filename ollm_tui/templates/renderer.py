@@ -21,7 +21,8 @@ from anyio import to_thread
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonMapping, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.templates.conversation import best, fold_system, has_system, variants
 
 RENDER_S: Final = 2.0
 START_S: Final = 20.0
@@ -33,6 +34,13 @@ JOB_LIMIT: Final = 64 * 1024 * 1024
 _REPLY_LIMIT: Final = 64 * 1024 * 1024
 _PIECE: Final = 256 * 1024
 _COMMAND: Final = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
+
+_SYSTEM: Final = "zqsystemzq"
+_PROBE: Final[tuple[JsonObject, ...]] = (
+    {"role": "system", "content": _SYSTEM},
+    {"role": "user", "content": "zquserzq"},
+)
+"""Tells whether a template has a system role."""
 
 FailureKind: TypeAlias = Literal[
     "raised", "syntax", "unsafe", "memory", "time", "too_long", "too_deep", "failed"
@@ -138,6 +146,27 @@ class TemplateRenderer:
             return [reply] * len(contexts)
         results = await to_thread.run_sync(partial(json.loads, reply))
         return [_rendered(result) for result in results["results"]]
+
+    async def render_chat(
+        self, template: str, context: JsonMapping, *, now: str | None = None
+    ) -> Rendered:
+        """Render a conversation in the form that the template takes.
+
+        Without a system role its text goes in front of the first question, as llama.cpp does it.
+
+        Raises:
+            AIError: no process can be started.
+        """
+        forms, probes = variants(context), []
+        if has_system(context):
+            plain = {key: value for key, value in context.items() if key != "tools"}
+            probes = variants({**plain, "messages": [*_PROBE]})
+        folded = variants(fold_system(context)) if probes else []
+        texts = await self.render_all(template, [*forms, *folded, *probes], now=now)
+        shown = [text for text in texts[len(forms) + len(folded) :] if isinstance(text, str)]
+        if probes and not any(_SYSTEM in text for text in shown):
+            texts = texts[len(forms) :]
+        return texts[best(context, texts[: len(forms)])]
 
     async def _asked(self, line: bytes) -> bytes | Refusal:
         """Return the child's reply; it is ended unless it replied properly."""

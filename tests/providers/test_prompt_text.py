@@ -37,7 +37,11 @@ async def told(server: Server, backend: str | None) -> PromptText:
 
 
 async def test_llamacpp_tells_the_text_and_its_tokens() -> None:
-    replies = {"/apply-template": {"prompt": "hé"}, "/tokenize": {"tokens": PIECES}}
+    replies = {
+        "/apply-template": {"prompt": "hé"},
+        "/tokenize": {"tokens": PIECES},
+        "/props?model=tiny%3Alatest": {"bos_token": "<s>", "eos_token": ""},
+    }
     async with serve(answering(replies)) as server:
         prompt = await told(server, "llamacpp")
     tokens = (
@@ -45,8 +49,8 @@ async def test_llamacpp_tells_the_text_and_its_tokens() -> None:
         PromptToken(8, "h"),
         PromptToken(9, "\N{REPLACEMENT CHARACTER}"),
     )
-    assert prompt == PromptText("hé", tokens)
-    bodies: Any = [request.json() for request in server.received]
+    assert prompt == PromptText("hé", tokens, {"bos_token": "<s>"})
+    bodies: Any = [request.json() for request in server.received if request.body]
     rendered, tokenized = bodies
     assert [message["role"] for message in rendered["messages"]] == ["system", "user"]
     assert rendered["tools"][0]["function"]["name"] == "t"

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.templates.conversation import best, variants
 from ollm_tui.templates.renderer import TemplateRenderer
 from tests.support.corpus import load_cases, load_file, needs_corpus
 
@@ -31,9 +30,8 @@ async def test_a_template_without_a_system_role_has_it_in_front_of_the_question(
     cases = load_file("templates")["polyfills"]["cases"]
     async with TemplateRenderer() as renderer:
         for case in cases:
-            texts = await renderer.render_all(case["template"], variants(case["context"]))
-            chosen = texts[best(case["context"], texts)]
-            assert chosen == case["expected"], case["id"]
+            text = await renderer.render_chat(case["template"], case["context"])
+            assert text == case["expected"], case["id"]
 
 
 PIECES = {
@@ -91,7 +89,6 @@ async def test_a_template_gets_arguments_and_content_in_the_form_it_takes() -> N
     }
     plain: JsonObject = {"messages": [{"role": "user", "content": "Time?"}]}
     async with TemplateRenderer() as renderer:
-        texts = await renderer.render_all(TAKES_TEXT_ARGUMENTS, variants(context))
-        assert texts[best(context, texts)] == 'Time?clock{"zone": "UTC"}'
-        texts = await renderer.render_all(TAKES_PARTS, variants(plain))
-        assert texts[best(plain, texts)] == "Time?"
+        text = await renderer.render_chat(TAKES_TEXT_ARGUMENTS, context)
+        assert text == 'Time?clock{"zone": "UTC"}'
+        assert await renderer.render_chat(TAKES_PARTS, plain) == "Time?"

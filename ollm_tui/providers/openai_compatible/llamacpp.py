@@ -20,6 +20,7 @@ from ollm_tui.providers.openai_compatible.llamacpp_models import (
     read_pieces,
     read_router,
     read_statuses,
+    read_variables,
     undeletable_models,
     with_props,
 )
@@ -80,7 +81,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         body = {key: value for key, value in chat.items() if key not in _ANSWER_KEYS}
         prompt = await self._rendered(body)
         reply = await self._tokenized(request.model, prompt, with_pieces=True)
-        return PromptText(prompt, read_pieces(reply))
+        props = await self._optional_json(f"/props?model={quote(request.model, safe='')}")
+        return PromptText(prompt, read_pieces(reply), read_variables(props))
 
     async def is_responding(self, within_s: float) -> bool:
         """Whether the server replies in time; one that cannot be reached counts as responding."""

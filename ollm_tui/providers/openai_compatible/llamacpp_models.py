@@ -80,6 +80,12 @@ def read_pieces(reply: JsonValue) -> tuple[PromptToken, ...] | None:
     return tuple(tokens) or None
 
 
+def read_variables(props: JsonValue) -> dict[str, str]:
+    """Return the tokens that the engine gives its template by name, from `/props`."""
+    names = ("bos_token", "eos_token")
+    return {name: text for name in names if (text := string(as_object(props), name)) is not None}
+
+
 def read_router(reply: JsonValue, props: Mapping[str, JsonValue]) -> list[ModelInfo]:
     """Read a router's list; `props` are the replies of `/props` by name, if any."""
     statuses, kept = read_statuses(reply), undeletable_models(reply)

@@ -66,7 +66,7 @@ def sections_of(prompt: "ExactPrompt") -> Iterator[SheetSection]:
     if prompt.tokens is not None:
         size = f"{counted(len(prompt.tokens), 'token')}, {size}"
     notes = "\n".join(prompt.notes)
-    facts = (Fact(name="model", value=clean_name(str(prompt.ref))), Fact(name="size", value=size))
+    facts = (Fact(name="model", value=clean_name(prompt.ref.model)), Fact(name="size", value=size))
     yield SheetSection(id="about", title="About", facts=(*facts, Fact(name="source", value=notes)))
     for number, part in enumerate(prompt.parts):
         tokens = "" if part.tokens is None else f" · {counted(part.tokens, 'token')}"
