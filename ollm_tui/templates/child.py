@@ -11,7 +11,6 @@ import select
 import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 import jinja2
@@ -20,6 +19,7 @@ import jinja2.ext
 import jinja2.nodes
 import jinja2.parser
 import jinja2.sandbox
+import jinja2.utils
 
 Result: TypeAlias = dict[str, str]
 OUTPUT_LIMIT = 4 * 1024 * 1024
@@ -75,9 +75,33 @@ def _to_json(
     )
 
 
-def _now(moment: str | None, form: str) -> str:
-    when = datetime.fromisoformat(moment) if moment else datetime.now()  # local, as people read it
-    return when.strftime(form)
+def _clock(moment: str | None) -> Callable[[str], str]:
+    def strftime_now(form: str) -> str:
+        when = datetime.fromisoformat(moment) if moment else datetime.now()  # local, as people do
+        return when.strftime(form)
+
+    return strftime_now
+
+
+class PlainNamespace(jinja2.utils.Namespace):
+    """A namespace that cannot get the names of Python's own attributes."""
+
+    def __init__(*arguments: Any, **values: Any) -> None:
+        self, *rest = arguments
+        jinja2.utils.Namespace.__init__(self)
+        for name, value in dict(*rest, **values).items():
+            self[name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        """Set an attribute."""
+        if str(name).startswith("_"):
+            raise jinja2.exceptions.SecurityError(f"A namespace may not have {name}.")
+        super().__setitem__(name, value)
+
+
+def _make_dict(*arguments: Any, **values: Any) -> dict[Any, Any]:
+    """Return a new object; templates get no class of Python's."""
+    return dict(*arguments, **values)
 
 
 def make_environment(now: str | None) -> jinja2.Environment:
@@ -89,7 +113,9 @@ def make_environment(now: str | None) -> jinja2.Environment:
     )
     environment.filters["tojson"] = _to_json
     environment.globals["raise_exception"] = _raise
-    environment.globals["strftime_now"] = partial(_now, now)
+    environment.globals["strftime_now"] = _clock(now)
+    environment.globals["namespace"] = PlainNamespace
+    environment.globals["dict"] = _make_dict
     del environment.globals["lipsum"]
     return environment
 

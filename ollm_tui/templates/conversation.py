@@ -20,8 +20,10 @@ USUAL_VARIABLES: Final[JsonMapping] = {
     "add_generation_prompt": True,
     "bos_token": "",
     "eos_token": "",
+    "tools": None,
+    "documents": None,
 }
-"""What templates use beside a conversation; engines add the tokens themselves."""
+"""What templates use beside a conversation, with the values of one that has none of them."""
 _LOOKED_FOR: Final = 400
 """Characters of a text that are looked for in what was rendered."""
 
@@ -93,7 +95,9 @@ def variants(context: JsonMapping) -> list[JsonObject]:
     if any("tool_calls" in message for message in messages):
         forms += [[_with_text_arguments(message) for message in form] for form in [*forms]]
     forms += [[_with_parts(message) for message in form] for form in [*forms]]
-    return [{**context, "messages": [*form]} for form in forms]
+    bare: JsonObject = {key: value for key, value in context.items() if value is not None}
+    whole: list[JsonObject] = [{**context, "messages": [*form]} for form in forms]
+    return [*whole, bare]
 
 
 def has_system(context: JsonMapping) -> bool:

@@ -159,8 +159,7 @@ class TemplateRenderer:
         """
         forms, probes = variants(context), []
         if has_system(context):
-            plain = {key: value for key, value in context.items() if key != "tools"}
-            probes = variants({**plain, "messages": [*_PROBE]})
+            probes = variants({**context, "tools": None, "messages": [*_PROBE]})
         folded = variants(fold_system(context)) if probes else []
         texts = await self.render_all(template, [*forms, *folded, *probes], now=now)
         shown = [text for text in texts[len(forms) + len(folded) :] if isinstance(text, str)]

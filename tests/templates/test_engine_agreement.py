@@ -1,4 +1,8 @@
-"""Rendering here gives, byte for byte, what the built-in engine makes of the same template."""
+"""Rendering here gives, byte for byte, what the built-in engine makes of the same template.
+
+The engine has a jinja of its own. It lacks the filter `format` and the options `sort_keys` and
+`separators` of `tojson`, and takes what is undefined as empty where jinja2 refuses it.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,28 +15,13 @@ from ollm_tui.templates.conversation import context_of
 from ollm_tui.templates.renderer import TemplateRenderer
 from tests.support.corpus import load_cases, load_file, needs_corpus
 from tests.support.engine import embedded, needs_engine
-from tests.support.tiny_gguf import BOS, IM_END, TEMPLATE, write_scripted
+from tests.support.seeds import sampled
+from tests.support.tiny_gguf import BOS, IM_END, write_scripted
 from tests.templates.conversations import CONVERSATIONS
+from tests.templates.samples import SAMPLES
 
 pytestmark = [pytest.mark.engine, needs_engine]
 
-NO_SYSTEM = (
-    "{{ bos_token }}{% for m in messages %}"
-    "{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('No!') }}{% endif %}"
-    "{% if m.role == 'user' %}{{ '[INST] ' + m.content | trim + ' [/INST]' }}"
-    "{% elif m.role == 'assistant' %}{{ m.content + eos_token }}"
-    "{% else %}{{ raise_exception('Only user and assistant!') }}{% endif %}{% endfor %}"
-)
-THINKS = (
-    "{%- for m in messages %}\n"
-    "    {{- '<|' + m.role + '|>' + m.content }}\n"
-    "    {%- for c in m.tool_calls or [] %}{{ c.function | tojson }}{% endfor %}\n"
-    "{%- endfor %}\n"
-    "{%- if tools %}{{ tools | tojson(indent=2) }}{% endif %}\n"
-    "{%- if add_generation_prompt %}<|assistant|>"
-    "{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% endif %}\n"
-    "{%- endif %}"
-)
 REFUSED = "refused"
 
 
@@ -60,10 +49,9 @@ async def rendered(request: Request, template: str, renderer: TemplateRenderer, 
     return text if told.startswith(BOS) else text.removeprefix(BOS)  # the engine adds it later
 
 
-@pytest.mark.parametrize(
-    "template", [TEMPLATE, NO_SYSTEM, THINKS], ids=["tiny", "no system", "thinks"]
-)
-async def test_some_templates(tmp_path: Path, template: str) -> None:
+@pytest.mark.parametrize("sample", sampled(SAMPLES, usual=3))
+async def test_some_templates(tmp_path: Path, sample: str) -> None:
+    template = SAMPLES[sample]
     async with TemplateRenderer() as renderer:
         for name, (told, ours) in (await told_and_rendered(tmp_path, template, renderer)).items():
             assert ours == told, name

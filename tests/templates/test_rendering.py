@@ -1,17 +1,23 @@
 """Templates give the text that the models were trained with."""
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.templates.conversation import context_of
 from ollm_tui.templates.renderer import TemplateRenderer
 from tests.support.corpus import load_cases, load_file, needs_corpus
+from tests.templates.conversations import CONVERSATIONS
+from tests.templates.samples import SAMPLES
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
 pytestmark = pytest.mark.anyio
+RECORDED = Path(__file__).parents[1] / "data" / "template_cases.json"
 NOW = "2025-07-10T12:00:00+00:00"
 
 
@@ -32,6 +38,17 @@ async def test_a_template_without_a_system_role_has_it_in_front_of_the_question(
         for case in cases:
             text = await renderer.render_chat(case["template"], case["context"])
             assert text == case["expected"], case["id"]
+
+
+async def test_the_samples_are_rendered_as_transformers_renders_them() -> None:
+    recorded = json.loads(RECORDED.read_text("utf-8"))["cases"]
+    async with TemplateRenderer() as renderer:
+        for sample, template in SAMPLES.items():
+            for name, request in CONVERSATIONS.items():
+                context = context_of(request, {"bos_token": "<s>", "eos_token": "</s>"})
+                (text,) = await renderer.render_all(template, [context])
+                is_text = isinstance(text, str)
+                assert (text if is_text else None) == recorded[sample][name], (sample, name)
 
 
 PIECES = {
