@@ -32,7 +32,7 @@ from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.providers.unsupported import JINJA, check_request
 
 ENGINE_PACKAGE = "xllamacpp"
 _BACKEND = BACKEND["embedded"]
@@ -218,7 +218,7 @@ class EmbeddedProvider:
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
-        check_request(request)
+        check_request(request, JINJA)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))

@@ -1,6 +1,6 @@
 """A `Request` as the body of `/chat/completions`; pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ollm_tui.decode.json_fields import present
@@ -19,6 +19,7 @@ from ollm_tui.protocol.request import (
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
+    JINJA,
     UNSENT_OPTIONS,
     OnLeftOut,
     check_request,
@@ -40,17 +41,21 @@ class Dialect:
     """Whether it passes `chat_template_kwargs` to the model's template."""
     ignores_tool_names: bool = False
     """Whether it reads `tool_choice` as a word only, and ignores one that names a tool."""
+    template_formats: Collection[str] = ()
+    """The languages of templates that it renders, if it renders the model's own."""
     is_strict: bool = False
     """Whether it is OpenAI itself, which refuses what others ignore."""
 
 
-_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True)
+_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True, template_formats=JINJA)
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
     "kobold": Dialect(repeat_penalty="rep_pen"),
     "llamacpp": _LLAMACPP,
-    "llamacpp-router": Dialect(ignores_tool_names=True),
-    "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
+    "llamacpp-router": Dialect(ignores_tool_names=True, template_formats=JINJA),
+    "vllm": Dialect(
+        repeat_penalty="repetition_penalty", has_template_arguments=True, template_formats=JINJA
+    ),
     OFFICIAL: Dialect(is_strict=True),
 }
 """By backend, how it differs from other servers."""
@@ -67,7 +72,7 @@ def chat_body(
     """
     dialect = DIALECTS.get(backend, _USUAL)
     kind = "openai" if dialect.is_strict else "openai-compatible"
-    check_request(request)
+    check_request(request, dialect.template_formats)
     report_unsent(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:
