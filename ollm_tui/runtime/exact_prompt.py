@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.decode.json_fields import string
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
@@ -123,6 +123,8 @@ async def _told(
         with translated(adapter, "tell its prompt", parts.redact):
             return await adapter.prompt_text(request)
     except AIError as error:
+        if error.code in (ErrorCode.MODEL_NOT_FOUND, ErrorCode.ABORTED):
+            raise
         return Unknown(error.message)
 
 
