@@ -1,5 +1,6 @@
 """`/show`, `/prompt`, `/load` and `/unload`: what the commands of a chat do with one model."""
 
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from ollm_tui.tui.models.details import DetailsAnswer
 
 _NOT_FROM_A_CHAT: Final = "copy"
+_PATIENCE_S: Final = 1.5
+"""How long a prompt may take before the chat says why."""
 
 
 @dataclass(slots=True)
@@ -42,7 +45,12 @@ class ModelCommands:
         )
 
     async def _show_prompt(self, text: str) -> None:
-        prompt = await self.runtime.exact_prompt(self.chat.conversation, text)
+        words = "Getting the prompt. The engine may have to load the model for that."
+        later = asyncio.get_running_loop().call_later(_PATIENCE_S, self.chat.say, words)
+        try:
+            prompt = await self.runtime.exact_prompt(self.chat.conversation, text)
+        finally:
+            later.cancel()
         # a screen of its own, which many never open
         from ollm_tui.tui.models.prompt_screen import PromptScreen
 

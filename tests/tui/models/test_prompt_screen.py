@@ -3,10 +3,13 @@
 from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
+from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.exact_prompt import ExactPrompt, PromptPart
+from ollm_tui.tui.models import commands
 from ollm_tui.tui.models.prompt_screen import PromptScreen, sections_of
 from tests.tui.screens import staged
 from tests.tui.scripted import ScriptedRuntime
@@ -52,3 +55,27 @@ def test_what_a_prompt_has_no_exact_text_for_is_told() -> None:
     assert sections[0].facts[-1].value == "A.\nB."
     whole = [section.id for section in sections_of(replace(prompt, origin="template"))]
     assert whole[-1] == "text"
+
+
+async def test_a_prompt_that_takes_long_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = anyio.Event()
+
+    class Loading(ScriptedRuntime):
+        async def exact_prompt(  # type: ignore[override]
+            self, conversation: Conversation, text: str = ""
+        ) -> ExactPrompt:
+            await loaded.wait()
+            return self.prompt
+
+    monkeypatch.setattr(commands, "_PATIENCE_S", 0)
+    async with staged(tmp_path / "config.toml", Loading()) as stage:
+        await stage.type("/prompt")
+        await stage.pilot.press("enter")
+        await stage.pilot.pause()
+        await stage.pilot.pause()
+        assert "Getting the prompt." in stage.screen_text
+        loaded.set()
+        await stage.settle()
+        assert isinstance(stage.app.screen, PromptScreen)
