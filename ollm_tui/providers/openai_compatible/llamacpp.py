@@ -80,7 +80,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         chat = self._body(self._with_defaults(request))
         body = {key: value for key, value in chat.items() if key not in _ANSWER_KEYS}
         prompt = await self._rendered(body)
-        reply = await self._tokenized(request.model, prompt, with_pieces=True)
+        # a router needs the model's name
+        reply = await self._tokenized(prompt, with_pieces=True, model=request.model)
         props = await self._optional_json(f"/props?model={quote(request.model, safe='')}")
         return PromptText(prompt, read_pieces(reply), read_variables(props))
 
@@ -94,7 +95,7 @@ class LlamaCppProvider(OpenAICompatibleProvider):
 
     async def _count_by_template(self, body: JsonObject) -> int:
         prompt = await self._rendered(body)
-        reply = await self._tokenized(str(body["model"]), prompt, with_pieces=False)
+        reply = await self._tokenized(prompt)
         return count_tokens_in(reply, "tokens")
 
     async def _rendered(self, body: JsonObject) -> str:
@@ -104,11 +105,8 @@ class LlamaCppProvider(OpenAICompatibleProvider):
             raise no_token_count()
         return prompt
 
-    async def _tokenized(self, model: str, prompt: str, *, with_pieces: bool) -> JsonValue:
-        text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True}
-        if with_pieces:
-            text["with_pieces"] = True
-        text["model"] = model  # a router needs it
+    async def _tokenized(self, prompt: str, **more: JsonValue) -> JsonValue:
+        text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True, **more}
         return await self._root_json("POST", "/tokenize", text, within_s=COUNT_S)
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
