@@ -1,5 +1,6 @@
 """The exact prompt on the screen: by role, as a whole, and token by token."""
 
+import unicodedata
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.request import PromptToken
 from ollm_tui.runtime.exact_prompt import ExactPrompt, PromptPart
 from ollm_tui.tui.models import commands
 from ollm_tui.tui.models.prompt_screen import PromptScreen, sections_of
+from tests.hostile.payloads import PAYLOADS
 from tests.tui.screens import staged
 from tests.tui.scripted import ScriptedRuntime
 from tests.tui.scripted_chats import PROMPT
@@ -79,3 +82,26 @@ async def test_a_prompt_that_takes_long_says_why(
         loaded.set()
         await stage.settle()
         assert isinstance(stage.app.screen, PromptScreen)
+
+
+async def test_no_text_of_a_prompt_drives_the_terminal(tmp_path: Path) -> None:
+    texts = [payload.text for payload in PAYLOADS]
+    whole = "\n".join(texts)
+    prompt = ExactPrompt(
+        ref=ModelRef("p", texts[0]),
+        origin="engine",
+        parts=tuple(PromptPart(text, text, 1) for text in (whole, *texts)),
+        tokens=tuple(PromptToken(number, text) for number, text in enumerate(texts)),
+        notes=tuple(texts),
+    )
+    async with staged(tmp_path / "config.toml", size=(100, 40)) as stage:
+        page = PromptScreen(prompt)
+        stage.app.push_screen(page)
+        await stage.settle()
+        while not page.sheet.is_whole:
+            await stage.pilot.pause()
+        for top in range(0, page.sheet.virtual_size.height, 30):
+            page.sheet.scroll_to(y=top, animate=False, immediate=True)
+            await stage.pilot.pause()
+            shown = stage.screen_text.replace("\n", "")
+            assert not any(unicodedata.category(one) in ("Cc", "Cf") for one in shown)
