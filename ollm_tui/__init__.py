@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         SupportsList,
         SupportsLoad,
         SupportsLoadFor,
+        SupportsPromptText,
         SupportsPull,
         SupportsPush,
         SupportsQuantize,
@@ -74,7 +75,14 @@ if TYPE_CHECKING:
         SupportsWindow,
         Tool,
     )
-    from ollm_tui.protocol.request import GenerationOptions, Request, Response, ThinkingConfig
+    from ollm_tui.protocol.request import (
+        GenerationOptions,
+        PromptText,
+        PromptToken,
+        Request,
+        Response,
+        ThinkingConfig,
+    )
     from ollm_tui.protocol.signals import AbortSignal
     from ollm_tui.protocol.tools import (
         Approval,
@@ -123,6 +131,8 @@ __all__ = [
     "ModelRef",
     "NoAnswer",
     "PicturesLeftOut",
+    "PromptText",
+    "PromptToken",
     "ProviderAdapter",
     "ProviderRegistry",
     "ProviderSpec",
@@ -143,6 +153,7 @@ __all__ = [
     "SupportsList",
     "SupportsLoad",
     "SupportsLoadFor",
+    "SupportsPromptText",
     "SupportsPull",
     "SupportsPush",
     "SupportsQuantize",
@@ -200,11 +211,11 @@ _HOMES = {
     "protocol.ports": (
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
         "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
-        "SupportsLoadFor SupportsPull SupportsPush SupportsQuantize SupportsRunning SupportsShow "
-        "SupportsTextTokenCount SupportsTokenCount SupportsUnload SupportsVersion "
-        "SupportsWindow Tool"
+        "SupportsLoadFor SupportsPromptText SupportsPull SupportsPush SupportsQuantize "
+        "SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
+        "SupportsUnload SupportsVersion SupportsWindow Tool"
     ),
-    "protocol.request": "GenerationOptions Request Response ThinkingConfig",
+    "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",
     "protocol.tools": "Approval ToolCall ToolName ToolOutput ToolResult ToolSchema",
     "providers.base": "BaseProvider",

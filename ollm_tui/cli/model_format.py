@@ -10,7 +10,7 @@ from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
-from ollm_tui.runtime.details import EffectiveValue, ModelDetails
+from ollm_tui.runtime.details import EffectiveValue, ModelDetails, TemplateFacts
 from ollm_tui.tui.figures import time_left
 
 Address: TypeAlias = Callable[[ModelRef], str]
@@ -44,6 +44,7 @@ def can_text(info: ModelInfo) -> str:
             words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
     if can is not None:
         words += [kind for kind in _KINDS if kind in can.output]
+        words += ["rerank"] if "score" in can.output else []
         words += ["hears"] if "audio" in can.input else []
     return " ".join(words)
 
@@ -99,9 +100,20 @@ def info_to_json(ref: ModelRef, info: ModelInfo) -> JsonObject:
     }
 
 
+def template_text(facts: TemplateFacts) -> str:
+    """Return what a chat template supports, and of what the engine says otherwise."""
+    if facts.problem is not None:
+        return f"unknown: {facts.problem}"
+    differs = dict(facts.differs)
+    has = [name for name, is_there in facts.abilities if is_there]
+    says = [f"the engine says {YES_NO[value]} to {name}" for name, value in differs.items()]
+    return f"{', '.join(has) or 'nothing special'}{'; ' if says else ''}{', '.join(says)}"
+
+
 def details_to_json(details: ModelDetails) -> JsonObject:
     """Return all that is known of one model."""
     info_json = info_to_json(details.ref, details.info)
+    facts = details.template_facts
     inner: JsonObject = {**details.info.details}
     if names := dict(details.parameters):
         inner["parameters"] = {
@@ -119,6 +131,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
         "gpu_share": details.gpu_share,
         "licence": details.licence,
         "template": details.template,
+        "template_supports": None if facts is None else dict(facts.abilities),
         "system": details.system,
         "modelfile": details.modelfile,
     }

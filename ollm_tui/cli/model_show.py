@@ -11,6 +11,7 @@ from ollm_tui.cli.model_format import (
     fit_text,
     modalities_text,
     share_text,
+    template_text,
     until_text,
 )
 from ollm_tui.cli.model_runtime import find_model, in_runtime
@@ -102,6 +103,7 @@ def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
 
 def _facts(details: ModelDetails) -> list[tuple[str, str]]:
     info, can = details.info, details.info.capability
+    facts = details.template_facts
     rows = [
         ("LABEL", info.label or ""),
         ("DESCRIPTION", info.description or ""),
@@ -117,6 +119,7 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
         ("GIVES", modalities_text(can.output) if can else ""),
         ("CAN", ", ".join(word for key, word in _FEATURES.items() if can and key in can.features)),
         ("ABILITIES", abilities_text(info)),
+        ("TEMPLATE HAS", template_text(facts) if facts else ""),
         ("MODIFIED", info.modified_at or ""),
     ]
     for key, value in info.details.items():

@@ -16,6 +16,7 @@ from ollm_tui.cli.model_format import (
     share_text,
     until_text,
 )
+from ollm_tui.cli.model_prompt import run_prompt
 from ollm_tui.cli.model_runtime import Stopped, in_runtime
 from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
@@ -192,6 +193,7 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "search": run_search,
     "rate": run_rate,
     "show": run_show,
+    "prompt": run_prompt,
     "pull": run_pull,
     "downloads": run_downloads,
     "rm": run_delete,

@@ -55,7 +55,7 @@ class ModelOptions:
     job_action: str | None = None
     job: str | None = None
     text: str = ""
-    """The words of a search."""
+    """The words of a search, or a question."""
     purpose: str | None = None
     offline: bool = False
     stars: int | None = None
@@ -128,6 +128,10 @@ def _add_show(action: argparse.ArgumentParser) -> None:
             const=name,
             help=f"only {meaning}",
         )
+
+
+def _add_prompt(action: argparse.ArgumentParser) -> None:
+    action.add_argument("text", metavar="TEXT", nargs="+", help="the question")
 
 
 def _add_pull(action: argparse.ArgumentParser) -> None:
@@ -231,6 +235,12 @@ _COMMANDS: Final = (
         add_options=_add_rate,
     ),
     _for_action("show"),
+    _Command(
+        name="prompt",
+        help="show the exact prompt that a model gets for a question",
+        values=_NAME,
+        add_options=_add_prompt,
+    ),
     _Command(
         name="pull",
         help="download a model to the library or on its server; repeat to resume",

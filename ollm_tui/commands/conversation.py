@@ -122,6 +122,12 @@ async def rename_chat(host: CommandHost, argument: str) -> None:
         host.show("rename", title)
 
 
+prompt = opens(
+    "prompt",
+    "prompt",
+    "Show the exact prompt that the model gets.",
+    usage="[TEXT]",
+)
 context = opens(
     "context", "context", "Show how full the context is, and how to make room.", ("tokens",)
 )

@@ -18,6 +18,7 @@ View: TypeAlias = Literal[
     "profiles",
     "chats",
     "context",
+    "prompt",
     "links",
     "branch",
     "rename",

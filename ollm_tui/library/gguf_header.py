@@ -51,6 +51,7 @@ _NUMBERS: Mapping[bytes, str] = {
     b"attention.key_length_mla": "key_length_mla",
     b"attention.sliding_window": "sliding_window",
     b"full_attention_interval": "full_attention_interval",
+    b"pooling_type": "pooling_type",
 }
 """Keys below the architecture's name, and the fields they fill."""
 _KV_HEADS, _SLIDING_PATTERN = b"attention.head_count_kv", b"attention.sliding_window_pattern"
@@ -109,6 +110,8 @@ class GGUFHeader:
     """One number n: every n-th layer has full attention; or a flag per layer: whether it slides."""
     full_attention_interval: int | None = None
     """One in so many layers has a key/value cache; the others keep a state of fixed size."""
+    pooling_type: int | None = None
+    """How the output becomes one vector (1 to 3) or score (4); 0 or None for a language model."""
 
 
 def is_kept(key: bytes) -> bool:

@@ -1,5 +1,6 @@
 """Capabilities of a model, and details for display, from its header."""
 
+import re
 from collections.abc import Mapping
 
 from ollm_tui.decode.json_fields import present
@@ -19,13 +20,26 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
     "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
 }  # fmt: skip
+EMBEDDING, RERANKER = "embedding", "reranker"
+_RANKS = 4
+"""The pooling type of a model that gives a score."""
+_ENCODERS = re.compile("bert|encoder|embedding")
+"""Architectures of models that read a text and write none."""
+_NAMES: Mapping[str, re.Pattern[str]] = {
+    RERANKER: re.compile(r"(?i)rerank"),
+    EMBEDDING: re.compile(r"(?i)embedding|\bembed\b"),
+}
+"""Names that makers give to files without a pooling type."""
 """Architectures that llama.cpp cannot chat with, by what they make."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
     "image": ModelCapability(_TEXT, frozenset({"image"})),
     "video": ModelCapability(_TEXT, frozenset({"video"})),
     "speech": ModelCapability(_TEXT, frozenset({"audio"})),
+    EMBEDDING: ModelCapability(_TEXT, frozenset({"embedding"})),
+    RERANKER: ModelCapability(_TEXT, frozenset({"score"})),
 }
+_LONGEST_NAME = 200
 _ADDITIONS: Mapping[str, str] = {
     "adapter": "it is an adapter for another model",
     "imatrix": "it holds measurements for quantizing and no model",
@@ -37,8 +51,17 @@ PROJECTOR = "clip"
 
 
 def kind_of(header: GGUFHeader) -> str | None:
-    """Return the kind of a model that is no language or embedding model; else None."""
-    return next((kind for kind, names in _KINDS.items() if header.architecture in names), None)
+    """Return the kind of a model that is no language model; else None."""
+    for kind, names in _KINDS.items():
+        if header.architecture in names:
+            return kind
+    if header.pooling_type:
+        return RERANKER if header.pooling_type == _RANKS else EMBEDDING
+    name = (header.name or "")[:_LONGEST_NAME]
+    named = next((kind for kind, pattern in _NAMES.items() if pattern.search(name)), None)
+    if named is None and _ENCODERS.search(header.architecture):
+        return EMBEDDING
+    return named
 
 
 def is_part_of_another(header: GGUFHeader) -> bool:
@@ -58,8 +81,6 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
         return _MAKES[kind]
     if unusable_reason(header) is not None:
         return ModelCapability()
-    if "bert" in header.architecture:
-        return ModelCapability(_TEXT, frozenset({"embedding"}))
     features = {"stream", "json_mode"}
     template = header.chat_template
     if template is not None:

@@ -53,6 +53,7 @@ MODEL_ALIASES: Mapping[str, ModelAlias] = {
     "drawing": _alias("text", "image"),
     "img2img": _alias("text image", "image"),
     "embedding": _alias("text", "embedding"),
+    "rerank": _alias("text", "score"),
     "infill": _alias("text", "text", "infill"),
     "music": _alias("text", "audio"),
     "video_gen": _alias("text", "video"),

@@ -13,7 +13,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo, PullProgress
 from ollm_tui.protocol.provider_events import ProviderEvent
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 
 StreamingFormat: TypeAlias = Literal["sse", "ndjson", "none"]
@@ -76,6 +76,14 @@ class SupportsTextTokenCount(Protocol):
 
     async def count_text_tokens(self, model: str, text: str) -> int:
         """Return the tokens of a text alone, without the frame of a conversation."""
+
+
+@runtime_checkable
+class SupportsPromptText(Protocol):
+    """Reports the prompt that its engine makes of a request."""
+
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the text that the model gets for a request, through the model's template."""
 
 
 @runtime_checkable

@@ -195,6 +195,26 @@ class Request:
         return (Message("user", normalize_content(self.input or "")),)
 
 
+@dataclass(frozen=True, slots=True)
+class PromptToken:
+    """One token of a prompt."""
+
+    id: int
+    text: str
+    """As the server writes it: some write the space before a word as a sign of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """What an engine makes of a request: the text that its model gets."""
+
+    text: str
+    tokens: tuple[PromptToken, ...] | None = None
+    """None if the engine does not report them."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What the engine gives its template beside the chat, such as `bos_token`, if it says so."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
     """A whole answer."""

@@ -50,6 +50,8 @@ UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
 }
 """By kind of provider, the options that its protocol does not have."""
+JINJA: Collection[str] = ("hf", "jinja2")
+"""The format of the templates that llama.cpp and vLLM render, by its names."""
 UNSENT_MESSAGE_FIELDS: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"name"}),
     "ollama": frozenset({"name"}),
@@ -57,8 +59,11 @@ UNSENT_MESSAGE_FIELDS: Mapping[str, frozenset[str]] = {
 """By kind of provider, the fields of a message that its protocol does not have."""
 
 
-def check_request(request: Request) -> None:
+def check_request(request: Request, template_formats: Collection[str] = ()) -> None:
     """Check a chat request.
+
+    `template_formats` are the names of the template languages that the engine renders itself: a
+    request may name the one that is used anyway.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE or UNSUPPORTED_MODALITY for what is not implemented;
@@ -67,9 +72,12 @@ def check_request(request: Request) -> None:
     """
     if request.input is not None:
         raise _no_conversation(request)
-    _check_fields(request, _REQUEST, "a request")
+    accepted = frozenset({"template_format"} if template_formats else ())
+    _check_fields(request, _REQUEST | accepted, "a request")
     for message in request.conversation:
-        _check_fields(message, _MESSAGE, "a message")
+        _check_fields(message, _MESSAGE | accepted, "a message")
+    if template_formats:
+        _check_formats(request, template_formats)
     check_thinking(request.should_think)
     _check_choice(request)
     _check_body(request.options.extra_body or {})
@@ -169,6 +177,17 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
             f"There is no {what} {word!r}.",
             hint=f"Available: {', '.join(known)}.",
         )
+
+
+def _check_formats(request: Request, known: Collection[str]) -> None:
+    named = (request.template_format, *(one.template_format for one in request.conversation))
+    for name in named:
+        if name is not None and name not in known:
+            raise AIError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                f"This engine renders no template in the format {name[:40]!r}.",
+                hint=f"Leave `template_format` out, or use {' or '.join(sorted(known))}.",
+            )
 
 
 def _check_choice(request: Request) -> None:

@@ -42,6 +42,8 @@ from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.ports import Approver
+    from ollm_tui.runtime.exact_prompt import ExactPrompt
+    from ollm_tui.runtime.templates import Templates
 
 OpenBranch = Callable[[str, str | None], Awaitable[ChatClient]]
 
@@ -161,6 +163,15 @@ class ChatFactory:
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window; raises as `measure.measure`."""
         return await measure(conversation, self._parts())
+
+    async def exact_prompt(
+        self, templates: "Templates", conversation: Conversation, text: str = ""
+    ) -> "ExactPrompt":
+        """Return the prompt that a model gets; raises as `exact_prompt.exact_prompt`."""
+        # Needed only where a prompt is looked at.
+        from ollm_tui.runtime.exact_prompt import exact_prompt
+
+        return await exact_prompt(conversation, self._parts(), templates, text)
 
     def room(self, conversation: Conversation) -> ContextRoom | None:
         """Return the context in use without sending a request; None without a model."""

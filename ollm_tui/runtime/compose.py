@@ -144,8 +144,7 @@ class Runtime:
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
         self.download_service = downloads
-        self.has_downloads = downloads.has_downloads
-        self.load_fetching = downloads.load
+        self.has_downloads, self.load_fetching = downloads.has_downloads, downloads.load
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
@@ -156,6 +155,7 @@ class Runtime:
         self.reads_only_text = factory.reads_only_text
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
         self.measure, self.room, self.take_way_out = factory.measure, factory.room, apply_remedy
+        self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
 
     @cached_property
     def downloads(self) -> "DownloadQueue":
@@ -334,6 +334,7 @@ async def open_runtime(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
+        stack.callback(runtime.manager.templates.close)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:

@@ -67,6 +67,8 @@ class ModelDetails:
     licence: str | None = None
     """The whole text, or its name if only that is known."""
     template: str | None = None
+    template_facts: "TemplateFacts | None" = None
+    """What the template supports; None without one, and where it could not be read."""
     system: str | None = None
     """The system prompt that the model brings along."""
     modelfile: str | None = None
@@ -83,6 +85,20 @@ class ModelDetails:
     """The file, if it is on this machine."""
     loads_with_window: bool = False
     """Whether the engine loads it with the window that a request asks for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateFacts:
+    """What a model's chat template supports."""
+
+    format: str
+    """Its language: `jinja2` or `Go`."""
+    problem: str | None = None
+    """Why it cannot be rendered, which is all that is known then."""
+    abilities: tuple[tuple[str, bool], ...] = ()
+    """What could be found out, in words: `tools`, `system role`, `parallel calls`."""
+    differs: tuple[tuple[str, bool], ...] = ()
+    """The abilities of which the engine says otherwise, and what it says."""
 
 
 OPTIONS: tuple[str, ...] = tuple(

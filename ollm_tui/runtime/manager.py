@@ -29,6 +29,7 @@ from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
+from ollm_tui.runtime.templates import Templates
 
 
 class ModelManager:
@@ -56,6 +57,8 @@ class ModelManager:
         self._catalog = catalog
         self._router = router
         self._prober = prober
+        self.templates = Templates()
+        """Renders and reads the models' chat templates."""
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -102,6 +105,7 @@ class ModelManager:
             self._loaded,
             loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
+        details = await self.templates.read_for(details)
         is_ours = self._is_embedded(model.adapter)
         address = self._prober.address_of(model.adapter.name)
         if not (is_ours or (address is not None and is_loopback(address))):

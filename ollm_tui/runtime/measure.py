@@ -56,20 +56,8 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
     Raises:
         AIError: there is no model, or it cannot be found.
     """
-    model, router = conversation.model, parts.router
-    if model is None:
-        raise AIError(
-            ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
-        )
-    ref = ModelRef.parse(model)
-    named = await (router.at(ref) if ref else router.resolve(model))
-    resolved = await router.informed(named)
-    maker = _request_maker(conversation, parts, resolved)
-    if not conversation.drops_attachments and count_pictures(
-        conversation.messages, conversation.turns_left_out
-    ):
-        maker.sends_pictures = not await parts.vision.is_text_only(resolved)
-    request = maker.next_request()
+    maker = await request_maker(conversation, parts)
+    resolved, request = maker.resolved, maker.next_request()
     messages = request.conversation if conversation.messages else ()
     counter = _counter(parts)
     guard = ContextGuard(counter, parts.windows)
@@ -95,6 +83,28 @@ async def measure(conversation: Conversation, parts: ChatParts) -> ContextFigure
             *((SendEverything(),) if is_shortened else ()),
         ),
     )
+
+
+async def request_maker(conversation: Conversation, parts: ChatParts) -> RequestBuilder:
+    """Return what makes the requests of a chat, after asking for its model.
+
+    Raises:
+        AIError: there is no model, or it cannot be found.
+    """
+    model, router = conversation.model, parts.router
+    if model is None:
+        raise AIError(
+            ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
+        )
+    ref = ModelRef.parse(model)
+    named = await (router.at(ref) if ref else router.resolve(model))
+    resolved = await router.informed(named)
+    maker = _request_maker(conversation, parts, resolved)
+    if not conversation.drops_attachments and count_pictures(
+        conversation.messages, conversation.turns_left_out
+    ):
+        maker.sends_pictures = not await parts.vision.is_text_only(resolved)
+    return maker
 
 
 def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:

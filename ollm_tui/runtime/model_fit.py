@@ -59,7 +59,7 @@ def reported_shape(info: ModelInfo, size: int) -> ModelShape:
     """Return the shape that a server reports; missing parts are estimated from the size."""
     shape = as_object(info.details.get("shape"))
     parameters = positive(info.details, "parameter_count")
-    kind = info.details.get("kind") or info.details.get("family")
+    kind = info.details.get("family") or info.details.get("kind")
     family = kind if isinstance(kind, str) else None
     if not shape or not keeps_cache(family):
         return shape_of_size(size, parameters=parameters, family=family)

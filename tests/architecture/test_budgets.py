@@ -50,6 +50,7 @@ SHORT_MODULES = {
     "it is run as a program": ["__main__.py", "library/downloads/package_guard.py"],
     "it is imported when it is first used": ["runtime/hub.py"],
     "one tool or group of commands, each in its file": [
+        "cli/model_prompt.py",
         "commands/view.py",
         "tools/builtin/clock.py",
     ],

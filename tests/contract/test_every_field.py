@@ -118,7 +118,7 @@ REQUEST: Mapping[str, list[Sample] | str] = {
         for wish in (True, False, "off", "last", "first", "deep")
     ],
     "options": [Sample(with_options(temperature=0.25))],
-    "template_format": [Sample(asks(template_format="jinja2"))],
+    "template_format": [Sample(asks(template_format="mustache"))],
     "stream": "tests/contract/test_provider.py asks for whole answers",
     "signal": "tests/contract/test_stops.py stops answers by it",
 }
@@ -172,7 +172,7 @@ MESSAGE: Mapping[str, list[Sample] | str] = {
     ],
     "tool_calls": [Sample(called())],
     "tool_call_id": [Sample(called(id="c77"), called())],
-    "template_format": [Sample(chats(Message("user", "hello", template_format="jinja2")))],
+    "template_format": [Sample(chats(Message("user", "hello", template_format="mustache")))],
     "metadata": "tests/providers/test_to_wire.py holds that it is never sent",
 }
 TOOLS: Mapping[str, list[Sample] | str] = {

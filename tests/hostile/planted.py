@@ -143,6 +143,7 @@ def _with(port: type, use: Callable[[Any, Request], Awaitable[object]]) -> Use:
 USES: tuple[Use, ...] = (
     _with(ports.SupportsList, lambda p, _: p.list_models()),
     _with(ports.SupportsTokenCount, lambda p, r: p.count_tokens(r)),
+    _with(ports.SupportsPromptText, lambda p, r: p.prompt_text(r)),
     _with(ports.SupportsTextTokenCount, lambda p, r: p.count_text_tokens(r.model, "x")),
     _with(ports.SupportsShow, lambda p, r: p.show_model(r.model)),
     _with(ports.SupportsRunning, lambda p, _: p.list_running()),

@@ -12,7 +12,7 @@ from ollm_tui.library.model_files import DEPTH_LIMIT, FOLDER_LIMIT, ModelFolder
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat
-from tests.library.gguf_bytes import STRING, file_of, pair, text
+from tests.library.gguf_bytes import STRING, U32, file_of, pair, text
 from tests.support.tiny_gguf import TEMPLATE
 
 
@@ -237,6 +237,42 @@ def test_models_of_other_kinds_are_listed_as_what_they_are(
     assert info.capability is not None
     assert info.capability.output == {makes}
     assert not can_chat(info)
+
+
+POOLED = pair("llama.pooling_type", U32, struct.pack("<I", 3))
+RANKING = pair("llama.pooling_type", U32, struct.pack("<I", 4))
+UNPOOLED = pair("llama.pooling_type", U32, struct.pack("<I", 0))
+TEMPLATED = pair("tokenizer.chat_template", STRING, text("{{ messages }}"))
+
+
+@pytest.mark.parametrize(
+    ("facts", "name", "kind", "makes"),
+    [
+        (POOLED, "Qwen3 Embedding 0.6B", "embedding", "embedding"),
+        (RANKING, "Bge Reranker", "reranker", "score"),
+        (TEMPLATED, "Qwen3-Embedding-4B", "embedding", "embedding"),
+        (TEMPLATED, "Qwen3-Reranker-4B", "reranker", "score"),
+        (UNPOOLED, "Qwen3 8B", None, "text"),
+        (TEMPLATED, "Embedded Assistant", None, "text"),
+    ],
+)
+def test_a_model_for_vectors_or_scores_is_no_chat_model(
+    tmp_path: Path, facts: bytes, name: str, kind: str | None, makes: str
+) -> None:
+    put(tmp_path / "m.gguf", file_of(facts, pair("general.name", STRING, text(name))))
+    (info,) = FolderLibrary([tmp_path]).models()
+    assert info.details.get("kind") == kind
+    assert info.capability is not None
+    assert info.capability.output == {makes}
+    assert can_chat(info) == (kind is None)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "gemma-embedding", "t5encoder"])
+def test_an_encoder_is_no_chat_model(tmp_path: Path, architecture: str) -> None:
+    model = file_of(TEMPLATED).replace(text("llama"), text(architecture), 1)
+    put(tmp_path / "m.gguf", model)
+    (info,) = FolderLibrary([tmp_path]).models()
+    assert info.details["kind"] == "embedding"
 
 
 def test_a_whisper_model_is_listed_as_one(tmp_path: Path) -> None:

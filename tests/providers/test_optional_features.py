@@ -25,6 +25,7 @@ from ollm_tui.protocol.ports import (
     SupportsList,
     SupportsLoad,
     SupportsLoadFor,
+    SupportsPromptText,
     SupportsPull,
     SupportsPush,
     SupportsQuantize,
@@ -52,6 +53,7 @@ from ollm_tui.providers.spec import ProviderSpec
 FEATURES: Mapping[str, type] = {
     "count_tokens": SupportsTokenCount,
     "count_text_tokens": SupportsTextTokenCount,
+    "prompt_text": SupportsPromptText,
     "embed": SupportsEmbed,
     "list_models": SupportsList,
     "last_error": RemembersListError,
@@ -117,18 +119,20 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
             None,
             {"list_models", "list_running", "show_model", "pull_model", "delete_model"}
             | {"copy_model", "load_model", "load_model_for", "unload_model", "server_version"}
-            | {"create_model", "quantize_model", "push_model", "dispose"},
+            | {"create_model", "quantize_model", "push_model", "prompt_text", "dispose"},
         ),
         ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
         ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
         ("openai-compatible", None, LIKE_OPENAI),
         ("openai-compatible", "generic", LIKE_OPENAI),
-        ("openai-compatible", "vllm", LIKE_OPENAI | {"count_tokens"}),
-        ("openai-compatible", "llamacpp", LIKE_OPENAI | {"count_tokens"}),
+        ("openai-compatible", "vllm", LIKE_OPENAI | {"count_tokens", "prompt_text"}),
+        ("openai-compatible", "llamacpp", LIKE_OPENAI | {"count_tokens", "prompt_text"}),
         (
             "openai-compatible",
             "llamacpp-router",
-            LIKE_OPENAI | MANAGES | {"count_tokens", "load_model", "show_model", "delete_model"},
+            LIKE_OPENAI
+            | MANAGES
+            | {"count_tokens", "prompt_text", "load_model", "show_model", "delete_model"},
         ),
         ("openai-compatible", "lmstudio", LIKE_OPENAI | MANAGES | {"load_model", "show_model"}),
         (
@@ -159,6 +163,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
         "unload_model",
         "list_running",
         "count_tokens",
+        "prompt_text",
         "dispose",
     }
 

@@ -131,6 +131,11 @@ class OllamaServer(FakeServer):
             return {"error": f'"{body["model"]}" does not support thinking'}, 400
         if body.get("tools") and "tools" not in self.models[name]:
             return {"error": f"registry.ollama.ai/library/{name} does not support tools"}, 400
+        if body.get("_debug_render_only"):
+            messages: Any = body["messages"]
+            rendered = "".join(f"<{m['role']}>{m['content']}\n" for m in messages)
+            shown = {"rendered_template": f"{rendered}<assistant>"}
+            return {"model": body["model"], "created_at": CREATED, "_debug_info": shown}
         await _Wire(body, reply).play()
         return None
 

@@ -60,14 +60,14 @@ SURE, CALL_INSTEAD, CLOSE_SOON = 150.0, 130.0, 10.0
 SEED = 7
 
 
-def write_scripted(path: Path) -> None:
-    """Write the model."""
+def write_scripted(path: Path, template: str = TEMPLATE) -> None:
+    """Write the model; with another template it says nothing that was planned."""
     script = _Script()
     embedding, output = _weights(script)
     width = embedding.shape[1]
     writer = gguf.GGUFWriter(path, "llama")
     _describe(writer, width, len(script.vocabulary.tokens))
-    _add_tokenizer(writer, script.vocabulary)
+    _add_tokenizer(writer, script.vocabulary, template)
     _add_tensors(writer, embedding, output)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -204,7 +204,7 @@ def _describe(writer: gguf.GGUFWriter, width: int, vocabulary_size: int) -> None
     writer.add_quantization_version(2)
 
 
-def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: _Vocabulary) -> None:
+def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: _Vocabulary, template: str) -> None:
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(vocabulary.tokens)
@@ -214,7 +214,7 @@ def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: _Vocabulary) -> None:
     writer.add_eos_token_id(vocabulary.ids[IM_END])
     writer.add_eot_token_id(vocabulary.ids[IM_END])
     writer.add_add_bos_token(False)
-    writer.add_chat_template(TEMPLATE)
+    writer.add_chat_template(template)
 
 
 def _add_tensors(writer: gguf.GGUFWriter, embedding: Matrix, output: Matrix) -> None:

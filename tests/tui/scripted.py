@@ -33,13 +33,14 @@ from ollm_tui.runtime.choices import Choices
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.runtime.downloads import DownloadService
+from ollm_tui.runtime.exact_prompt import ExactPrompt
 from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
-from tests.tui.scripted_chats import FIGURES, TOOLS, ScriptedChats
+from tests.tui.scripted_chats import FIGURES, PROMPT, TOOLS, ScriptedChats
 from tests.tui.scripted_fetching import (
     LIBRARY,
     MACHINE,
@@ -229,6 +230,8 @@ class ScriptedRuntime(Runtime):
     branches: ScriptedBranches = field(default_factory=ScriptedBranches)
     all_tools: tuple[OfferedTool, ...] = TOOLS
     figures: ContextFigures = FIGURES
+    prompt: ExactPrompt = PROMPT
+    prompts_asked: list[str] = field(default_factory=list)
     ways_taken: list[ContextRemedy] = field(default_factory=list)
     """Those that were applied."""
     downloads: ScriptedDownloads = field(default_factory=ScriptedDownloads)
@@ -282,6 +285,12 @@ class ScriptedRuntime(Runtime):
 
     async def measure(self, conversation: Conversation) -> ContextFigures:
         return self.figures
+
+    async def exact_prompt(  # type: ignore[override]
+        self, conversation: Conversation, text: str = ""
+    ) -> ExactPrompt:
+        self.prompts_asked.append(text)
+        return self.prompt
 
     def room(self, conversation: Conversation) -> None:
         return None

@@ -3,7 +3,10 @@
 from dataclasses import dataclass, field
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.request import PromptToken
 from ollm_tui.runtime.chats import OfferedTool
+from ollm_tui.runtime.exact_prompt import ExactPrompt, PromptPart
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import ConversationSummary
@@ -77,4 +80,25 @@ FIGURES = ContextFigures(
         ("what tools gave", 1400),
     ),
     ways=(leave_out(), RaiseWindow(8192)),
+)
+_PARTS = (
+    PromptPart("template", "<|im_start|>system\n", 2),
+    PromptPart("system", "You answer in one sentence.", 6),
+    PromptPart("template", "<|im_end|>\n<|im_start|>user\n", 4),
+    PromptPart("user", "What is the capital of France?", 7),
+    PromptPart("template", "<|im_end|>\n<|im_start|>assistant\n", 4),
+)
+PROMPT = ExactPrompt(
+    ref=ModelRef("local", "qwen3:8b"),
+    origin="engine",
+    parts=_PARTS,
+    tokens=(
+        PromptToken(151644, "<|im_start|>"),
+        PromptToken(8948, "system"),
+        PromptToken(198, "\n"),
+    ),
+    notes=(
+        "This is the text that Ollama makes of the chat.",
+        "The model's template, rendered here, gives the same.",
+    ),
 )

@@ -18,7 +18,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import (
@@ -32,7 +32,7 @@ from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import check_request
+from ollm_tui.providers.unsupported import JINJA, check_request
 
 ENGINE_PACKAGE = "xllamacpp"
 _BACKEND = BACKEND["embedded"]
@@ -132,6 +132,19 @@ class EmbeddedProvider:
             adapter = await self._adapter(engine)
             return await adapter.count_tokens(self._ready_for(engine, request))
 
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt that the engine makes of a request, loading the model if needed.
+
+        Raises:
+            AIError: any failure; ABORTED by the request's signal.
+        """
+        async with AsyncExitStack() as stack:
+            engine = await self._lease(stack, request)
+            if engine is None:
+                raise failures.aborted()
+            adapter = await self._adapter(engine)
+            return await adapter.prompt_text(self._ready_for(engine, request))
+
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""
         chat = from_alias("chat")
@@ -205,7 +218,7 @@ class EmbeddedProvider:
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
-        check_request(request)
+        check_request(request, JINJA)
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))

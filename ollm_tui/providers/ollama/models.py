@@ -23,6 +23,12 @@ _BY_TEMPLATE: Mapping[str, str] = {"tools": "tool_use", "thinking": "thinking"}
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
 
+def is_older(version: str | None, wanted: tuple[int, int]) -> bool:
+    """Whether a server's version is below one; a version that is not known counts as older."""
+    numbers = re.match(r"v?(\d{1,6})\.(\d{1,6})", version or "")
+    return numbers is None or (int(numbers[1]), int(numbers[2])) < wanted
+
+
 def read_tags(reply: JsonValue) -> list[ModelInfo]:
     """Read `/api/tags`, in the server's order.
 

@@ -10,14 +10,14 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportProgress, StreamingFormat
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.create import PUSH, create
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
-from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
+from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import chat_body
@@ -29,6 +29,8 @@ from ollm_tui.providers.watched_pull import WatchedPull
 _MEMORY_DETAILS = ("expires_at", "size_vram")
 MAX_RUNNING_BYTES = 1024 * 1024
 """Few models fit into memory, and the reply is read beside a list of all models."""
+FIRST_TO_RENDER = (0, 12)
+"""The first version that is sure to report a prompt without answering it."""
 _START_HINT = "Start it with `ollama serve`, or choose another server with --host."
 _MODEL_HINT = "Download it with `ollm models pull`, or choose another model."
 
@@ -54,6 +56,37 @@ class OllamaProvider(HttpProvider):
             adapt=adapt,
         )
         return answer_stream(self._transport, plan, request.signal)
+
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt that the server makes of a request, which loads the model.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_FEATURE if the server is too old.
+        """
+        if is_older(await self.server_version(), FIRST_TO_RENDER):
+            raise self._tells_no_prompt()
+        body = chat_body(request) | {"stream": False, "_debug_render_only": True}
+        reply = await self._json(
+            "POST",
+            "/api/chat",
+            "tell its prompt",
+            body,
+            model=request.model,
+            within_s=self._transport.spec.first_byte_timeout_s,
+        )
+        text = string(as_object(as_object(reply).get("_debug_info")), "rendered_template")
+        if text is None:
+            raise self._tells_no_prompt()
+        return PromptText(text)
+
+    def _tells_no_prompt(self) -> AIError:
+        return AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"This server does not tell what it makes of a prompt: {self.label} does from"
+            f" version {'.'.join(map(str, FIRST_TO_RENDER))} on, for models that it runs itself.",
+            hint="Update it to see the exact prompt.",
+            provider=self.name,
+        )
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the installed models; those in memory with their context window."""

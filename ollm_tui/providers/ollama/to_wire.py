@@ -30,7 +30,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     Raises:
         AIError: UNSUPPORTED_MODALITY or UNSUPPORTED_FEATURE for what Ollama cannot take.
     """
-    check_request(request)
+    check_request(request, ("golang",))
     _check_choice(request)
     report_unsent(request, "ollama", on_left_out)
     messages: list[JsonValue] = []

@@ -11,14 +11,16 @@ from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo, PullProgress
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.base_url import join, server_root
 from ollm_tui.providers.http_provider import count_tokens_in, no_token_count, read_token_count
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     FAILED,
     exit_code,
+    read_pieces,
     read_router,
     read_statuses,
+    read_variables,
     undeletable_models,
     with_props,
 )
@@ -57,7 +59,7 @@ class LlamaCppProvider(OpenAICompatibleProvider):
             AIError: any failure.
         """
         chat = self._body(self._with_defaults(request))
-        body = {k: v for k, v in chat.items() if k not in _ANSWER_KEYS}
+        body = {key: value for key, value in chat.items() if key not in _ANSWER_KEYS}
         if self._has_count_path:
             try:
                 path = "/chat/completions/input_tokens"
@@ -69,6 +71,20 @@ class LlamaCppProvider(OpenAICompatibleProvider):
                 self._has_count_path = False
         return await self._count_by_template(body)
 
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt with its tokens, from `/apply-template` and `/tokenize`.
+
+        Raises:
+            AIError: any failure.
+        """
+        chat = self._body(self._with_defaults(request))
+        body = {key: value for key, value in chat.items() if key not in _ANSWER_KEYS}
+        prompt = await self._rendered(body)
+        # a router needs the model's name
+        reply = await self._tokenized(prompt, with_pieces=True, model=request.model)
+        props = await self._optional_json(f"/props?model={quote(request.model, safe='')}")
+        return PromptText(prompt, read_pieces(reply), read_variables(props))
+
     async def is_responding(self, within_s: float) -> bool:
         """Whether the server replies in time; one that cannot be reached counts as responding."""
         try:
@@ -78,13 +94,20 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         return True
 
     async def _count_by_template(self, body: JsonObject) -> int:
+        prompt = await self._rendered(body)
+        reply = await self._tokenized(prompt)
+        return count_tokens_in(reply, "tokens")
+
+    async def _rendered(self, body: JsonObject) -> str:
         reply = await self._root_json("POST", "/apply-template", body, within_s=COUNT_S)
         prompt = string(as_object(reply), "prompt")
         if prompt is None:
             raise no_token_count()
-        text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True}
-        reply = await self._root_json("POST", "/tokenize", text, within_s=COUNT_S)
-        return count_tokens_in(reply, "tokens")
+        return prompt
+
+    async def _tokenized(self, prompt: str, **more: JsonValue) -> JsonValue:
+        text: JsonObject = {"content": prompt, "add_special": True, "parse_special": True, **more}
+        return await self._root_json("POST", "/tokenize", text, within_s=COUNT_S)
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         reply = await self._transport.json("GET", "/models")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.request import SAMPLING_OPTIONS
+from ollm_tui.protocol.request import SAMPLING_OPTIONS, PromptToken
 from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT, read_models
 
 FAILED = "failed"
@@ -55,6 +55,29 @@ def undeletable_models(reply: JsonValue) -> dict[str, str]:
         for name in names
         if name
     }
+
+
+def read_pieces(reply: JsonValue) -> tuple[PromptToken, ...] | None:
+    """Return the tokens of `/tokenize`; None if an older build gives no texts with them.
+
+    A text that is not UTF-8 by itself is sent as a list of its bytes.
+    """
+    tokens = []
+    for entry in objects(as_object(reply).get("tokens")):
+        piece, number = entry.get("piece"), integer(entry, "id")
+        if isinstance(piece, list):
+            raw = bytes(byte for byte in piece if isinstance(byte, int) and 0 <= byte < 256)
+            piece = raw.decode(errors="replace")
+        if number is None or not isinstance(piece, str):
+            return None
+        tokens.append(PromptToken(number, piece))
+    return tuple(tokens) or None
+
+
+def read_variables(props: JsonValue) -> dict[str, str]:
+    """Return the tokens that the engine gives its template by name, from `/props`."""
+    names = ("bos_token", "eos_token")
+    return {name: text for name in names if (text := string(as_object(props), name)) is not None}
 
 
 def read_router(reply: JsonValue, props: Mapping[str, JsonValue]) -> list[ModelInfo]:

@@ -1,6 +1,6 @@
 """A `Request` as the body of `/chat/completions`; pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ollm_tui.decode.json_fields import present
@@ -20,6 +20,7 @@ from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.schema_forms import grammar_form, strict_form
 from ollm_tui.providers.unsupported import (
+    JINJA,
     UNSENT_OPTIONS,
     OnLeftOut,
     check_request,
@@ -43,17 +44,26 @@ class Dialect:
     """Whether it reads `tool_choice` as a word only, and ignores one that names a tool."""
     has_grammar: bool = False
     """Whether it is llama.cpp, which turns a JSON Schema into a grammar."""
+    template_formats: Collection[str] = ()
+    """The languages of templates that it renders, if it renders the model's own."""
     is_strict: bool = False
     """Whether it is OpenAI itself, which refuses what others ignore."""
 
 
-_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True, has_grammar=True)
+_LLAMACPP = Dialect(
+    has_template_arguments=True,
+    ignores_tool_names=True,
+    has_grammar=True,
+    template_formats=JINJA,
+)
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
     "kobold": Dialect(repeat_penalty="rep_pen"),
     "llamacpp": _LLAMACPP,
-    "llamacpp-router": Dialect(ignores_tool_names=True, has_grammar=True),
-    "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
+    "llamacpp-router": Dialect(ignores_tool_names=True, has_grammar=True, template_formats=JINJA),
+    "vllm": Dialect(
+        repeat_penalty="repetition_penalty", has_template_arguments=True, template_formats=JINJA
+    ),
     OFFICIAL: Dialect(is_strict=True),
 }
 """By backend, how it differs from other servers."""
@@ -70,7 +80,7 @@ def chat_body(
     """
     dialect = DIALECTS.get(backend, _USUAL)
     kind = "openai" if dialect.is_strict else "openai-compatible"
-    check_request(request)
+    check_request(request, dialect.template_formats)
     report_unsent(request, kind, on_left_out)
     messages: list[JsonValue] = []
     if request.system_prompt:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.decode.json_fields import as_object, string, strings
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import LeftOut
-from ollm_tui.protocol.request import Request
+from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.to_wire import wire_think
@@ -50,17 +50,38 @@ class VllmProvider(OpenAICompatibleProvider):
         Raises:
             AIError: any failure.
         """
+        return read_token_count(await self._tokenized(request), "count")
+
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt with its tokens, from `/tokenize` and `/detokenize`.
+
+        Raises:
+            AIError: any failure.
+        """
+        tokenized = as_object(await self._tokenized(request, return_token_strs=True))
+        tokens = tokenized.get("tokens")
+        ids = [one for one in tokens if isinstance(one, int)] if isinstance(tokens, list) else []
+        body: JsonObject = {"model": request.model, "tokens": [*ids]}
+        reply = await self._root_json("POST", "/detokenize", body, within_s=COUNT_S)
+        text = string(as_object(reply), "prompt")
+        if text is None:
+            raise AIError(ErrorCode.ENGINE_ERROR, "The server's reply has no prompt.")
+        texts = strings(tokenized.get("token_strs"))
+        if len(texts) != len(ids):  # an older version does not send them
+            return PromptText(text)
+        return PromptText(text, tuple(map(PromptToken, ids, texts)))
+
+    async def _tokenized(self, request: Request, **more: JsonValue) -> JsonValue:
         if not self._counts:
             raise AIError(ErrorCode.UNSUPPORTED_FEATURE, "This server does not count tokens.")
         body = self._body(self._with_defaults(request))
         prompt = {key: body[key] for key in _PROMPT_KEYS if key in body}
-        prompt["add_generation_prompt"] = True
+        prompt |= {"add_generation_prompt": True, **more}
         try:
-            reply = await self._root_json("POST", "/tokenize", prompt, within_s=COUNT_S)
+            return await self._root_json("POST", "/tokenize", prompt, within_s=COUNT_S)
         except AIError as error:
             self._counts = error.status not in NO_SUCH_PATH
             raise
-        return read_token_count(reply, "count")
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         """Return the server's models: it keeps all that it was started with in memory."""

@@ -10,7 +10,7 @@ import anyio
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, ReportProgress
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
@@ -62,6 +62,12 @@ class PoolOperations:
         send = _call("count_tokens", request)
         count: int = await self._selection.first_reply(request.model, send, takes_turn=False)
         return count
+
+    async def prompt_text(self, request: Request) -> PromptText:
+        """Return the prompt of the first member that replies."""
+        send = _call("prompt_text", request)
+        text: PromptText = await self._selection.first_reply(request.model, send, takes_turn=False)
+        return text
 
     async def count_text_tokens(self, model: str, text: str) -> int:
         """Return the token count of the first member that replies."""

@@ -183,6 +183,9 @@ class ChatController:
             self._dialogs.run_action,
             self.prompts.submit,
         )
+        model_commands = ModelCommands(
+            self.runtime, self.models, dialogs, keymap, self.model_operations
+        )
         self._views: dict[View, Callable[[str], None]] = {
             "help": lambda _: page.show_help(),
             "models": lambda _: page.pick_model(),
@@ -193,6 +196,7 @@ class ChatController:
             "profiles": lambda _: page.pick_profile(),
             "chats": lambda _: self.history.show(),
             "context": lambda _: self.context.show(),
+            "prompt": model_commands.show_prompt,
             "links": lambda _: self.links.show(),
             "branch": self.history.show_branch,
             "rename": self.history.rename,
@@ -203,7 +207,7 @@ class ChatController:
             self.say,
             self.show,
             self.attaching,
-            ModelCommands(self.runtime, self.models, dialogs, keymap, self.model_operations),
+            model_commands,
             self.models,
             self.themes,
             parts.copying,

@@ -1,5 +1,6 @@
-"""`/show`, `/load` and `/unload`: what the commands of a chat do with one model."""
+"""`/show`, `/prompt`, `/load` and `/unload`: what the commands of a chat do with one model."""
 
+import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from ollm_tui.tui.models.details import DetailsAnswer
 
 _NOT_FROM_A_CHAT: Final = "copy"
+_PATIENCE_S: Final = 1.5
+"""How long a prompt may take before the chat says why."""
 
 
 @dataclass(slots=True)
 class ModelCommands:
-    """What the commands of a chat do with one model: /show, /load and /unload."""
+    """What the commands of a chat do with one model: /show, /prompt, /load and /unload."""
 
     runtime: "Runtime"
     chat: OpenChat
@@ -34,6 +37,24 @@ class ModelCommands:
     def show(self, name: str, section: str | None) -> None:
         """Open the details of a model, the chat's own for an empty name, at one section."""
         self._begin(self._show(name, section))
+
+    def show_prompt(self, text: str) -> None:
+        """Open the exact prompt of the last answer, or of a text as the next question."""
+        self.dialogs.run(
+            reported(self._show_prompt(text), self.chat.say), "prompt", is_exclusive=True
+        )
+
+    async def _show_prompt(self, text: str) -> None:
+        words = "Getting the prompt. The engine may have to load the model for that."
+        later = asyncio.get_running_loop().call_later(_PATIENCE_S, self.chat.say, words)
+        try:
+            prompt = await self.runtime.exact_prompt(self.chat.conversation, text)
+        finally:
+            later.cancel()
+        # a screen of its own, which many never open
+        from ollm_tui.tui.models.prompt_screen import PromptScreen
+
+        self.dialogs.open(PromptScreen(prompt, keymap=self.keymap, copies=self.operations.copies))
 
     def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
         """Run an action that changes a model; `value` is what it takes beside the model."""

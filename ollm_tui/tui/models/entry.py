@@ -46,11 +46,13 @@ def all_abilities(info: ModelInfo) -> list[str]:
     embedding = capabilities_of(info).embedding
     outputs = info.capability.output if info.capability else frozenset()
     inputs = info.capability.input if info.capability else frozenset()
-    chat = "chat" if "text" in outputs else "" if outputs or embedding.value else "chat?"
+    ranks = "" if outputs or "rerank" not in info.name[:LONGEST].casefold() else "rerank?"
+    chat = "chat" if "text" in outputs else "" if outputs or embedding.value or ranks else "chat?"
     others = (
         f"embedding{_SIGNS[embedding.source]}" if embedding.value else "",
         "audio" if "audio" in inputs | outputs else "",
         "image" if "image" in outputs else "",
+        "rerank" if "score" in outputs else ranks,
     )
     return [word for word in (chat, *extra_abilities(info), *others) if word]
 

@@ -14,7 +14,12 @@ from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
 if TYPE_CHECKING:
     from ollm_tui.library.fit import Fit
     from ollm_tui.protocol.json_types import JsonValue
-    from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
+    from ollm_tui.runtime.details import (
+        ContextFacts,
+        EffectiveValue,
+        ModelDetails,
+        TemplateFacts,
+    )
 
 
 def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
@@ -62,6 +67,7 @@ _NOT_LISTED: Final = frozenset(
 def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
     """Return the sections of a model's details, without empty ones."""
     modelfile = details.modelfile or ""
+    template_facts = tuple(_template(details.template_facts))
     parameters = tuple(Fact(name=name, value=value) for name, value in details.parameters)
     sections = [
         SheetSection(id="summary", title="Summary", facts=tuple(_summary(details, now))),
@@ -71,6 +77,7 @@ def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
         SheetSection(id="parameters", title="Model parameters", facts=parameters),
         SheetSection(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
         SheetSection(id="system", title="Model system prompt", text=details.system or ""),
+        SheetSection(id="supports", title="What the template supports", facts=template_facts),
         SheetSection(id="template", title="Template", text=details.template or "", words=False),
         SheetSection(id="modelfile", title="Modelfile", text=modelfile, words=False),
         SheetSection(id="licence", title="Licence", text=details.licence or ""),
@@ -162,6 +169,22 @@ def _windows(context: "ContextFacts | None") -> Iterator[Fact]:
     for name, count, note in windows:
         if count is not None:
             yield Fact(name=name, value=counted(count, "token"), note=note)
+
+
+def _template(facts: "TemplateFacts | None") -> Iterator[Fact]:
+    if facts is None:
+        return
+    yield Fact(name="language", value=facts.format)
+    if facts.problem is not None:
+        yield Fact(name="problem", value=facts.problem)
+    differs = dict(facts.differs)
+    for name, has in facts.abilities:
+        says = differs.get(name)
+        note = "" if says is None else f"the engine says {_YES_NO[says]}"
+        yield Fact(name=name, value=_YES_NO[has], note=note)
+
+
+_YES_NO: Final[Mapping[bool, str]] = {True: "yes", False: "no"}
 
 
 def _settings(values: "Iterable[EffectiveValue]") -> tuple[Fact, ...]:

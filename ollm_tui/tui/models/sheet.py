@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar, Final, get_args
 
 import anyio.lowlevel
 from rich.segment import Segment
@@ -17,7 +17,7 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ollm_tui.tui.models.sheet_lines import Line, SheetRow, SheetSection, lines_of
+from ollm_tui.tui.models.sheet_lines import Line, Role, SheetRow, SheetSection, lines_of
 from ollm_tui.tui.transcript import restyled, row_cells, wrap
 
 SLICE_S: Final = 0.008
@@ -28,6 +28,7 @@ MOST_ROWS: Final = 200_000
 _BAR: Final = "▌"
 _ABOVE: Final = 2
 """Rows shown above a match."""
+_LOOKS: Final = ("title", "name", "value", "note", "text", "bar", "match")
 _NARROWEST: Final = 20
 _WIDEST: Final = 100
 
@@ -39,7 +40,7 @@ class Sheet(ScrollView, can_focus=True):
     """The number of the current section."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        f"sheet--{look}" for look in ("title", "name", "value", "note", "text", "bar", "match")
+        f"sheet--{look}" for look in (*get_args(Role), *_LOOKS)
     }
     DEFAULT_CSS = """
     Sheet {
@@ -49,7 +50,12 @@ class Sheet(ScrollView, can_focus=True):
         & .sheet--note { color: $text-muted; }
         & .sheet--bar { color: $text-accent; }
         & .sheet--match { background: $warning 40%; }
-        &:ansi .sheet--name, &:ansi .sheet--note { text-style: dim; }
+        & .sheet--system { color: $text-warning; }
+        & .sheet--user { color: $text-primary; }
+        & .sheet--assistant { color: $text-success; }
+        & .sheet--tool { color: $text-secondary; }
+        & .sheet--frame { color: $text-muted; }
+        &:ansi .sheet--name, &:ansi .sheet--frame, &:ansi .sheet--note { text-style: dim; }
         &:ansi .sheet--match, &:nocolor .sheet--match { text-style: reverse; }
     }
     """

@@ -9,9 +9,12 @@ from typing import Final, Literal, TypeAlias
 
 from ollm_tui.decode.clean import clean
 
-Look: TypeAlias = Literal["title", "name", "value", "note", "text"]
+Role: TypeAlias = Literal["system", "user", "assistant", "tool", "frame"]
+Look: TypeAlias = Literal["title", "name", "value", "note", "text"] | Role
 PIECE: Final = 4096
 """Code points per line; a longer line is split."""
+LINE_END: Final = "⏎\n"
+"""How the end of a line is shown in a prompt, where each one counts."""
 WIDEST_NAME: Final = 18
 _INDENT: Final = 2
 _GAP: Final = 2
@@ -37,6 +40,8 @@ class SheetSection:
     """Shown unchanged, wrapped if it is too wide."""
     words: bool = True
     """Whether its lines break between words; code breaks anywhere."""
+    role: Role | None = None
+    """Whose text it is, in a prompt; the ends of its lines are marked."""
 
     @property
     def copied(self) -> str:
@@ -81,8 +86,10 @@ def lines_of(sections: Sequence[SheetSection], width: int) -> Iterator[tuple[Lin
         column = _column(section.facts, width)
         for fact in section.facts:
             yield from ((line, True) for line in _fact(number, fact, column))
-        for piece in _pieces(section.text):
-            spans: tuple[tuple[str, Look], ...] = ((piece, "text"),) if piece else ()
+        look: Look = section.role or "text"
+        text = section.text.replace("\n", LINE_END) if section.role else section.text
+        for piece in _pieces(text):
+            spans: tuple[tuple[str, Look], ...] = ((piece, look),) if piece else ()
             yield Line(number, spans=spans, hang=_INDENT), section.words
 
 

@@ -1,0 +1,214 @@
+"""The prompt that a model really gets: as its engine tells, or rendered from its template."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
+from ollm_tui.decode.json_fields import string
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, SupportsShow
+from ollm_tui.protocol.request import PromptText, PromptToken, Request
+from ollm_tui.providers.operations import show_model, translated
+from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.runtime.measure import request_maker
+from ollm_tui.templates.abilities import template_format
+from ollm_tui.templates.conversation import context_of
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.templates import Templates
+
+Origin: TypeAlias = Literal["engine", "template", "messages"]
+"""Who says so: the engine, the model's template rendered here, or only what is sent."""
+FRAME: Final = "template"
+"""The role of what the template adds around messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something that could not be found out, and a sentence about why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPart:
+    """A piece of a prompt and the role whose text it is."""
+
+    role: str
+    text: str
+    tokens: int | None = None
+    """How many tokens begin in it; None if that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactPrompt:
+    """One prompt, whole."""
+
+    ref: ModelRef
+    origin: Origin
+    parts: tuple[PromptPart, ...]
+    """One after another they are the text; without an exact text, one for each message."""
+    tokens: tuple[PromptToken, ...] | None
+    notes: tuple[str, ...] = ()
+    """Sentences about where the text is from, and what could not be found out."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        gap = "\n\n" if self.origin == "messages" else ""
+        return gap.join(part.text for part in self.parts)
+
+
+async def exact_prompt(
+    conversation: Conversation, parts: ChatParts, templates: "Templates", text: str = ""
+) -> ExactPrompt:
+    """Return the prompt of the newest answer, or with `text` that of the next one.
+
+    Raises:
+        AIError: there is no model, or it cannot be found.
+    """
+    maker = await request_maker(conversation, parts)
+    adapter, ref = maker.resolved.provider, maker.resolved.ref
+    request = maker.as_sent(_asking(maker.next_request(), conversation, text))
+    told = await _told(adapter, request, parts)
+    variables = told.variables if isinstance(told, PromptText) else {}
+    rendered = await _rendered(maker.resolved, context_of(request, variables), parts, templates)
+    if isinstance(told, PromptText):
+        notes = [f"This is the text that {adapter.label} makes of the chat."]
+        if isinstance(rendered, str):
+            notes.append(_comparison(told.text, rendered, variables.get("bos_token", "")))
+        pieces = with_tokens(tuple(parts_of(told.text, request)), told.tokens or ())
+        return ExactPrompt(
+            ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=tuple(notes)
+        )
+    if isinstance(rendered, str):
+        note = "This text is rendered here from the model's template."
+        pieces = tuple(parts_of(rendered, request))
+        return ExactPrompt(
+            ref=ref, origin="template", parts=pieces, tokens=None, notes=(told.reason, note)
+        )
+    sent = "These are the messages that are sent, without what the template adds."
+    return ExactPrompt(
+        ref=ref,
+        origin="messages",
+        parts=tuple(_messages(request)),
+        tokens=None,
+        notes=(told.reason, rendered.reason, sent),
+    )
+
+
+def _asking(request: Request, conversation: Conversation, text: str) -> Request:
+    """Return the request with a further question, or without the answer that it has already."""
+    messages = [*request.conversation] if conversation.messages else []
+    if text:
+        return replace(request, messages=[*messages, Message("user", text)])
+    while messages and messages[-1].role == "assistant":
+        messages.pop()
+    return replace(request, messages=messages) if messages else request
+
+
+async def _told(
+    adapter: ProviderAdapter, request: Request, parts: ChatParts
+) -> PromptText | Unknown:
+    """Return the engine's own word."""
+    if not isinstance(adapter, SupportsPromptText):
+        return Unknown(f"{adapter.label} does not tell what it makes of a prompt.")
+    try:
+        with translated(adapter, "tell its prompt", parts.redact):
+            return await adapter.prompt_text(request)
+    except AIError as error:
+        if error.code in (ErrorCode.MODEL_NOT_FOUND, ErrorCode.ABORTED):
+            raise
+        return Unknown(error.message)
+
+
+async def _rendered(
+    model: ResolvedModel, context: JsonObject, parts: ChatParts, templates: "Templates"
+) -> str | Unknown:
+    """Return the text rendered from the model's template."""
+    try:
+        template = await _template_of(model, parts)
+        if template is None:
+            return Unknown(f"{model.provider.label} does not tell the model's template.")
+        if template_format(template) != "hf":
+            return Unknown(
+                "The model's template is in Ollama's language, which only Ollama renders."
+            )
+        text = await templates.renderer.render_chat(template, context)
+    except AIError as error:
+        return Unknown(error.message)
+    return text if isinstance(text, str) else Unknown(text.error().message)
+
+
+async def _template_of(model: ResolvedModel, parts: ChatParts) -> str | None:
+    listed = string(model.info.details, "template") if model.info else None
+    if listed is not None or not isinstance(model.provider, SupportsShow):
+        return listed
+    shown = await show_model(model.provider, model.ref.model, parts.redact)
+    return string(shown.details, "template")
+
+
+def _comparison(told: str, rendered: str, bos: str) -> str:
+    # Engines add the token for the beginning themselves.
+    rendered = rendered if told.startswith(bos) else rendered.removeprefix(bos)
+    if told == rendered:
+        return "The model's template, rendered here, gives the same."
+    same = next(
+        (at for at, (one, other) in enumerate(zip(told, rendered, strict=False)) if one != other),
+        min(len(told), len(rendered)),
+    )
+    line = told.count("\n", 0, same) + 1
+    column = same - (told.rfind("\n", 0, same) + 1) + 1
+    return f"The model's template, rendered here, differs from line {line}, character {column} on."
+
+
+def parts_of(text: str, request: Request) -> Iterator[PromptPart]:
+    """Divide a prompt: the texts of the messages, found in their order, and what is around them."""
+    at = 0
+    for message in _messages(request):
+        wanted = message.text.strip()
+        found = text.find(wanted, at) if wanted else -1
+        if found < 0:
+            continue
+        if found > at:
+            yield PromptPart(FRAME, text[at:found])
+        at = found + len(wanted)
+        yield PromptPart(message.role, text[found:at])
+    if at < len(text):
+        yield PromptPart(FRAME, text[at:])
+
+
+def with_tokens(
+    parts: tuple[PromptPart, ...], tokens: Sequence[PromptToken]
+) -> tuple[PromptPart, ...]:
+    """Return the parts with the number of tokens that begin in each.
+
+    A token that the text does not have, such as one for its beginning, belongs to no part. Where
+    the tokens are not written as the text is, the parts have no numbers.
+    """
+    text = "".join(part.text for part in parts)
+    starts, at = [], 0
+    for token in tokens:
+        if token.text and text.startswith(token.text, at):
+            starts.append(at)
+            at += len(token.text)
+    if not tokens or at < len(text):
+        return parts
+    counted, end = [], 0
+    for part in parts:
+        begin, end = end, end + len(part.text)
+        counted.append(replace(part, tokens=bisect_left(starts, end) - bisect_left(starts, begin)))
+    return tuple(counted)
+
+
+def _messages(request: Request) -> Iterator[PromptPart]:
+    if request.system_prompt:
+        yield PromptPart("system", request.system_prompt)
+    for message in request.conversation:
+        yield PromptPart(message.role, message.text)

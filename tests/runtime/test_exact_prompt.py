@@ -1,0 +1,139 @@
+"""The exact prompt: what the engine tells, what the template gives, and how it is divided."""
+
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.request import PromptToken, Request
+from ollm_tui.runtime.compose import load_runtime
+from ollm_tui.runtime.exact_prompt import PromptPart, parts_of, with_tokens
+from tests.support.fake_ollama import Json, OllamaServer
+from tests.support.http_server import Received, Reply, serve
+
+TEMPLATE = (
+    "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+
+
+class Old(OllamaServer):
+    """A server that tells no prompt, with a model whose template is jinja."""
+
+    template = TEMPLATE
+
+    async def answer(self, request: Received, reply: Reply) -> object:
+        if request.path == "/api/version":
+            return {"version": "0.6.0"}
+        return await super().answer(request, reply)
+
+    async def show(self, name: str, _body: Json, _reply: Reply) -> object:
+        return {"template": self.template, "capabilities": self.models[name]}
+
+
+def paths_in(folder: Path) -> AppPaths:
+    return AppPaths(*(folder / kind for kind in ("config", "data", "state", "cache")))
+
+
+async def test_the_engine_tells_the_prompt_of_the_last_answer_or_of_the_next(
+    tmp_path: Path,
+) -> None:
+    async with serve(OllamaServer()) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            client.conversation.system_prompt = "Be brief."
+            async with client.chat("hello") as events:
+                assert [event async for event in events]
+            last = await runtime.exact_prompt(client.conversation)
+            following = await runtime.exact_prompt(client.conversation, "and now?")
+    assert last.origin == "engine"
+    assert last.text == "<system>Be brief.\n<user>hello\n<assistant>"
+    assert [part.role for part in last.parts] == [
+        "template", "system", "template", "user", "template",
+    ]  # fmt: skip
+    assert last.notes[0] == "This is the text that Ollama makes of the chat."
+    assert following.text.endswith("<user>and now?\n<assistant>")
+    assert "assistant" in [part.role for part in following.parts]
+
+
+async def test_without_the_engines_word_the_template_is_rendered_here(tmp_path: Path) -> None:
+    async with serve(Old()) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            prompt = await runtime.exact_prompt(client.conversation, "hello")
+            details = await runtime.manager.show(prompt.ref)
+    assert prompt.origin == "template"
+    assert prompt.text == "<|user|>\nhello<|end|>\n<|assistant|>\n"
+    assert prompt.tokens is None
+    assert "does from version 0.12 on" in prompt.notes[0]
+    assert details.template_facts is not None
+    assert dict(details.template_facts.abilities)["tools"] is False
+    assert details.template_facts.differs == (("tools", True),)
+
+
+@pytest.mark.parametrize(
+    ("template", "reason"),
+    [
+        ("{{ .Prompt }}", "which only Ollama renders"),
+        ("{% if %}", "was refused: it is not a valid template"),
+        ("", "does not tell the model's template"),
+    ],
+)
+async def test_without_either_the_messages_are_shown_with_the_reason(
+    tmp_path: Path, template: str, reason: str
+) -> None:
+    old = Old()
+    old.template = template
+    async with serve(old) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            client.conversation.system_prompt = "Be brief."
+            prompt = await runtime.exact_prompt(client.conversation, "hello")
+    assert prompt.origin == "messages"
+    assert [(part.role, part.text) for part in prompt.parts] == [
+        ("system", "Be brief."),
+        ("user", "hello"),
+    ]
+    assert reason in prompt.notes[1]
+
+
+async def test_a_chat_without_a_model_has_no_prompt(tmp_path: Path) -> None:
+    async with load_runtime(Flags(), {}, paths_in(tmp_path))() as runtime:
+        with pytest.raises(AIError, match=r"^No model is selected\."):
+            await runtime.exact_prompt(runtime.new_client().conversation)
+
+
+CHAT = Request(
+    model="m",
+    system_prompt="Be brief.",
+    messages=[Message("user", " hi "), Message("assistant", "hi"), Message("user", "gone")],
+)
+
+
+def test_a_prompt_is_divided_by_the_texts_in_their_order() -> None:
+    parts = [*parts_of("<s>Be brief.<u>hi<a>hi</s>", CHAT)]
+    assert [(part.role, part.text) for part in parts] == [
+        ("template", "<s>"),
+        ("system", "Be brief."),
+        ("template", "<u>"),
+        ("user", "hi"),
+        ("template", "<a>"),
+        ("assistant", "hi"),
+        ("template", "</s>"),
+    ]
+    assert [*parts_of("", CHAT)] == []
+
+
+def test_tokens_are_counted_where_they_begin() -> None:
+    parts = (PromptPart("template", "<u>"), PromptPart("user", "hi there"))
+    written = ["<bos>", "<u>", "hi", " the", "re"]
+    tokens = [PromptToken(number, text) for number, text in enumerate(written)]
+    assert [part.tokens for part in with_tokens(parts, tokens)] == [1, 3]
+    others = [PromptToken(1, "Ġhi")]
+    assert [part.tokens for part in with_tokens(parts, others)] == [None, None]
