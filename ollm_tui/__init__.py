@@ -42,12 +42,19 @@ if TYPE_CHECKING:
     )
     from ollm_tui.protocol.errors import AIError, ErrorCode
     from ollm_tui.protocol.message import Message, Timings, Usage
-    from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, PullProgress
+    from ollm_tui.protocol.model import (
+        ModelCapability,
+        ModelDraft,
+        ModelInfo,
+        ModelRef,
+        PullProgress,
+    )
     from ollm_tui.protocol.ports import (
         Approver,
         ProviderAdapter,
         ProviderStream,
         SupportsCopy,
+        SupportsCreate,
         SupportsDelete,
         SupportsDispose,
         SupportsEmbed,
@@ -56,6 +63,8 @@ if TYPE_CHECKING:
         SupportsLoad,
         SupportsLoadFor,
         SupportsPull,
+        SupportsPush,
+        SupportsQuantize,
         SupportsRunning,
         SupportsShow,
         SupportsTextTokenCount,
@@ -109,6 +118,7 @@ __all__ = [
     "MediaDelta",
     "Message",
     "ModelCapability",
+    "ModelDraft",
     "ModelInfo",
     "ModelRef",
     "NoAnswer",
@@ -125,6 +135,7 @@ __all__ = [
     "Runtime",
     "StructuredAnswer",
     "SupportsCopy",
+    "SupportsCreate",
     "SupportsDelete",
     "SupportsDispose",
     "SupportsEmbed",
@@ -133,6 +144,8 @@ __all__ = [
     "SupportsLoad",
     "SupportsLoadFor",
     "SupportsPull",
+    "SupportsPush",
+    "SupportsQuantize",
     "SupportsRunning",
     "SupportsShow",
     "SupportsTextTokenCount",
@@ -183,12 +196,13 @@ _HOMES = {
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",
-    "protocol.model": "ModelCapability ModelInfo ModelRef PullProgress",
+    "protocol.model": "ModelCapability ModelDraft ModelInfo ModelRef PullProgress",
     "protocol.ports": (
-        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsDelete SupportsDispose "
-        "SupportsEmbed SupportsInitialize SupportsList SupportsLoad SupportsLoadFor "
-        "SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
-        "SupportsUnload SupportsVersion SupportsWindow Tool"
+        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
+        "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
+        "SupportsLoadFor SupportsPull SupportsPush SupportsQuantize SupportsRunning SupportsShow "
+        "SupportsTextTokenCount SupportsTokenCount SupportsUnload SupportsVersion "
+        "SupportsWindow Tool"
     ),
     "protocol.request": "GenerationOptions Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ollm_tui.cli.stop import stopping
 from tests.cli.conftest import Ollm, command, environment
 from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 from tests.support.seeds import sampled_rows
@@ -149,6 +150,17 @@ def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
         assert fake.left.wait(5)
         assert (process.stdout.read(), process.stderr.read()) == (b"\n", b"")
         assert process.wait(5) == code
+
+
+async def test_a_signal_that_the_parent_switched_off_stays_off() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping() as stop:
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) == stop.handle
+        assert signal.getsignal(signal.SIGTERM) != stop.handle
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) -> None:
@@ -453,3 +465,19 @@ def test_a_schema_that_cannot_be_used_is_wrong_usage(
         2,
         "ollm: `models` does not take --schema.\n",
     )
+
+
+def test_a_profile_sets_what_is_sent(ollm: Ollm, fake: FakeOllama, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        '[profiles.short]\nmodel = "local://tiny:1b"\nsystem_prompt = "Be brief."\n'
+        "[profiles.short.options]\nseed = 7\n"
+    )
+    named = ["--config", str(file), "--host", fake.url, "--profile"]
+    assert ollm(*named, "short", "-p", "x").stdout == "Hello there.\n"
+    sent = fake.requests[-1]
+    assert (sent["model"], sent["options"]) == ("tiny:1b", {"seed": 7})
+    assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
+    done = ollm(*named, "shrt", "-p", "x")
+    assert (done.returncode, done.stdout, len(fake.requests)) == (2, "", 1)
+    assert "--profile names an unknown profile. Did you mean `short`?" in done.stderr
