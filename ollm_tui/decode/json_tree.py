@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, TypeAlias
 
 from ollm_tui.protocol.json_types import JsonValue
@@ -91,18 +92,19 @@ class JsonTree:
                 opened.add(path)
             level += (
                 ((*path, number), child)
-                for number, (_key, child) in enumerate(children[:most])
+                for number, (_key, child) in enumerate(children)
                 if isinstance(child, dict | list)
             )
         return opened
 
 
 def _children(value: JsonValue) -> list[Child]:
+    """Return what is inside a value, as far as it is ever shown, and one more."""
     match value:
         case dict():
-            return list(value.items())
+            return list(islice(value.items(), MOST_LINES + 1))
         case list():
-            return [(None, item) for item in value]
+            return [(None, item) for item in value[: MOST_LINES + 1]]
         case _:
             return []
 

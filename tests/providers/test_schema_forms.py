@@ -2,6 +2,7 @@
 
 import pytest
 
+from ollm_tui.decode.schema_forms import anthropic_form, grammar_form, strict_form
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
@@ -9,7 +10,6 @@ from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.anthropic.to_wire import with_accepted_schema
 from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body
-from ollm_tui.providers.schema_forms import anthropic_form, grammar_form, strict_form
 
 OPEN: JsonObject = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 OUT = r'"\\\x00-\x1f'

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from ollm_tui.decode.json_fields import as_object, present
+from ollm_tui.decode.schema_forms import anthropic_form
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -18,7 +19,6 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
-from ollm_tui.providers.schema_forms import anthropic_form
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,

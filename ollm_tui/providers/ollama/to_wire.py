@@ -1,6 +1,7 @@
 """A `Request` as the body of `/api/chat`; pure."""
 
 from ollm_tui.decode.json_fields import present
+from ollm_tui.decode.schema_forms import grammar_form
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -14,7 +15,6 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
-from ollm_tui.providers.schema_forms import grammar_form
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,

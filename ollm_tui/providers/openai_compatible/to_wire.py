@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
+from ollm_tui.decode.schema_forms import grammar_form, strict_form
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -18,7 +19,6 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
-from ollm_tui.providers.schema_forms import grammar_form, strict_form
 from ollm_tui.providers.unsupported import (
     JINJA,
     UNSENT_OPTIONS,

@@ -16,7 +16,7 @@ from ollm_tui.tui.transcript.painters.painter import Change, Painter, RowList, W
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span
 from ollm_tui.tui.transcript.painters.wrap import wrap_spans
 
-MOST_CHARS: Final = 200_000
+MOST_CHARS: Final = 100_000
 """A longer text is shown as it is: reading it would hold up the keys."""
 _LONGEST_VALUE: Final = 4_000
 _LONGEST_KEY: Final = 200
