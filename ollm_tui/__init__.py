@@ -41,12 +41,19 @@ if TYPE_CHECKING:
     )
     from ollm_tui.protocol.errors import AIError, ErrorCode
     from ollm_tui.protocol.message import Message, Timings, Usage
-    from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, PullProgress
+    from ollm_tui.protocol.model import (
+        ModelCapability,
+        ModelDraft,
+        ModelInfo,
+        ModelRef,
+        PullProgress,
+    )
     from ollm_tui.protocol.ports import (
         Approver,
         ProviderAdapter,
         ProviderStream,
         SupportsCopy,
+        SupportsCreate,
         SupportsDelete,
         SupportsDispose,
         SupportsEmbed,
@@ -56,6 +63,8 @@ if TYPE_CHECKING:
         SupportsLoadFor,
         SupportsPromptText,
         SupportsPull,
+        SupportsPush,
+        SupportsQuantize,
         SupportsRunning,
         SupportsShow,
         SupportsTextTokenCount,
@@ -116,6 +125,7 @@ __all__ = [
     "MediaDelta",
     "Message",
     "ModelCapability",
+    "ModelDraft",
     "ModelInfo",
     "ModelRef",
     "NoAnswer",
@@ -133,6 +143,7 @@ __all__ = [
     "Router",
     "Runtime",
     "SupportsCopy",
+    "SupportsCreate",
     "SupportsDelete",
     "SupportsDispose",
     "SupportsEmbed",
@@ -142,6 +153,8 @@ __all__ = [
     "SupportsLoadFor",
     "SupportsPromptText",
     "SupportsPull",
+    "SupportsPush",
+    "SupportsQuantize",
     "SupportsRunning",
     "SupportsShow",
     "SupportsTextTokenCount",
@@ -191,12 +204,13 @@ _HOMES = {
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",
-    "protocol.model": "ModelCapability ModelInfo ModelRef PullProgress",
+    "protocol.model": "ModelCapability ModelDraft ModelInfo ModelRef PullProgress",
     "protocol.ports": (
-        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsDelete SupportsDispose "
-        "SupportsEmbed SupportsInitialize SupportsList SupportsLoad SupportsLoadFor "
-        "SupportsPromptText SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount "
-        "SupportsTokenCount SupportsUnload SupportsVersion SupportsWindow Tool"
+        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
+        "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
+        "SupportsLoadFor SupportsPromptText SupportsPull SupportsPush SupportsQuantize "
+        "SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount SupportsUnload "
+        "SupportsVersion SupportsWindow Tool"
     ),
     "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",
