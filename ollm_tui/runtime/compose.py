@@ -152,9 +152,9 @@ class Runtime:
         self.chat_id = chat_id_of
         self.open_chat, self.last_chat = factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
-        self.reads_only_text = factory.reads_only_text
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
-        self.measure, self.room, self.take_way_out = factory.measure, factory.room, apply_remedy
+        self.room, self.reads_only_text = factory.room, factory.reads_only_text
+        self.measure, self.take_way_out = factory.measure, apply_remedy
         self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
 
     @cached_property
