@@ -21,7 +21,7 @@ from ollm_tui.config.urls import SECRET, shown_url
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "providers": (ProviderSettings, "work"),
-    "models": (ModelSettings, '"local://qwen3:8b"'),
+    "models": (ModelSettings, '"embedded://qwen3-8b"'),
 }
 """Tables of tables: the model of each, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {

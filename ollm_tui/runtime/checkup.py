@@ -18,14 +18,13 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import ProbeResult
-from ollm_tui.providers.embedded.provider import engine_available
 from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import FirstModel, can_chat
 from ollm_tui.runtime.other_models import OtherFolders
-from ollm_tui.runtime.provider_set import is_service
+from ollm_tui.runtime.provider_set import has_engine, is_service
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -136,7 +135,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
             if one.absent and (address := runtime.prober.address_of(one.provider))
             if not is_service(providers[one.provider])
         ),
-        engine_installed=engine_available(),
+        engine_installed=has_engine(runtime.config),
         starter_fetched=starter is not None,
         others=others,
         model=str(ref) if ref else None,

@@ -243,10 +243,13 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
         f"model {size_text(row.fit.weights)}",
         f"overhead {size_text(row.fit.overhead)}",
     )
+    verdict = fit_words(row.fit)
+    if row.fit.machine.idle_gpus:
+        verdict += " · the engine cannot use the graphics card"
     if not row.fit.context:
-        return f"{fit_words(row.fit)}\n{model}, {overhead}"
+        return f"{verdict}\n{model}, {overhead}"
     made_of = f"{model}, cache {size_text(row.fit.cache)}, {overhead}"
-    return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
+    return f"{verdict}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 
 def target_line(chosen: Chosen) -> str:
