@@ -38,6 +38,10 @@ class RecordingHost:
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    has_window: bool = True
+
+    def takes_window(self) -> bool:
+        return self.has_window
 
     def say(self, text: str, kind: Severity = "info") -> None:
         self.asked.append((kind, text))
