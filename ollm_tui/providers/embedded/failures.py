@@ -11,7 +11,10 @@ INSTALL_HINT = "Install it with: pip install xllamacpp"
 LOG_SHOWN = 1000
 NO_GPU, NO_GPU_LOG = "no_gpu", "gpu-layers option will be ignored"
 """What the child reports, and what llama-server writes into its log."""
-_REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)|error: (invalid arg.+)")
+_REASON = re.compile(
+    r"(?:error loading model: (?:llama_model_loader: )?|failed to load model '[^'\n]*': (?:\w+: )?"
+    r"|failed to apply lora adapter: |error: (?=invalid arg|mismatch between))(.+)"
+)
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
 _HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
@@ -69,8 +72,7 @@ def load_refused(name: str, error: str, log: str) -> AIError:
     if _MEMORY.search(log) or _MEMORY.search(error):
         return out_of_memory(name)
     reasons = _REASON.findall(log)
-    last = "".join(reasons[-1]) if reasons else error or "no reason given"
-    reason = last.strip().rstrip(".")
+    reason = (reasons[-1].strip() if reasons else error).rstrip(".") or "no reason given"
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"The engine could not load {name}: {reason}.",

@@ -159,7 +159,8 @@ class EmbeddedProvider:
         info = self._as_seen(await to_thread.run_sync(self._info, name))
         path = await to_thread.run_sync(self._library.path_of, name)
         unread = await to_thread.run_sync(unread_settings, path)
-        notes = {"not_read": unread} if unread else {}
+        program = self._settings.program
+        notes = present({"not_read": unread, "engine": None if program is None else str(program)})
         return replace(info, details={**facts, **info.details, **notes})
 
     async def delete_model(self, name: str) -> None:

@@ -39,8 +39,6 @@ class ModelFits(EntryFit):
         return replace(self, kv_type=CACHES[(index + 1) % len(CACHES)])
 
 
-_PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
-"""The image encoders by preference."""
 _QUANT_CELLS: Final = 12
 _LICENCE: Final = 40
 
@@ -155,17 +153,6 @@ def _parameters(offer: Offer, model: HubModel | None) -> int | None:
 
 def _trained(offer: Offer, model: HubModel | None) -> int | None:
     return (model.context if model else None) or (window_of(offer.entry) if offer.entry else None)
-
-
-def projector_of(repo: HubRepo | None) -> Variant | None:
-    """Return the image encoder to download with a model, or None if there is none."""
-    variants = repo.variants if repo is not None else ()
-    projectors = [one for one in variants if one.kind == "projector" and one.problem is None]
-    for wish in _PROJECTORS:
-        for one in projectors:
-            if (one.quantization or "").upper() == wish:
-                return one
-    return projectors[0] if projectors else None
 
 
 def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = None) -> str | None:

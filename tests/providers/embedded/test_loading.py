@@ -101,6 +101,23 @@ async def test_settings_that_cannot_work_are_refused_before_anything_starts(
     assert (end.error.code, words in end.error.message) == (code, True)
 
 
+async def test_the_reason_of_the_engine_is_given_for_files_that_it_cannot_load(
+    seeing_folder: Path, tmp_path: Path
+) -> None:
+    for path in seeing_folder.iterdir():
+        data = path.read_bytes().replace(b"\3\0\0\0\0\0\0\0mlp", b"\3\0\0\0\0\0\0\0xyz")
+        (tmp_path / path.name).write_bytes(data.replace(b"output.weight.lora_b", b"x" * 20))
+    async with provider(tmp_path, {}) as it:
+        projector = end_of(await answer(it, ask("hi", model=SEEING)))
+    (tmp_path / "mmproj-F16.gguf").unlink()
+    async with provider(tmp_path, {"lora": [tmp_path / "red.gguf"]}) as it:
+        adapter = end_of(await answer(it, ask("hi", model=SEEING)))
+    assert isinstance(projector, ErrorEvent)
+    assert isinstance(adapter, ErrorEvent)
+    assert projector.error.message.endswith("unknown projector type: xyz.")
+    assert "LoRA" in adapter.error.message
+
+
 async def test_layers_for_a_card_that_the_engine_cannot_use_are_refused(
     seeing_folder: Path,
 ) -> None:
