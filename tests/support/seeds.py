@@ -3,7 +3,7 @@
 import os
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -24,6 +24,11 @@ def sampled(values: Iterable[object], usual: int) -> list[ParameterSet]:
         pytest.param(value, marks=() if at < usual else pytest.mark.slow)
         for at, value in enumerate(values)
     ]
+
+
+def sampled_rows(rows: Iterable[Sequence[object]], usual: int) -> list[ParameterSet]:
+    """Do so for a test of several parameters: each row has a value for each."""
+    return [pytest.param(*param.values[0], marks=param.marks) for param in sampled(rows, usual)]
 
 
 def in_parts(count: int, usual: int = 1) -> pytest.MarkDecorator:
