@@ -31,4 +31,4 @@ def test_a_card_that_is_used_is_named_once() -> None:
     machine = Machine(ram_free=16 * GB, gpus=(CARD,))
     verdict, card = (line for line in lines(machine) if "GPU" in line)
     assert verdict.startswith("verdict fits GPU")
-    assert card == "GPU GeForce, 8 GB 7 GB free"
+    assert card == "GPU GeForce, 8.0 GB 7.0 GB free"
