@@ -20,15 +20,15 @@ def chance_for(default: int) -> random.Random:
 
 def sampled(values: Iterable[object], usual: int) -> list[ParameterSet]:
     """Make parameters of all values: the first ones for the usual run, the rest for slow tests."""
-    return [
-        pytest.param(value, marks=() if at < usual else pytest.mark.slow)
-        for at, value in enumerate(values)
-    ]
+    return sampled_rows(([value] for value in values), usual)
 
 
 def sampled_rows(rows: Iterable[Sequence[object]], usual: int) -> list[ParameterSet]:
     """Do so for a test of several parameters: each row has a value for each."""
-    return [pytest.param(*param.values[0], marks=param.marks) for param in sampled(rows, usual)]
+    return [
+        pytest.param(*row, marks=() if at < usual else pytest.mark.slow)
+        for at, row in enumerate(rows)
+    ]
 
 
 def in_parts(count: int, usual: int = 1) -> pytest.MarkDecorator:
