@@ -6,7 +6,6 @@ Run as a file, never imported: it needs the standard library and `xllamacpp`, no
 
 import contextlib
 import ctypes
-import functools
 import http.client
 import json
 import os
@@ -17,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
@@ -104,7 +104,7 @@ def _run_program(report: int, program: str, settings: Settings) -> NoReturn:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=_environment(settings),
-            preexec_fn=functools.partial(_die_with, os.getpid()),
+            preexec_fn=None if sys.platform == "win32" else partial(_die_with, os.getpid()),
         )
     except OSError as error:
         _say(report, {"error": f"{program} cannot be started: {error.strerror or error}"})

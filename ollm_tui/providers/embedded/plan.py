@@ -96,12 +96,19 @@ def companions_of(options: ModelEngineSettings) -> Iterator[tuple[Companion, Pat
         yield "draft_model", options.draft_model
 
 
-def check_options(name: str, options: ModelEngineSettings) -> None:
-    """Check that the settings of a model go together.
+def check_options(name: str, options: ModelEngineSettings, program: Path | None) -> None:
+    """Check that the settings of a model go together, and that `program` can take them.
 
     Raises:
-        AIError: they do not.
+        AIError: they do not, or it cannot.
     """
+    split = [path for path in options.lora if "," in str(path)]
+    if program is not None and split:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"{program} takes {split[0]} for several files, because of the comma in its name.",
+            hint="Rename the file.",
+        )
     if options.flash_attention is False and options.cache_type_v not in _PLAIN_CACHES:
         raise AIError(
             ErrorCode.BAD_REQUEST,

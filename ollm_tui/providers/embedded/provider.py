@@ -250,7 +250,7 @@ class EmbeddedProvider:
     async def _options(self, info: ModelInfo) -> ModelEngineSettings:
         """Return how a model is loaded, after a look at the files that are named for it."""
         options = self._settings.options_of(info.name)
-        check_options(info.name, options)
+        check_options(info.name, options, self._settings.program)
         for kind, path in companions_of(options):
             await to_thread.run_sync(self._library.check_companion, path, kind, info.name)
         found = info.details.get("projector")

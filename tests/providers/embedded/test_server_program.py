@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
 from tests.providers.answers import answer, end_of, text_of
+from tests.providers.embedded.test_child import gone_within
 from tests.support import fake_llama_server
 from tests.support.engine import MODEL, ask, is_running
 
@@ -87,6 +87,16 @@ async def test_why_it_ended_is_told(
     assert sentence in end.error.message
 
 
+async def test_an_adapter_whose_name_it_would_split_is_refused(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server")
+    async with provider(model_folder, program, lora=[tmp_path / "a,b.gguf"]) as it:
+        end = end_of(await answer(it, ask("hi")))
+    assert isinstance(end, ErrorEvent)
+    assert "because of the comma in its name." in end.error.message
+
+
 async def test_a_program_that_is_not_there_is_named(model_folder: Path, tmp_path: Path) -> None:
     async with provider(model_folder, tmp_path / "none") as it:
         end = end_of(await answer(it, ask("hi")))
@@ -117,7 +127,7 @@ from tests.support.engine import MODEL
 async def main():
     async with provider(Path(sys.argv[1]), Path(sys.argv[2])) as it:
         await it.load_model(MODEL)
-        print("loaded", flush=True)
+        print(it._supervisor.engines[0].pid, flush=True)
         await anyio.sleep_forever()
 
 anyio.run(main)
@@ -125,20 +135,23 @@ anyio.run(main)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
-def test_it_is_gone_when_the_app_is_killed(model_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", ["the app", "its watcher"])
+def test_it_is_gone_when_the_app_or_its_watcher_is_killed(
+    killed: str, model_folder: Path, tmp_path: Path
+) -> None:
     program = fake_llama_server.write(tmp_path / "llama-server")
     command = [sys.executable, "-c", PARENT, str(model_folder), str(program)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as parent:
         assert parent.stdout is not None
-        assert parent.stdout.readline() == b"loaded\n"
+        watcher = int(parent.stdout.readline())
         pid = int(str(seen(program)["pid"]))
         assert is_running(pid)
-        parent.kill()
-    deadline = time.monotonic() + 10
-    while is_running(pid):
-        assert time.monotonic() < deadline
-        os.sched_yield()
+        os.kill(parent.pid if killed == "the app" else watcher, signal.SIGKILL)
+        try:
+            assert gone_within(pid, 10)
+        finally:
+            parent.kill()
 
 
 def test_the_one_on_the_path_is_used_unless_the_settings_say_otherwise(tmp_path: Path) -> None:
