@@ -110,14 +110,16 @@ def _run_program(report: int, program: str, settings: Settings) -> NoReturn:
         _say(report, {"error": f"{program} cannot be started: {error.strerror or error}"})
         sys.exit(1)
     port: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-    threading.Thread(target=_follow, args=(process, port), daemon=True).start()
+    log = threading.Thread(target=_follow, args=(process, port), daemon=True)
+    log.start()
     threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
     number = port.get()
     if number is None or not _wait_until_ready(process, number):
         process.kill()
         process.wait()
+        log.join(HEALTH_S)
         _say(report, {"error": f"{program} ended"})
-        sys.exit(1)
+        os._exit(1)  # the thread that reads the input is not waited for
     _say(report, {"url": f"http://127.0.0.1:{number}"})
     ending = process.wait()
     if ending < 0:
@@ -143,11 +145,13 @@ def _follow(process: "subprocess.Popen[bytes]", port: "queue.SimpleQueue[int | N
     port.put(None)
 
 
-def _end_with_input(process: "subprocess.Popen[bytes]") -> NoReturn:
-    """Kill llama-server when the parent closes the input, or is gone."""
+def _end_with_input(process: "subprocess.Popen[bytes]") -> None:
+    """Kill llama-server when the parent closes the input, or is gone.
+
+    This process ends after it, so that its memory is free when the parent is told.
+    """
     sys.stdin.read()
     process.kill()
-    os._exit(0)
 
 
 def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int) -> bool:
@@ -167,7 +171,8 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int) -> bool:
 
 
 def _say(descriptor: int, line: dict[str, object]) -> None:
-    os.write(descriptor, json.dumps(line).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # the parent no longer wants the model
+        os.write(descriptor, json.dumps(line).encode() + b"\n")
     os.close(descriptor)
 
 

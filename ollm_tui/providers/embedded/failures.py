@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-INSTALL_HINT = "Install it with: pip install xllamacpp"
+INSTALL_HINT = "Install it with: pip install xllamacpp. Or put llama.cpp's llama-server on PATH."
 LOG_SHOWN = 1000
 NO_GPU, NO_GPU_LOG = "no_gpu", "gpu-layers option will be ignored"
 """What the child reports, and what llama-server writes into its log."""
