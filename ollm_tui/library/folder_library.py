@@ -23,6 +23,7 @@ from ollm_tui.library.model_files import (
     assign_names,
     model_at,
     models_in,
+    projectors_beside,
 )
 from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.library.traits import (
@@ -200,6 +201,8 @@ class FolderLibrary:
     def _files(self) -> dict[str, ModelFile]:
         files = [model_at(path, name, self._folder_of(path)) for name, path in self._named.items()]
         files += (file for folder in self._folders for file in models_in(folder))
+        for path in self._named.values():
+            files += projectors_beside(path, self._folder_of(path))
         named = assign_names(files, self._names)
         self._names = {file.path: name for name, file in named.items()}
         return named

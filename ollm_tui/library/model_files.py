@@ -11,6 +11,7 @@ from ollm_tui.config.regular_file import is_file
 from ollm_tui.library.file_names import SUFFIX, part_stem, problem_of_parts, shard_of
 
 WHISPER_PREFIX, WHISPER_SUFFIX = "ggml-", ".bin"
+PROJECTOR_NAME = "mmproj"
 DEPTH_LIMIT = 8
 FOLDER_LIMIT = 2000
 ENTRY_LIMIT = 50_000
@@ -209,6 +210,13 @@ def model_at(path: Path, name: str, folder: ModelFolder) -> ModelFile:
     there = {part: one for part, one in parts.items() if is_file(one)}
     missing = problem_of_parts(there.keys(), shard.count)
     return _model_file(name, [there[part] for part in sorted(there)], folder, (), missing)
+
+
+def projectors_beside(path: Path, folder: ModelFolder) -> Iterator[ModelFile]:
+    """Yield the files beside a model that are named like image encoders; blocks."""
+    entries = [entry for entry in _entries(path.parent, ENTRY_LIMIT) if _is_candidate(entry)]
+    named = [entry for entry in entries if PROJECTOR_NAME in entry.name.lower()]
+    yield from _group(named, folder, ())
 
 
 def assign_names(files: Iterable[ModelFile], before: Mapping[Path, str]) -> dict[str, ModelFile]:

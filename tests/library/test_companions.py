@@ -140,7 +140,10 @@ def test_a_projector_goes_with_the_last_model_that_uses_it(tmp_path: Path) -> No
 
 def test_a_file_of_the_settings_is_listed_under_its_name(tmp_path: Path) -> None:
     path = model(tmp_path / "here" / "strange name.gguf")
-    library = FolderLibrary([tmp_path], named={"mine": path, "gone": tmp_path / "gone.gguf"})
+    projector(path.with_name("mmproj-f16.gguf"))
+    named = {"mine": path, "gone": tmp_path / "gone.gguf"}
+    assert seen(FolderLibrary([], named=named)) == {"gone": None, "mine": "mmproj-f16.gguf"}
+    library = FolderLibrary([tmp_path], named=named)
     gone, mine = library.models()
     assert (gone.name, mine.name) == ("gone", "mine")
     assert library.path_of("mine") == path
