@@ -164,6 +164,7 @@ def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
         "providers": [_provider_json(check) for check in checkup.providers],
         "not_found": [{"label": label, "address": place} for label, place in checkup.quiet],
         "engine_installed": checkup.engine_installed,
+        "engine_program": checkup.engine_program,
         "starter_fetched": checkup.starter_fetched,
         "other_folders": [
             {
@@ -275,7 +276,9 @@ def _abilities_line(check: ProviderCheck) -> str:
 
 def engine_lines(checkup: Checkup) -> Iterator[str]:
     """Yield whether models run without a server."""
-    if checkup.engine_installed:
+    if checkup.engine_program is not None:
+        yield f"ok engine: {checkup.engine_program}"
+    elif checkup.engine_installed:
         yield "ok engine: installed"
     else:
         yield "-- engine: not installed"

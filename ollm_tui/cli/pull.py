@@ -29,7 +29,7 @@ from ollm_tui.library.downloads.job import HubFiles, LocalFiles, Origin, Starter
 from ollm_tui.library.fit import Fit, fit_short, fit_words
 from ollm_tui.library.fitting import EntryFit
 from ollm_tui.library.hub.repo import Hub, HubRepo, Variant
-from ollm_tui.library.hub.variants import matching
+from ollm_tui.library.hub.variants import matching, projector_of
 from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
@@ -170,13 +170,17 @@ async def choose(
     variant = variants[0]
     if len(variants) > 1 or (wanted is None and address.path is None):
         variant = await _chosen(variants, repo, arguments, find_machine, output)
+    encoder = projector_of(repo) if variant.kind == "model" and address.path is None else None
+    if encoder is not None:
+        size = f", {size_text(encoder.size)}" if encoder.size else ""
+        output.note(f"With its image encoder {encoder.name}{size}.")
     if repo.model.licence is not None:
         output.note(f"{repo.model.repo} is under the licence {repo.model.licence}.")
     return HubFiles(
         repo=repo.model.repo,
         revision=repo.revision,
         name=variant.name,
-        files=variant.files,
+        files=(*variant.files, *(encoder.files if encoder is not None else ())),
         licence=repo.model.licence,
         kind=variant.kind,
     )

@@ -170,6 +170,9 @@ class CommandHost(CommandContext, Protocol):
     def tool_mode(self) -> Literal["native", "react"] | None:
         """Return how the model gets its tools, or None if that is unknown."""
 
+    def takes_window(self) -> bool:
+        """Return whether the model's server loads it with the window that a chat asks for."""
+
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Return all tools, switched on or not."""
 

@@ -11,6 +11,7 @@ from ollm_tui.decode.clean import clean
 from ollm_tui.models.actions import ACTIONS, ActionInfo, ModelAction
 
 _SHOWN_PROMPT: Final = 200
+_WINDOW: Final = "num_ctx"
 
 
 def _models(host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -69,6 +70,7 @@ def _options(host: CommandHost, argument: str) -> Sequence[Completion]:
     names = [
         Completion(known, _now(getattr(options, known), form.form), takes_more=True)
         for known, form in OPTION_FORMS.items()
+        if known != _WINDOW or host.takes_window()
     ]
     return [*names, Completion("system", "the system prompt", takes_more=True)]
 
@@ -109,10 +111,26 @@ def _set(host: CommandHost, name: str, value: str) -> None:
             now = getattr(conversation.options, known)
             host.say(f"{known} is {_or_default(now)}. It takes {OPTION_FORMS[known].form}.")
         else:
-            conversation.options, sentence = change_option(conversation.options, name, value)
+            changed, sentence = change_option(conversation.options, name, value)
+            if changed.num_ctx is not None and option_name(name) == _WINDOW:
+                _check_window(host)
+            conversation.options = changed
             host.say(sentence)
     except OptionRefused as refusal:
         host.say(str(refusal), "error")
+
+
+def _check_window(host: CommandHost) -> None:
+    """Check that the server loads a model with the window that a chat asks for.
+
+    Raises:
+        OptionRefused: it was started with one.
+    """
+    if not host.takes_window():
+        raise OptionRefused(
+            "This model's server takes no num_ctx: its context window was set where it was "
+            "started. Ollama and the built-in engine load a model with the window of a chat."
+        )
 
 
 def _or_default(value: object) -> str:

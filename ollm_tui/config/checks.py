@@ -10,9 +10,10 @@ from itertools import chain, islice
 from pathlib import Path
 
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
+from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Layers, Origin, Severity, dotted, nearest
 from ollm_tui.config.provider_settings import ProviderSettings
-from ollm_tui.config.regular_file import is_folder, read_bounded, why_unreadable
+from ollm_tui.config.regular_file import is_file, is_folder, read_bounded, why_unreadable
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.config.values import BUILT_IN_KINDS
@@ -45,6 +46,34 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
         if not is_folder(folder):
             what = f"`{dotted(folders)}`: folder {number} of the list does not exist."
             yield ConfigProblem(what, origin_of(folders), folders, severity="warning", waits=True)
+    yield from _missing_files(config, origin_of)
+
+
+def _missing_files(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
+    """Yield the files of the built-in engine that do not exist, and those of another provider."""
+    path: KeyPath = ("embedded", "server")
+    named: list[tuple[KeyPath, object]] = [(path, config.embedded.server)]
+    for name, model in config.models.items():
+        for key in ModelEngineSettings.model_fields:
+            value, path = getattr(model, key), ("models", name, key)
+            if value not in (None, []) and _is_elsewhere(config, name):
+                what = f"`{dotted(path)}` is for models of the built-in engine."
+                hint = "Remove it: the server decides how it loads a model."
+                yield ConfigProblem(
+                    what, origin_of(path), path, hint=hint, severity="warning", waits=True
+                )
+            named += [(path, one) for one in (value if isinstance(value, list) else [value])]
+    for path, value in named:
+        if isinstance(value, Path) and not is_file(value):
+            what = f"`{dotted(path)}` names a file that does not exist."
+            yield ConfigProblem(what, origin_of(path), path, severity="warning", waits=True)
+
+
+def _is_elsewhere(config: AppConfig, address: str) -> bool:
+    """Return whether an address names a provider that is not the built-in engine."""
+    name, mark, _ = address.partition("://")
+    settings = config.providers.get(config.aliases.get(name, name)) if mark else None
+    return settings is not None and settings.kind != "embedded"
 
 
 def _stray_provider(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import get_args, get_origin
+from typing import TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -48,7 +48,9 @@ from ollm_tui.config.sources import (
     without_outdated_model,
 )
 from ollm_tui.config.toml_file import read_toml
+from ollm_tui.config.values import SettingsSection
 
+Section = TypeVar("Section", bound=SettingsSection)
 _MOST_ROUNDS = 50
 _EXPECTED: Mapping[str, str] = {
     "string_type": "text in quotes",
@@ -223,12 +225,27 @@ def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
         else settings
         for name, settings in config.providers.items()
     }
-    folders = [folder / expanded(path) for path in config.embedded.model_folders]
-    embedded = config.embedded.model_copy(update={"model_folders": folders})
+    embedded = _absolute(config.embedded, ("model_folders", "server"), folder)
+    files = ("path", "projector", "lora", "draft_model")
+    models = {name: _absolute(model, files, folder) for name, model in config.models.items()}
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
-    return config.model_copy(update={"providers": providers, "embedded": embedded, "tools": tools})
+    return config.model_copy(
+        update={"providers": providers, "embedded": embedded, "tools": tools, "models": models}
+    )
+
+
+def _absolute(section: Section, keys: Iterable[str], folder: Path) -> Section:
+    """Make the paths at these keys absolute, single ones and lists."""
+    update: dict[str, object] = {}
+    for key in keys:
+        match getattr(section, key):
+            case Path() as path:
+                update[key] = folder / expanded(path)
+            case list() as paths if paths:
+                update[key] = [folder / expanded(path) for path in paths]
+    return section.model_copy(update=update) if update else section
 
 
 def validate(layers: Layers) -> tuple[AppConfig, list[ConfigProblem]]:

@@ -1,10 +1,13 @@
 """The directories of the app."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import PlatformDirs
+
+from ollm_tui.config.regular_file import is_file
 
 APP_NAME = "ollm"
 CONFIG_VARIABLE = "OLLM_CONFIG"
@@ -91,3 +94,13 @@ def private_folder(folder: Path) -> Path:
         path.mkdir(mode=0o700, exist_ok=True)
         path.chmod(0o700)  # the mask may have taken more than it should
     return folder
+
+
+def find_program(name: str, environ: Mapping[str, str], *further: str) -> Path | None:
+    """Find a program in the absolute folders of PATH, then in further ones."""
+    # On Windows `shutil.which` looks in the current folder too.
+    for folder in (*environ.get("PATH", "").split(os.pathsep), *further):
+        path = Path(folder) / name
+        if path.is_absolute() and os.access(path, os.X_OK) and is_file(path):
+            return path
+    return None

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, PrivateAttr, SecretStr, ValidationInfo, field_validator
 
 from ollm_tui.config.backends import ADAPTERS, HUGGING_FACE, BackendName
+from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.values import (
     FilePath,
@@ -128,7 +129,7 @@ class ProviderSettings(SettingsSection):
         return copy
 
 
-class ModelSettings(SettingsSection):
+class ModelSettings(ModelEngineSettings):
     """What you know better about a model: `[models."provider://name"]`."""
 
     context: TokenCount | None = Field(

@@ -22,7 +22,7 @@ from ollm_tui.config.urls import SECRET, shown_url
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
     "profiles": (ProfileSettings, "coding"),
     "providers": (ProviderSettings, "work"),
-    "models": (ModelSettings, '"local://qwen3:8b"'),
+    "models": (ModelSettings, '"embedded://qwen3-8b"'),
 }
 """Tables of tables: the model of each, and a name for the example."""
 _TYPE_NAMES: Mapping[object, str] = {

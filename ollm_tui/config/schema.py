@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.early import DEFAULT_THEME
+from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.config.provider_settings import HubSettings, ModelSettings, ProviderSettings
 from ollm_tui.config.values import (
     LARGEST_WINDOW,
@@ -121,14 +122,11 @@ class ProfileSettings(SettingsSection):
     )
 
 
-class EmbeddedConfig(SettingsSection):
+class EmbeddedConfig(EngineSettings):
     """The engine that runs model files in this app's own child process."""
 
     idle_unload_s: Idle = Field(
         300, description="Idle seconds before a model is unloaded; 0 keeps it loaded."
-    )
-    threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
-        None, examples=[4], description="Processor threads; not set is half of the cores."
     )
     context: Annotated[int, Field(ge=256, le=LARGEST_WINDOW), NoSwitch] = Field(
         4096, description="Context window of a loaded model, in tokens, at most its own."
@@ -137,6 +135,12 @@ class EmbeddedConfig(SettingsSection):
         [],
         examples=[["~/models"]],
         description="Folders searched for GGUF files beside the app's own models folder.",
+    )
+    server: FilePath | Literal["none"] | None = Field(
+        None,
+        examples=["~/llama.cpp/build/bin/llama-server"],
+        description="The `llama-server` that runs model files instead of the installed package; "
+        'not set is the one on PATH, if any; "none" is the package only.',
     )
     other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = Field(
         [],

@@ -8,6 +8,8 @@ from ollm_tui.library.machine import Machine
 Verdict: TypeAlias = Literal["gpu", "partly", "cpu", "no", "unknown"]
 """`gpu`: all of it in graphics memory; `partly`: some layers there and the rest in RAM; `cpu`: in
 RAM alone; `no`: in neither."""
+IDLE_GPU = "the installed engine was built without support for graphics cards"
+USE_GPU = "install llama.cpp's llama-server built for it, or run the model in Ollama"
 _SHORT = {"gpu": "GPU", "cpu": "CPU", "no": "too big", "unknown": "?"}
 
 

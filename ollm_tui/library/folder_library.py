@@ -2,10 +2,17 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
+from ollm_tui.library.companions import (
+    ReadFile,
+    check_companion,
+    modalities_of,
+    projector_for,
+)
 from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
@@ -14,7 +21,9 @@ from ollm_tui.library.model_files import (
     ModelFile,
     ModelFolder,
     assign_names,
+    model_at,
     models_in,
+    projectors_beside,
 )
 from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.library.traits import (
@@ -28,6 +37,7 @@ from ollm_tui.library.traits import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.ports import Companion
 
 WHISPER_MAGIC = b"lmgg"
 
@@ -45,13 +55,21 @@ class FolderLibrary:
         *,
         own: Path | None = None,
         others: Sequence[ModelFolder] = (),
+        named: Mapping[str, Path] | None = None,
+        projectors: Mapping[str, Path] | None = None,
     ) -> None:
-        """Search `folders` and `others`; only in `own`, one of `folders`, files may be deleted."""
+        """Search `folders` and `others`; only in `own`, one of `folders`, files may be deleted.
+
+        `named` are further files by the name of their model, `projectors` image encoders by that
+        of the model they are used with.
+        """
         self._folders = (
             *(ModelFolder(path=folder, is_own=folder == own) for folder in folders),
             *others,
         )
-        self._seen: Mapping[tuple[str, ModelFile], ModelInfo | None] = {}
+        self._named = named or {}
+        self._projectors = projectors or {}
+        self._seen: Mapping[tuple[str, ModelFile], _Seen] = {}
         self._names: Mapping[Path, str] = {}
 
     def models(self) -> Sequence[ModelInfo]:
@@ -61,8 +79,21 @@ class FolderLibrary:
         self._seen = {
             item: known[item] if item in known else _describe(*item) for item in files.items()
         }
-        models = [info for info in self._seen.values() if info is not None]
+        projectors = self._paired()
+        models = [
+            _with_projector(seen.info, projectors.get(name))
+            for (name, _), seen in self._seen.items()
+            if seen.info is not None
+        ]
         return sorted(models, key=lambda info: info.name.casefold())
+
+    def check_companion(self, path: Path, kind: Companion, name: str) -> None:
+        """Check that a file can be used with a model; reads both headers.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND, or MODEL_NOT_LOADED with the reason.
+        """
+        check_companion(path, kind, self.path_of(name), name)
 
     def path_of(self, name: str) -> Path:
         """Return the first file of a model.
@@ -107,7 +138,7 @@ class FolderLibrary:
         """
         file = self._file(name)
         _check_delete(name, file)
-        left = list(file.paths)
+        left = [*file.paths, *self._projector_of_only(name)]
         try:
             # First the part that an engine opens: without it the rest is no model.
             while left:
@@ -124,6 +155,38 @@ class FolderLibrary:
             ) from error
         _remove_empty(file.path.parent, file.folder.path)
 
+    def _paired(self) -> dict[str, ReadFile]:
+        """Return the projector of each model that has one, set by a person or beside its file."""
+        beside: dict[Path, list[ReadFile]] = {}
+        for (_, file), seen in self._seen.items():
+            if seen.info is None and seen.header is not None:
+                read = ReadFile(file.path, seen.header)
+                beside.setdefault(file.path.parent, []).append(read)
+        pairs: dict[str, ReadFile] = {}
+        for (name, file), seen in self._seen.items():
+            if seen.info is None or seen.header is None or "problem" in seen.info.details:
+                continue
+            chosen = self._projectors.get(name)
+            found = (
+                _read_projector(chosen)
+                if chosen
+                else projector_for(
+                    ReadFile(file.path, seen.header), beside.get(file.path.parent, ())
+                )
+            )
+            if found is not None:
+                pairs[name] = found
+        return pairs
+
+    def _projector_of_only(self, name: str) -> Sequence[Path]:
+        """Return the projector beside a model's file if no other model is loaded with it."""
+        self.models()
+        pairs = self._paired()
+        own = pairs.pop(name, None)
+        if own is None or name in self._projectors:
+            return ()
+        return () if any(other.path == own.path for other in pairs.values()) else (own.path,)
+
     def _file(self, name: str) -> ModelFile:
         file = self._files().get(name)
         if file is None:
@@ -136,10 +199,47 @@ class FolderLibrary:
         return file
 
     def _files(self) -> dict[str, ModelFile]:
-        files = [file for folder in self._folders for file in models_in(folder)]
+        files = [model_at(path, name, self._folder_of(path)) for name, path in self._named.items()]
+        files += (file for folder in self._folders for file in models_in(folder))
+        for path in self._named.values():
+            files += projectors_beside(path, self._folder_of(path))
         named = assign_names(files, self._names)
         self._names = {file.path: name for name, file in named.items()}
         return named
+
+    def _folder_of(self, path: Path) -> ModelFolder:
+        known = (folder for folder in self._folders if path.is_relative_to(folder.path))
+        return next(known, ModelFolder(path=path.parent))
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What was read of a file: no info if it is no model, no header if it has none."""
+
+    info: ModelInfo | None = None
+    header: GGUFHeader | None = None
+
+
+def _read_projector(path: Path) -> ReadFile | None:
+    """Read a projector that a person named; loading its model tells what is wrong with it."""
+    try:
+        header = read_header(path)
+    except (BadGGUF, OSError):
+        return None
+    return ReadFile(path, header) if is_part_of_another(header) else None
+
+
+def _with_projector(info: ModelInfo, projector: ReadFile | None) -> ModelInfo:
+    """Add what a model can do with its projector, and the size of that."""
+    if projector is None or info.capability is None:
+        return info
+    taken = info.capability.input | modalities_of(projector.header)
+    return replace(
+        info,
+        size_bytes=(info.size_bytes or 0) + projector.header.size_needed,
+        capability=replace(info.capability, input=taken),
+        details={**info.details, "projector": str(projector.path)},
+    )
 
 
 def _is_gguf(file: ModelFile) -> bool:
@@ -156,24 +256,24 @@ def _sizes(file: ModelFile) -> JsonObject:
     return sizes
 
 
-def _describe(name: str, file: ModelFile) -> ModelInfo | None:
-    """Read a file's header; None for a file that is no model, or belongs to another one."""
+def _describe(name: str, file: ModelFile) -> _Seen:
+    """Read a file's header; a file that is no model, or belongs to another one, has no info."""
     if file.problem is not None:
-        return _info(name, file, None, {"problem": file.problem})
+        return _Seen(_info(name, file, None, {"problem": file.problem}))
     try:
         if not _is_gguf(file):
-            return _whisper(name, file)
+            return _Seen(_whisper(name, file))
         header = read_header(file.path)
     except BadGGUF as bad:
-        return _info(name, file, None, {"problem": bad.reason})
+        return _Seen(_info(name, file, None, {"problem": bad.reason}))
     except OSError as error:
         reason = f"it cannot be read: {why_unreadable(error)}"
-        return _info(name, file, None, {"problem": reason})
+        return _Seen(_info(name, file, None, {"problem": reason}))
     if is_part_of_another(header):
-        return None
+        return _Seen(None, header)
     problem = unusable_reason(header)
     facts = facts_of(header) | ({} if problem is None else {"problem": problem})
-    return _info(name, file, header, facts)
+    return _Seen(_info(name, file, header, facts), header)
 
 
 def _whisper(name: str, file: ModelFile) -> ModelInfo | None:

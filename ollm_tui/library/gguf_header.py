@@ -52,10 +52,16 @@ _NUMBERS: Mapping[bytes, str] = {
     b"attention.sliding_window": "sliding_window",
     b"full_attention_interval": "full_attention_interval",
     b"pooling_type": "pooling_type",
+    b"vision.projection_dim": "projection_dim",
 }
 """Keys below the architecture's name, and the fields they fill."""
+_FLAGS: Mapping[bytes, str] = {
+    b"has_vision_encoder": "has_vision_encoder",
+    b"has_audio_encoder": "has_audio_encoder",
+}
+"""The same for switches."""
 _KV_HEADS, _SLIDING_PATTERN = b"attention.head_count_kv", b"attention.sliding_window_pattern"
-_OF_ARCHITECTURE = _NUMBERS.keys() | {_KV_HEADS, _SLIDING_PATTERN}
+_OF_ARCHITECTURE = _NUMBERS.keys() | _FLAGS.keys() | {_KV_HEADS, _SLIDING_PATTERN}
 
 Raw = tuple[int, int, bytes]
 """Type (of the items, for an array), number of items (-1 for a single value), and the bytes."""
@@ -112,6 +118,11 @@ class GGUFHeader:
     """One in so many layers has a key/value cache; the others keep a state of fixed size."""
     pooling_type: int | None = None
     """How the output becomes one vector (1 to 3) or score (4); 0 or None for a language model."""
+    has_vision_encoder: int | None = None
+    """1 or 0, of a projector; old files lack it and see pictures."""
+    has_audio_encoder: int | None = None
+    projection_dim: int | None = None
+    """Width of the rows that a projector gives to its model."""
 
 
 def is_kept(key: bytes) -> bool:
@@ -159,6 +170,7 @@ def make_header(
         size_needed=needed,
         shards=number(raw, b"split.count") or 1,
         **{field: number(raw, prefix + key) for key, field in _NUMBERS.items()},
+        **{field: _flag(raw, prefix + key) for key, field in _FLAGS.items()},
         head_count_kv=_numbers(raw, prefix + _KV_HEADS),
         sliding_pattern=_numbers(raw, prefix + _SLIDING_PATTERN),
     )
@@ -167,6 +179,11 @@ def make_header(
 def _text(raw: Mapping[bytes, Raw], key: bytes) -> str | None:
     kind, _, data = raw.get(key, (-1, -1, b""))
     return data.decode(errors="replace") or None if kind == STRING else None
+
+
+def _flag(raw: Mapping[bytes, Raw], key: bytes) -> int | None:
+    kind, count, data = raw.get(key, (-1, -1, b""))
+    return int(data != b"\0") if kind == _BOOL and count < 0 else None
 
 
 def _numbers(raw: Mapping[bytes, Raw], key: bytes) -> tuple[int, ...]:

@@ -35,11 +35,15 @@ class Machine:
     engine_uses_gpus: bool = True
     """Whether the built-in engine uses graphics processors. Its builds on PyPI for Linux and
     Windows do not; the engine of a server on this machine still may."""
+    idle_gpus: tuple[Gpu, ...] = ()
+    """Graphics processors that the built-in engine does not use, on the machine that it sees."""
 
     @property
     def for_engine(self) -> "Machine":
         """The part of the machine that the built-in engine can use."""
-        return self if self.engine_uses_gpus else replace(self, gpus=(), unified=False)
+        if self.engine_uses_gpus:
+            return self
+        return replace(self, gpus=(), unified=False, idle_gpus=self.gpus)
 
     @property
     def gpu_free(self) -> int:

@@ -19,6 +19,7 @@ from typing import Any
 
 from anyio import to_thread
 
+from ollm_tui.config.paths import find_program
 from ollm_tui.config.regular_file import open_binary
 from ollm_tui.library.machine import Gpu, Machine
 
@@ -44,6 +45,9 @@ ENGINE_DEVICES = (
     "print(any(d['type'].name.endswith('GPU') for d in xllamacpp.get_device_info()))"
 )
 """Prints whether the installed built-in engine finds a graphics processor."""
+SERVER_DEVICES = "--list-devices"
+"""The option of llama-server that lists the graphics processors which it can use."""
+_DEVICE = re.compile(r"^ +[^\s:]+: .*\(([0-9]{1,9}) MiB, [0-9]{1,9} MiB free\)\s*$", re.MULTILINE)
 Memory = tuple[int | None, int | None]
 """Total and free bytes."""
 READ_LIMIT = 64 * 1024
@@ -148,19 +152,10 @@ def _free(vm_stat: str) -> int | None:
 
 def nvidia_gpus(run: Runner, environ: Mapping[str, str], platform: str) -> tuple[Gpu, ...]:
     """Return NVIDIA's cards; empty without a driver, or with implausible output."""
-    program = _find("nvidia-smi.exe" if platform == "win32" else "nvidia-smi", environ)
-    printed = run([program, *_NVIDIA_QUERY]) if program is not None else None
+    name = "nvidia-smi.exe" if platform == "win32" else "nvidia-smi"
+    program = find_program(name, environ, _WSL_FOLDER)
+    printed = run([str(program), *_NVIDIA_QUERY]) if program is not None else None
     return tuple(_parse(printed or ""))
-
-
-def _find(name: str, environ: Mapping[str, str]) -> str | None:
-    """Find a program in the absolute folders of PATH."""
-    # On Windows `shutil.which` looks in the current folder too.
-    for folder in (*environ.get("PATH", "").split(os.pathsep), _WSL_FOLDER):
-        path = Path(folder) / name
-        if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
-            return str(path)
-    return None
 
 
 def _parse(printed: str) -> Iterator[Gpu]:
@@ -185,6 +180,8 @@ class Probe:
     windows_memory: Callable[[], Memory] = windows_memory
     engine: Sequence[str] = (sys.executable, "-I", "-c", ENGINE_DEVICES)
     """Queries the built-in engine in a child process: it is too large to load here."""
+    server: Path | None = None
+    """The llama-server that runs models in place of the installed engine."""
 
 
 async def find_machine(probe: Probe | None = None) -> Machine:
@@ -206,8 +203,16 @@ def probe_machine(probe: Probe) -> Machine:
     total, free = probe.windows_memory() if is_windows else linux_memory(probe.root)
     gpus = nvidia_gpus(probe.run, probe.environ, probe.platform)
     gpus += () if is_windows else amd_gpus(probe.root)
-    uses_gpus = not gpus or (probe.run(probe.engine) or "").strip() == "True"
+    uses_gpus = not gpus or _engine_uses_gpus(probe)
     return Machine(ram_total=total, ram_free=free, gpus=gpus, engine_uses_gpus=uses_gpus)
+
+
+def _engine_uses_gpus(probe: Probe) -> bool:
+    if probe.server is None:
+        return (probe.run(probe.engine) or "").strip() == "True"
+    printed = probe.run([str(probe.server), SERVER_DEVICES]) or ""
+    # A library for the processor is listed with 0 MiB.
+    return any(int(found) > 0 for found in _DEVICE.findall(printed))
 
 
 def linux_memory(root: Path) -> Memory:

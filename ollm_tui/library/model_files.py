@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
-from ollm_tui.library.file_names import SUFFIX, problem_of_parts, shard_of
+from ollm_tui.config.regular_file import is_file
+from ollm_tui.library.file_names import SUFFIX, part_stem, problem_of_parts, shard_of
 
 WHISPER_PREFIX, WHISPER_SUFFIX = "ggml-", ".bin"
+PROJECTOR_NAME = "mmproj"
 DEPTH_LIMIT = 8
 FOLDER_LIMIT = 2000
 ENTRY_LIMIT = 50_000
@@ -154,27 +156,27 @@ def _group(
         stem = Path(entry.name).stem
         shard = shard_of(stem)
         if shard is None:
-            yield _model_file(stem, [entry], folder, subfolders)
+            yield _model_file(stem, [Path(entry.path)], folder, subfolders)
         else:
             parts.setdefault((shard.name, shard.count), {})[shard.part] = entry
     for (stem, in_all), numbered in parts.items():
-        ordered = [numbered[part] for part in sorted(numbered)]
+        ordered = [Path(numbered[part].path) for part in sorted(numbered)]
         missing = problem_of_parts(numbered.keys(), in_all)
         yield _model_file(stem, ordered, folder, subfolders, missing)
 
 
 def _model_file(
     stem: str,
-    entries: Sequence[os.DirEntry[str]],
+    paths: Sequence[Path],
     folder: ModelFolder,
     subfolders: tuple[str, ...],
     problem: str | None = None,
 ) -> ModelFile:
     size = modified = 0
     identity = None
-    for number, entry in enumerate(entries):
+    for number, path in enumerate(paths):
         try:
-            status = Path(entry.path).stat()
+            status = path.stat()
         except OSError as error:
             problem = problem or f"{error.strerror or error}"
             continue
@@ -184,7 +186,7 @@ def _model_file(
             identity = (status.st_dev, status.st_ino)
     return ModelFile(
         stem=os.fsencode(stem).decode(errors="replace"),
-        paths=tuple(Path(entry.path) for entry in entries),
+        paths=tuple(paths),
         size=size,
         modified_ns=modified,
         folder=folder,
@@ -192,6 +194,29 @@ def _model_file(
         identity=identity,
         problem=problem,
     )
+
+
+def model_at(path: Path, name: str, folder: ModelFolder) -> ModelFile:
+    """Return the model of a file, by the name that a person gave it; blocks."""
+    shard = shard_of(path.stem)
+    if not is_file(path):
+        return _model_file(name, [path], folder, (), f"there is no file {path}")
+    if shard is None:
+        return _model_file(name, [path], folder, ())
+    parts = {
+        part: path.with_name(part_stem(shard, part) + path.suffix)
+        for part in range(1, min(shard.count, ENTRY_LIMIT) + 1)
+    }
+    there = {part: one for part, one in parts.items() if is_file(one)}
+    missing = problem_of_parts(there.keys(), shard.count)
+    return _model_file(name, [there[part] for part in sorted(there)], folder, (), missing)
+
+
+def projectors_beside(path: Path, folder: ModelFolder) -> Iterator[ModelFile]:
+    """Yield the files beside a model that are named like image encoders; blocks."""
+    entries = [entry for entry in _entries(path.parent, ENTRY_LIMIT) if _is_candidate(entry)]
+    named = [entry for entry in entries if PROJECTOR_NAME in entry.name.lower()]
+    yield from _group(named, folder, ())
 
 
 def assign_names(files: Iterable[ModelFile], before: Mapping[Path, str]) -> dict[str, ModelFile]:

@@ -238,6 +238,10 @@ class SupportsDispose(Protocol):
         """Close connections and end child processes."""
 
 
+Companion: TypeAlias = Literal["projector", "lora", "draft_model"]
+"""A file that a model is loaded with."""
+
+
 class ModelLibrary(Protocol):
     """The model files on this machine; keeps the embedded provider from knowing the library.
 
@@ -249,6 +253,9 @@ class ModelLibrary(Protocol):
 
     def path_of(self, name: str) -> Path:
         """Return the file of a model."""
+
+    def check_companion(self, path: Path, kind: Companion, name: str) -> None:
+        """Raise an `AIError` that tells why a file cannot be used with a model."""
 
     def name_of(self, path: Path) -> str | None:
         """Return the name of the model with this first file, or None if it is not listed."""

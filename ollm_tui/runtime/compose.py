@@ -27,7 +27,7 @@ from ollm_tui.protocol.ports import Approver, ProviderAdapter
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import Discovery
-from ollm_tui.providers.embedded.provider import engine_available
+from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.lifecycle import AdapterLifecycle, adapter_lifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
@@ -57,6 +57,7 @@ from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
     EmbeddedFactory,
     embedded_factory,
+    has_engine,
     make_providers,
     ports_of,
     services_of,
@@ -175,9 +176,9 @@ class Runtime:
     async def machine(self) -> "Machine":
         """Return the hardware that models can use here."""
         # Needed only to judge whether a model fits.
-        from ollm_tui.library.machine_probe import find_machine
+        from ollm_tui.library.machine_probe import Probe, find_machine
 
-        return await find_machine()
+        return await find_machine(Probe(server=server_program(self.config.embedded.server)))
 
     async def other_folders(self) -> "OtherFolders":
         """Return which folders of other programs hold models."""
@@ -251,7 +252,7 @@ class Runtime:
             last=self._last_model(),
             unasked=() if named.providers else services_of(self.config.providers),
             starter=STARTER_REF,
-            engine_installed=engine_available(),
+            engine_installed=has_engine(self.config),
             ports=ports_of(self.config.providers),
         )
         before = passed_over(self._last_model(), named) if named.providers else None

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
+from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
@@ -206,16 +208,29 @@ class SettingSources:
         threads = str(engine.threads or "half of the cores")
         yield self._configured("num_ctx", str(window), ("embedded", "context"), "engine")
         yield self._configured("keep_alive", kept, ("embedded", "idle_unload_s"), "engine")
+        yield from self._of_loading(engine)
         yield self._configured("threads", threads, ("embedded", "threads"), "engine")
+
+    def _of_loading(self, engine: EmbeddedConfig) -> Iterator[EffectiveValue]:
+        """Yield how the built-in engine loads the model, as far as that is set."""
+        for name in ModelEngineSettings.model_fields:
+            own = self._own(name)
+            usual = getattr(engine, name, None)
+            if own is not None:
+                yield replace(own, layer="engine")
+            elif usual is not None and name != "threads":
+                yield self._configured(name, shown(usual), ("embedded", name), "engine")
 
     def _own(self, key: str) -> EffectiveValue | None:
         """Return what `[models."provider://name"]` says, or `[models."name"]`."""
         models = self._loaded.config.models
         for name in (str(self._ref), self._ref.model):
             value = getattr(models.get(name), key, None)
-            if value is not None:
+            if value not in (None, []):
                 named = "num_ctx" if key == "context" else key
-                return self._configured(named, str(value), ("models", name, key))
+                several = value if isinstance(value, list) else [value]
+                text = ", ".join(map(str, several))
+                return self._configured(named, text, ("models", name, key))
         return None
 
     def _configured(

@@ -5,7 +5,7 @@ Engines need no configuration: a preset is offered when its engine answers. Prob
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from urllib.parse import urlsplit
 
 import anyio
@@ -190,7 +190,8 @@ class EngineProber:
         override = self._models.get(str(ref)) or self._models.get(ref.model)
         if override is None:
             return info
-        return with_overrides(info, ModelOverrides(**override.model_dump(exclude={"tool_mode"})))
+        known = {name.name for name in fields(ModelOverrides)}
+        return with_overrides(info, ModelOverrides(**override.model_dump(include=known)))
 
     def forget(self) -> None:
         """Ask again who answers where."""

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.urls import shown_url
@@ -21,7 +22,7 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.embedded.failures import not_installed
-from ollm_tui.providers.embedded.provider import engine_available
+from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.operations import cannot, has_method, method_of, show_model, translated
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router, same_model
@@ -29,6 +30,7 @@ from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
+from ollm_tui.runtime.provider_set import has_engine
 from ollm_tui.runtime.templates import Templates
 
 
@@ -87,8 +89,17 @@ class ModelManager:
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
         reasons = unavailable_reasons(adapter, self._place_of(adapter), listing, info)
         if self._is_embedded(adapter) and reasons["load"] is None:
-            return reasons | {"load": None if engine_available() else not_installed().message}
+            return reasons | {"load": None if has_engine(self._config) else not_installed().message}
         return reasons
+
+    def takes_window(self, model: str) -> bool:
+        """Return whether a model's server loads it with the window that a request asks for.
+
+        An unknown one may.
+        """
+        ref = ModelRef.parse(model)
+        adapter = self._registry.get(ref.provider) if ref is not None else None
+        return adapter is None or isinstance(adapter, SupportsWindow)
 
     def place(self, ref: ModelRef) -> str:
         """Return where a model is, without the secrets of an address."""
@@ -111,10 +122,11 @@ class ModelManager:
         if not (is_ours or (address is not None and is_loopback(address))):
             return details
         # Judging a model takes more modules than all else here.
-        from ollm_tui.library.machine_probe import find_machine
+        from ollm_tui.library.machine_probe import Probe, find_machine
         from ollm_tui.runtime.model_fit import with_fit
 
-        return await with_fit(details, find_machine, owns_path=is_ours)
+        probe = Probe(server=server_program(self._config.embedded.server))
+        return await with_fit(details, partial(find_machine, probe), owns_path=is_ours)
 
     async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
         """Run an action that changes a model, and return the model, or its copy.

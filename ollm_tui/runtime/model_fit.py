@@ -45,7 +45,15 @@ async def _fit(details: ModelDetails, machine: Machine, *, owns_path: bool) -> F
     if owns_path and details.path is not None:
         shape = await to_thread.run_sync(_shape_of_file, Path(details.path), size)
     window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
-    return fit_of(shape or reported_shape(details.info, size), machine, context=window)
+    shape = shape or reported_shape(details.info, size)
+    return fit_of(shape, machine, context=window, kv_type=_cache_type(details))
+
+
+def _cache_type(details: ModelDetails) -> str:
+    """Return the type of the cache, if the settings of the built-in engine give one for all."""
+    types = {row.value for row in details.settings if row.name in ("cache_type_k", "cache_type_v")}
+    set_for = [row.name for row in details.settings if row.name.startswith("cache_type_")]
+    return types.pop() if len(types) == 1 and len(set_for) == 2 else "f16"
 
 
 def _shape_of_file(path: Path, size: int) -> ModelShape | None:

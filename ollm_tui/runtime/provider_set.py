@@ -5,12 +5,14 @@ from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from anyio import to_thread
+
 from ollm_tui.config.backends import ADAPTERS, PRESETS, SERVICES
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import AppPaths, expanded
-from ollm_tui.config.provider_settings import ProviderSettings
-from ollm_tui.config.schema import AppConfig, EmbeddedConfig
+from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.urls import url_origin
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
@@ -18,8 +20,9 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
 from ollm_tui.providers.base import UnusableProvider
-from ollm_tui.providers.embedded.provider import EmbeddedProvider
-from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.provider import EmbeddedProvider, engine_available
+from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
+from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.providers.spec import ProviderSpec
 
 
@@ -63,11 +66,31 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
     )
 
 
-def embedded_settings(config: EmbeddedConfig) -> EmbeddedSettings:
-    """Return the engine's settings."""
+def embedded_settings(config: AppConfig) -> EmbeddedSettings:
+    """Return the engine's settings; looks for llama-server on PATH."""
+    embedded, models = config.embedded, embedded_models(config)
     return EmbeddedSettings(
-        context=config.context, threads=config.threads, idle_unload_s=config.idle_unload_s or None
+        context=embedded.context,
+        engine=embedded,
+        models=models,
+        windows={name: own.context for name, own in models.items() if own.context is not None},
+        idle_unload_s=embedded.idle_unload_s or None,
+        program=server_program(embedded.server),
     )
+
+
+def has_engine(config: AppConfig) -> bool:
+    """Return whether model files can be run here: by a llama-server, or the installed package."""
+    return server_program(config.embedded.server) is not None or engine_available()
+
+
+def embedded_models(config: AppConfig) -> Mapping[str, ModelSettings]:
+    """Return the settings of models that the built-in engine may run, by name."""
+    named = {name: own for name, own in config.models.items() if "://" not in name}
+    mark = f"{EMBEDDED}://"
+    return named | {
+        name.removeprefix(mark): own for name, own in config.models.items() if name.startswith(mark)
+    }
 
 
 def is_service(settings: ProviderSettings) -> bool:
@@ -134,12 +157,16 @@ async def embedded_factory(
     config: AppConfig, paths: AppPaths, stack: AsyncExitStack
 ) -> ProviderAdapter:
     """Make the provider that runs model files of this machine in a child process."""
+    models = embedded_models(config)
+    settings = await to_thread.run_sync(embedded_settings, config)
     library = FolderLibrary(
         model_folders(config, paths),
         own=paths.models_dir,
         others=other_folders(config.embedded.other_folders, OtherPrograms()),
+        named={name: own.path for name, own in models.items() if own.path},
+        projectors={name: own.projector for name, own in models.items() if own.projector},
     )
-    provider = EmbeddedProvider(library, embedded_settings(config.embedded))
+    provider = EmbeddedProvider(library, settings)
     return await stack.enter_async_context(provider)
 
 

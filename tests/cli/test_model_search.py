@@ -40,7 +40,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> ListedHub:
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run on a machine with a card of 24 GB, of which all is free."""
 
-    async def look() -> Machine:
+    async def look(_probe: object = None) -> Machine:
         card = Gpu(name="card", total=24 * 10**9, free=24 * 10**9)
         return Machine(ram_total=32 * 10**9, ram_free=24 * 10**9, gpus=(card,))
 

@@ -52,6 +52,16 @@ async def chosen(repo: HubRepo, machine: Machine, output_stream: io.StringIO) ->
     )
 
 
+async def test_an_image_encoder_comes_with_its_model() -> None:
+    files = [HubFile(path="m-Q4_K_M.gguf", size=GB), HubFile(path="mmproj-F32.gguf", size=9)]
+    files += [HubFile(path="mmproj-F16.gguf", size=5 * 10**6)]
+    repo = HubRepo(model=HubModel(repo="o/n"), revision="1" * 40, variants=variants_of(files))
+    output = io.StringIO()
+    origin = await chosen(repo, Machine(ram_free=32 * GB), output)
+    assert [file.path for file in origin.files] == ["m-Q4_K_M.gguf", "mmproj-F16.gguf"]
+    assert "With its image encoder mmproj-F16, 5 MB." in output.getvalue()
+
+
 @pytest.mark.parametrize(
     ("typed", "taken"), [("\n", "m-Q8_0"), ("3\n", "m-Q4_K_M"), ("x\n\n", "m-Q8_0"), ("", None)]
 )

@@ -18,6 +18,7 @@ from ollm_tui.config.schema import (
     ToolSettings,
     UiSettings,
 )
+from tests.docs.test_settings_examples import make_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,6 +73,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(
     (tmp_path / "ca.pem").write_text("-----BEGIN CERTIFICATE-----")
     for folder in ("notes", "models"):
         (tmp_path / folder).mkdir()
+    make_files(file.read_text(), tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     paths = AppPaths(tmp_path, tmp_path, tmp_path, tmp_path)
     loaded = load_config(paths, {"WORK_KEY": "k", "WORK_HF_TOKEN": "t"})
@@ -86,7 +88,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(
         (values["hub"], HubSettings),
         (values["tools"], ToolSettings),
         (values["chat"], ChatSettings),
-        (values["models"]["local://qwen3:8b"], ModelSettings),
+        (values["models"]["embedded://qwen3-8b"], ModelSettings),
     ):
         assert set(table) == set(model.model_fields)
 
@@ -99,7 +101,7 @@ def test_what_the_example_shows_as_a_default_is_the_default(tmp_path: Path) -> N
     config = load_config(paths, {}).config
     ours, plain = config.model_dump(), AppConfig().model_dump()
     assert ours.pop("providers").pop("work") == ProviderSettings().model_dump()
-    assert ours.pop("models").pop("local://qwen3:8b") == ModelSettings().model_dump()
+    assert ours.pop("models").pop("embedded://qwen3-8b") == ModelSettings().model_dump()
     assert ours.pop("profiles").pop("coding") == ProfileSettings().model_dump()
     for name in ("providers", "models", "profiles"):
         plain.pop(name)

@@ -39,6 +39,10 @@ class RecordingHost:
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
     profiles: Any = None
+    has_window: bool = True
+
+    def takes_window(self) -> bool:
+        return self.has_window
 
     def say(self, text: str, kind: Severity = "info") -> None:
         self.asked.append((kind, text))

@@ -4,7 +4,7 @@ import pytest
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.parse import parse, run_command
+from ollm_tui.commands.parse import parse, run_command, suggest
 from ollm_tui.protocol.message import Message
 from tests.commands.recording_host import RecordingHost
 
@@ -25,6 +25,11 @@ a ~~~ b
 
 def answered(text: str) -> RecordingHost:
     return RecordingHost(current=Conversation(messages=[Message("assistant", text)]))
+
+
+def offered(draft: str, host: RecordingHost) -> list[str]:
+    found = suggest(draft, COMMANDS, host)
+    return [item.value for item in found.items] if found else []
 
 
 async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
@@ -120,6 +125,19 @@ async def test_set_without_an_argument_lists_every_option_and_its_value() -> Non
 async def test_set_with_a_name_alone_tells_what_it_takes() -> None:
     host = await run("/set top_p")
     assert host.asked == [("info", "top_p is the model's default. It takes a number from 0 to 1.")]
+
+
+async def test_a_window_is_offered_only_where_the_server_takes_it() -> None:
+    host = await run("/set num_ctx 8192", RecordingHost(has_window=False))
+    assert host.sampling.num_ctx is None
+    ((kind, sentence),) = host.asked
+    assert kind == "error"
+    assert sentence.startswith("This model's server takes no num_ctx")
+    assert "num_ctx" not in offered("/set ", host)
+    assert "top_k" in offered("/set ", host)
+    await run("/set num_ctx none", host)
+    assert host.asked[-1] == ("info", "num_ctx is reset to the model's default.")
+    assert "num_ctx" in offered("/set ", RecordingHost())
 
 
 async def test_set_understands_the_way_ollama_writes_it() -> None:

@@ -28,6 +28,14 @@ NO_TEXT = ("5", "[]")
 ADDRESS = ('"http://a b"', '"ftp://a"', '"http://a:99999"', "5", '"gpu1:8000"')
 VARIABLE = ('"sk-0123456789"', '"A B"', '"NOT_SET_ANYWHERE"', "5")
 
+FILE = ('"/not/there"', '"a\\u0000b"', "5")
+LOADING: Mapping[str, tuple[str, ...]] = {
+    "threads": ("0", "100000", "1.5", "true"),
+    "gpu_layers": ("-1", "1.5", "true", '"most"'),
+    "cache_type_k": ('"q2_k"', "8"),
+    "cache_type_v": ('"q2_k"', "8"),
+    "flash_attention": SWITCH,
+}
 GENERATION: Mapping[str, tuple[str, ...]] = {
     "temperature": STRENGTH,
     "max_tokens": COUNT,
@@ -71,7 +79,8 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "profiles.p.tools": ('"read_file"', '["read_fil"]', "[5]"),
     **{f"profiles.p.options.{name}": wrong[:1] for name, wrong in GENERATION.items()},
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
-    "embedded.threads": ("0", "100000", "1.5", "true"),
+    **{f"embedded.{key}": values for key, values in LOADING.items()},
+    "embedded.server": ("5", '"/not/there"', '"a\\u0000b"'),
     "embedded.context": (*COUNT, "255"),
     "embedded.model_folders": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
     "embedded.other_folders": ('"lmstudio"', '["lmstdio"]', "[5]"),
@@ -85,6 +94,10 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "hub.token": ('"a b"', "5"),
     "hub.token_env": VARIABLE,
     "downloads.at_once": (*COUNT, "17"),
+    **{f"models.m.{key}": values for key, values in LOADING.items()},
+    **{f"models.m.{key}": FILE for key in ("path", "projector", "draft_model")},
+    "models.m.lora": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
+    "models.m.draft_tokens": ("0", "1025", "1.5", "true"),
     "models.m.context": COUNT,
     "models.m.tool_mode": ('"reakt"', "5"),
     "models.m.vision": SWITCH,
@@ -199,7 +212,7 @@ NEAR = {
     'profile = "codng"\n[profiles.coding]\ntools = []': "Did you mean `coding`?",
     'profile = "x"': "There are no profiles yet: /save NAME in a chat writes one.",
     "[profiles.none]\ntools = []": "Use at most 64 characters, and not `none`.",
-    "[models.x]\nqqq = 5": "Available: context, thinking, tool_mode, tools, vision.",
+    "[models.x]\nqqq = 5": "flash_attention, gpu_layers, lora, path",
     '[keymap]\n"chat.modls" = "f4"': "Did you mean chat.models?",
     '[keymap]\n"chat.models" = "Ctrl+L"': "Did you mean ctrl+l?",
     '[keymap]\n"chat.models" = "ctlr+g"': "Did you mean ctrl+g?",

@@ -41,6 +41,13 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppPaths:
     return AppPaths(*folders[:4])
 
 
+def make_files(text: str, home: Path) -> None:
+    """Make the model files and the program that a text names below the home folder."""
+    for name in re.findall(r'"~/([^"]+(?:\.gguf|/llama-server))"', text):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).touch()
+
+
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) > 15
     assert sum(len(EXAMPLES[name].splitlines()) for name in ("config.example.toml",)) > 60
@@ -49,6 +56,7 @@ def test_there_are_examples() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_is_loaded_without_complaint(name: str, paths: AppPaths) -> None:
     text = EXAMPLES[name]
+    make_files(text, paths.config_dir.parent)
     paths.config_file.write_text(text)
     paths.config_file.chmod(0o600)
     variables = {*re.findall(r"\$\{(\w+)\}", text), *re.findall(r'_env = "(\w+)"', text)}

@@ -314,6 +314,34 @@ def test_a_graphics_card_counts_for_the_engine_only_where_the_engine_uses_it(
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize(
+    ("printed", "uses"),
+    [
+        ("Available devices:\n  CUDA0: GeForce (x) (8192 MiB, 8000 MiB free)\n", True),
+        ("Available devices:\n  BLAS: OpenBLAS (0 MiB, 0 MiB free)\n", False),
+        ("Available devices:\n", False),
+        (None, False),
+    ],
+)
+def test_the_llama_server_that_will_run_a_file_is_asked_for_its_devices(
+    printed: str | None, uses: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "nvidia-smi").touch(mode=0o755)
+    server = tmp_path / "llama-server"
+
+    def run(command: Sequence[str]) -> str | None:
+        if command[0] == str(server):
+            assert command[1:] == ["--list-devices"]
+            return printed
+        return f"GeForce, {8 * 1024}, {8 * 1024}\n"
+
+    environ = {"PATH": str(tmp_path)}
+    probe = Probe(platform="linux", root=tmp_path, environ=environ, run=run, server=server)
+    machine = probe_machine(probe)
+    assert machine.for_engine.gpu_free == (8 * GIB if uses else 0)
+    assert [gpu.name for gpu in machine.for_engine.idle_gpus] == ([] if uses else ["GeForce"])
+
+
 def test_the_engine_is_not_asked_where_there_is_no_graphics_card(tmp_path: Path) -> None:
     def run(command: Sequence[str]) -> str | None:
         raise AssertionError(command)

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
@@ -19,7 +20,7 @@ from ollm_tui.providers.embedded.supervisor import ENGINE_COMMAND, Supervisor
 from tests.support.tiny_gguf import write_scripted
 
 MODEL = "tiny-scripted"
-SETTINGS = EmbeddedSettings(threads=1, load_timeout_s=60)
+SETTINGS = EmbeddedSettings(engine=EngineSettings(threads=1), load_timeout_s=60)
 WEATHER = ToolSchema(
     name="get_weather",
     description="Weather of a city.",

@@ -67,7 +67,7 @@ def write_scripted(path: Path, template: str = TEMPLATE) -> None:
     width = embedding.shape[1]
     writer = gguf.GGUFWriter(path, "llama")
     _describe(writer, width, len(script.vocabulary.tokens))
-    _add_tokenizer(writer, script.vocabulary, template)
+    add_tokenizer(writer, script.vocabulary, template)
     _add_tensors(writer, embedding, output)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -87,11 +87,14 @@ def _byte_characters() -> dict[int, str]:
 BYTES = _byte_characters()
 
 
-def _spell(text: str) -> str:
+def spell(text: str) -> str:
+    """Return a text as the vocabulary writes it."""
     return "".join(BYTES[byte] for byte in text.encode())
 
 
-class _Vocabulary:
+class Vocabulary:
+    """Tokens: the bytes, the special ones, and what is added."""
+
     def __init__(self) -> None:
         self.tokens: list[str] = []
         self.types: list[int] = []
@@ -104,6 +107,7 @@ class _Vocabulary:
             self.add(marker, gguf.TokenType.USER_DEFINED)
 
     def add(self, token: str, kind: int) -> int:
+        """Return the number of a token, adding it if it is new."""
         if token not in self.ids:
             self.ids[token] = len(self.tokens)
             self.tokens.append(token)
@@ -118,8 +122,8 @@ class _Vocabulary:
         for part in parts:
             held += part
             is_last = part is parts[-1]
-            if _spell(held) not in self.ids and (is_last or len(held) > 1):
-                states.append(self.add(_spell(held), gguf.TokenType.NORMAL))
+            if spell(held) not in self.ids and (is_last or len(held) > 1):
+                states.append(self.add(spell(held), gguf.TokenType.NORMAL))
                 held = ""
         if held:
             self._lengthen(states[-1], held)
@@ -127,7 +131,7 @@ class _Vocabulary:
 
     def _lengthen(self, state: int, text: str) -> None:
         """Join a tail that was met before to the token before it."""
-        grown = self.tokens[state] + _spell(text)
+        grown = self.tokens[state] + spell(text)
         assert grown not in self.ids
         del self.ids[self.tokens[state]]
         self.tokens[state] = grown
@@ -138,15 +142,15 @@ class _Script:
     """The vocabulary, and which token follows which."""
 
     def __init__(self) -> None:
-        self.vocabulary = _Vocabulary()
+        self.vocabulary = Vocabulary()
         self.end = self.vocabulary.ids[IM_END]
         self.follow: dict[int, int] = {}
         self.last_words: list[int] = []
         for start, text in SCRIPTS.items():
             self._add(start, text)
-        self.call = self.vocabulary.add(_spell(CALL_OPENING), gguf.TokenType.NORMAL)
+        self.call = self.vocabulary.add(spell(CALL_OPENING), gguf.TokenType.NORMAL)
         self.follow[self.vocabulary.add(CALL, gguf.TokenType.CONTROL)] = self.call
-        loop = self.vocabulary.add(_spell(FOREVER_PIECE), gguf.TokenType.NORMAL)
+        loop = self.vocabulary.add(spell(FOREVER_PIECE), gguf.TokenType.NORMAL)
         self.follow[self.vocabulary.add(FOREVER, gguf.TokenType.CONTROL)] = loop
         self.follow[loop] = loop
 
@@ -204,7 +208,10 @@ def _describe(writer: gguf.GGUFWriter, width: int, vocabulary_size: int) -> None
     writer.add_quantization_version(2)
 
 
-def _add_tokenizer(writer: gguf.GGUFWriter, vocabulary: _Vocabulary, template: str) -> None:
+def add_tokenizer(
+    writer: gguf.GGUFWriter, vocabulary: Vocabulary, template: str = TEMPLATE
+) -> None:
+    """Write the vocabulary, and the template of a chat."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(vocabulary.tokens)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ollm_tui.library.file_names import SUFFIX, Shard, problem_of_parts, shard_of
-from ollm_tui.library.hub.repo import FileKind, HubFile, Variant
+from ollm_tui.library.hub.repo import FileKind, HubFile, HubRepo, Variant
 from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
 
 OTHER_SUFFIXES = frozenset(
@@ -23,6 +23,8 @@ _WHISPER = re.compile(
 _IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
 """A file of measurements used for quantizing."""
 _ORDER: Mapping[FileKind, int] = {"model": 0, "projector": 1, "whisper": 2, "other": 3}
+_PROJECTORS = ("F16", "BF16", "Q8_0", "F32")
+"""Image encoders by preference."""
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
 _LONGEST_PART = 255
 _ALONE = -1
@@ -46,6 +48,17 @@ class _Set:
 
     def is_whole(self, parts: _Parts) -> bool:
         return self.count != _ALONE and problem_of_parts(parts.keys(), self.count) is None
+
+
+def projector_of(repo: HubRepo | None) -> Variant | None:
+    """Return the image encoder to download with a model, or None if there is none."""
+    variants = repo.variants if repo is not None else ()
+    projectors = [one for one in variants if one.kind == "projector" and one.problem is None]
+    for wish in _PROJECTORS:
+        for one in projectors:
+            if (one.quantization or "").upper() == wish:
+                return one
+    return projectors[0] if projectors else None
 
 
 def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:

@@ -1,21 +1,52 @@
 """The engine's own process: llama.cpp's server for one model, on loopback, behind a random key.
 
+The server is that of the package `xllamacpp`, or a `llama-server` in a process below this one.
 Run as a file, never imported: it needs the standard library and `xllamacpp`, nothing else.
 """
 
+import contextlib
 import ctypes
+import http.client
 import json
 import os
+import queue
+import re
 import signal
+import subprocess
 import sys
-from typing import TYPE_CHECKING, TypedDict
+import threading
+import time
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING, NoReturn, TypedDict
 
 if TYPE_CHECKING:
     import xllamacpp
 
 PR_SET_PDEATHSIG = 1
+NO_GPU = "no_gpu"
 ERRORS_ONLY = 1
 """llama.cpp's log level; the reason for a failed load is only in its log."""
+
+HEALTH_S, POLL_S = 2.0, 0.05
+_LISTENING = re.compile(
+    rb"listening on http://[^ :]+:([0-9]{1,5})|listening, hostname: [^,]+, port: ([0-9]{1,5})"
+)
+"""llama-server's line about its address, of new and of older builds."""
+
+
+class Options(TypedDict, total=False):
+    """How the model is loaded; what is missing is the engine's default."""
+
+    threads: int
+    gpu_layers: int
+    cache_type_k: str
+    cache_type_v: str
+    flash_attention: bool
+    projector: str
+    lora: list[str]
+    draft_model: str
+    draft_tokens: int
 
 
 class Settings(TypedDict):
@@ -26,7 +57,10 @@ class Settings(TypedDict):
     name: str
     key: str
     context: int
-    threads: int
+    options: Options
+    program: str | None
+    arguments: list[str]
+    variables: dict[str, str]
 
 
 def main() -> None:
@@ -34,6 +68,8 @@ def main() -> None:
     report = _keep_the_report_apart()
     settings: Settings = json.loads(sys.stdin.readline())
     _die_with(settings["parent"])
+    if settings["program"] is not None:
+        _run_program(report, settings["program"], settings)
     try:
         server = _serve(settings)
     except (ImportError, RuntimeError, OSError) as error:
@@ -59,8 +95,84 @@ def _die_with(parent: int) -> None:
         os._exit(0)
 
 
+def _run_program(report: int, program: str, settings: Settings) -> NoReturn:
+    """Run llama-server, report its address once it is ready, and end with it."""
+    try:
+        process = subprocess.Popen(
+            [program, *settings["arguments"]],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=_environment(settings),
+            preexec_fn=None if sys.platform == "win32" else partial(_die_with, os.getpid()),
+        )
+    except OSError as error:
+        _say(report, {"error": f"{program} cannot be started: {error.strerror or error}"})
+        sys.exit(1)
+    port: queue.SimpleQueue[int | None] = queue.SimpleQueue()
+    log = threading.Thread(target=_follow, args=(process, port), daemon=True)
+    log.start()
+    threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
+    number = port.get()
+    if number is None or not _wait_until_ready(process, number):
+        process.kill()
+        process.wait()
+        log.join(HEALTH_S)
+        _say(report, {"error": f"{program} ended"})
+        os._exit(1)  # the thread that reads the input is not waited for
+    _say(report, {"url": f"http://127.0.0.1:{number}"})
+    ending = process.wait()
+    if ending < 0:
+        os.kill(os.getpid(), -ending)  # end in the same way
+    os._exit(ending)
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    """Return the environment of llama-server, whose options are only those of the settings."""
+    kept = {n: text for n, text in os.environ.items() if not n.startswith("LLAMA_ARG_")}
+    return kept | settings["variables"] | {"LLAMA_API_KEY": settings["key"]}
+
+
+def _follow(process: "subprocess.Popen[bytes]", port: "queue.SimpleQueue[int | None]") -> None:
+    """Pass the output on to the log, and the port as soon as it is printed; None at the end."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        with contextlib.suppress(BlockingIOError):  # a full log drops lines
+            os.write(2, line)
+        found = _LISTENING.search(line)
+        if found is not None:
+            port.put(int(found[1] or found[2]))
+    port.put(None)
+
+
+def _end_with_input(process: "subprocess.Popen[bytes]") -> None:
+    """Kill llama-server when the parent closes the input, or is gone.
+
+    This process ends after it, so that its memory is free when the parent is told.
+    """
+    sys.stdin.read()
+    process.kill()
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int) -> bool:
+    """Return whether the model is loaded; False when the server has ended before."""
+    while process.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HEALTH_S)
+        try:
+            connection.request("GET", "/health")
+            if connection.getresponse().status == http.client.OK:
+                return True
+        except (OSError, http.client.HTTPException):
+            pass
+        finally:
+            connection.close()
+        time.sleep(POLL_S)
+    return False
+
+
 def _say(descriptor: int, line: dict[str, object]) -> None:
-    os.write(descriptor, json.dumps(line).encode() + b"\n")
+    with contextlib.suppress(BrokenPipeError):  # the parent no longer wants the model
+        os.write(descriptor, json.dumps(line).encode() + b"\n")
     os.close(descriptor)
 
 
@@ -77,12 +189,58 @@ def _serve(settings: Settings) -> "xllamacpp.Server":
     params.model.path = settings["model"]
     params.model_alias = {settings["name"]}
     params.n_ctx, params.n_parallel = settings["context"], 1
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings["threads"]
+    _apply(xllamacpp, params, settings["options"])
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys, params.cors_origins, params.ui = [settings["key"]], "", False
     params.use_jinja, params.warmup, params.offline = True, False, True
     params.verbosity = ERRORS_ONLY
     return xllamacpp.Server(params)
+
+
+def _apply(engine: ModuleType, params: "xllamacpp.CommonParams", options: Options) -> None:
+    """Set the options.
+
+    Raises:
+        RuntimeError: layers are to go to a graphics card that this build cannot use.
+    """
+    threads = options["threads"]
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    if "gpu_layers" in options:
+        if options["gpu_layers"] and not _has_gpu(engine):
+            raise RuntimeError(NO_GPU)
+        params.n_gpu_layers = options["gpu_layers"]
+    if "cache_type_k" in options:
+        params.cache_type_k = _cache_type(engine, options["cache_type_k"])
+    if "cache_type_v" in options:
+        params.cache_type_v = _cache_type(engine, options["cache_type_v"])
+    if "flash_attention" in options:
+        kinds = engine.llama_flash_attn_type
+        params.flash_attn_type = (
+            kinds.LLAMA_FLASH_ATTN_TYPE_ENABLED
+            if options["flash_attention"]
+            else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+    params.mmproj.path = options.get("projector", "")
+    params.lora_adapters = [
+        engine.CommonAdapterLoraInfo(path, 1.0) for path in options.get("lora", [])
+    ]
+    if "draft_model" in options:
+        draft = params.speculative.draft
+        params.speculative.types = [
+            engine.common_speculative_type.COMMON_SPECULATIVE_TYPE_DRAFT_SIMPLE
+        ]
+        draft.mparams.path = options["draft_model"]
+        draft.cpuparams.n_threads = draft.cpuparams_batch.n_threads = threads
+        draft.n_max = options.get("draft_tokens", draft.n_max)
+
+
+def _has_gpu(engine: ModuleType) -> bool:
+    return any(device["type"].name.endswith("GPU") for device in engine.get_device_info())
+
+
+def _cache_type(engine: ModuleType, name: str) -> "xllamacpp.ggml_type":
+    kind: xllamacpp.ggml_type = getattr(engine.ggml_type, f"GGML_TYPE_{name.upper()}")
+    return kind
 
 
 if __name__ == "__main__":

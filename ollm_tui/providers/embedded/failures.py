@@ -3,12 +3,18 @@
 import re
 import signal
 from collections.abc import Mapping
+from pathlib import Path
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-INSTALL_HINT = "Install it with: pip install xllamacpp"
+INSTALL_HINT = "Install it with: pip install xllamacpp. Or put llama.cpp's llama-server on PATH."
 LOG_SHOWN = 1000
-_REASON = re.compile(r"error loading model: (?:llama_model_loader: )?(.+)")
+NO_GPU, NO_GPU_LOG = "no_gpu", "gpu-layers option will be ignored"
+"""What the child reports, and what llama-server writes into its log."""
+_REASON = re.compile(
+    r"(?:error loading model: (?:llama_model_loader: )?|failed to load model '[^'\n]*': (?:\w+: )?"
+    r"|failed to apply lora adapter: |error: (?=invalid arg|mismatch between))(.+)"
+)
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
 _HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
@@ -20,6 +26,15 @@ def not_installed() -> AIError:
     """The optional engine is not installed."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED, "The built-in engine is not installed.", hint=INSTALL_HINT
+    )
+
+
+def no_program(program: Path) -> AIError:
+    """The llama-server of the settings does not exist."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{program} does not exist.",
+        hint="Change `server` below [embedded] to the path of a llama-server, or remove it.",
     )
 
 
@@ -41,12 +56,23 @@ def not_for_chat(name: str, kind: str) -> AIError:
     )
 
 
+def no_gpu(name: str) -> AIError:
+    """Layers are to go to a graphics card that the engine cannot use."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{name} has layers for a graphics card (`gpu_layers`), and the engine can use none.",
+        hint="Remove `gpu_layers`, or use a llama-server that was built for your card.",
+    )
+
+
 def load_refused(name: str, error: str, log: str) -> AIError:
     """The engine ran but rejected the model; the reason is in its log."""
+    if error == NO_GPU or NO_GPU_LOG in log:
+        return no_gpu(name)
     if _MEMORY.search(log) or _MEMORY.search(error):
         return out_of_memory(name)
     reasons = _REASON.findall(log)
-    reason = reasons[-1].strip().rstrip(".") if reasons else error.rstrip(".") or "no reason given"
+    reason = (reasons[-1].strip() if reasons else error).rstrip(".") or "no reason given"
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"The engine could not load {name}: {reason}.",
@@ -119,6 +145,15 @@ def not_understood() -> AIError:
     """The process is not the engine."""
     return AIError(
         ErrorCode.ENGINE_ERROR, "The engine's process said something else than its address."
+    )
+
+
+def other_window(name: str, loaded: int, wanted: int) -> AIError:
+    """The model was loaded with another window than the request asks for."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{name} was loaded with a context window of {loaded:,} tokens, and {wanted:,} are asked "
+        "for.",
     )
 
 

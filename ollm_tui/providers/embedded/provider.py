@@ -13,6 +13,8 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.config.backends import BACKEND
+from ollm_tui.config.engine_settings import ModelEngineSettings
+from ollm_tui.config.regular_file import is_file
 from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
@@ -21,6 +23,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
 from ollm_tui.providers.embedded.settings import (
     MODEL_DEFAULTS,
     EmbeddedSettings,
@@ -29,7 +32,7 @@ from ollm_tui.providers.embedded.settings import (
     with_defaults,
 )
 from ollm_tui.providers.embedded.stream import EngineStream
-from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
+from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import JINJA, check_request
@@ -62,7 +65,7 @@ class EmbeddedProvider:
         settings: EmbeddedSettings | None = None,
         *,
         supervisor: Supervisor | None = None,
-        is_installed: Callable[[], bool] = engine_available,
+        is_installed: Callable[[], bool] | None = None,
         defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
     ) -> None:
         self.name = _BACKEND.name
@@ -70,7 +73,7 @@ class EmbeddedProvider:
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
-        self._is_installed = is_installed
+        self._is_installed = is_installed or engine_available
         self._defaults = defaults
         self._adapters: dict[Engine, LlamaCppProvider] = {}
 
@@ -169,7 +172,8 @@ class EmbeddedProvider:
         info = self._as_seen(await to_thread.run_sync(self._info, name))
         path = await to_thread.run_sync(self._library.path_of, name)
         unread = await to_thread.run_sync(unread_settings, path)
-        notes = {"not_read": unread} if unread else {}
+        program = self._settings.program
+        notes = present({"not_read": unread, "engine": None if program is None else str(program)})
         return replace(info, details={**facts, **info.details, **notes})
 
     async def delete_model(self, name: str) -> None:
@@ -234,7 +238,10 @@ class EmbeddedProvider:
         return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
     async def _plan(self, name: str, context: int | None = None) -> EnginePlan:
-        if not self._is_installed():
+        program = self._settings.program
+        if program is not None and not await to_thread.run_sync(is_file, program):
+            raise failures.no_program(program)
+        if program is None and not self._is_installed():
             raise failures.not_installed()
         path = await to_thread.run_sync(self._library.path_of, name)
         info = await to_thread.run_sync(self._info, name)
@@ -244,7 +251,25 @@ class EmbeddedProvider:
         kind = info.details.get("kind")
         if kind is not None:
             raise failures.not_for_chat(name, str(kind))
-        return EnginePlan(name=name, path=path, context=context or self._context(info))
+        options = await self._options(info)
+        return EnginePlan(
+            name=name,
+            path=path,
+            context=context or self._context(info),
+            options=options,
+            program=program,
+        )
+
+    async def _options(self, info: ModelInfo) -> ModelEngineSettings:
+        """Return how a model is loaded, after a look at the files that are named for it."""
+        options = self._settings.options_of(info.name)
+        check_options(info.name, options, self._settings.program)
+        for kind, path in companions_of(options):
+            await to_thread.run_sync(self._library.check_companion, path, kind, info.name)
+        found = info.details.get("projector")
+        if options.projector is None and isinstance(found, str):
+            return options.model_copy(update={"projector": Path(found)})
+        return options
 
     def _info(self, name: str) -> ModelInfo:
         for info in self._library.models():
@@ -253,9 +278,10 @@ class EmbeddedProvider:
         return ModelInfo(name=name)
 
     def _context(self, info: ModelInfo) -> int:
+        own = self._settings.windows.get(info.name)
         trained = info.details.get("context_trained")
-        if not isinstance(trained, int) or trained <= 0:
-            return self._settings.context
+        if own is not None or not isinstance(trained, int) or trained <= 0:
+            return own or self._settings.context
         return min(self._settings.context, trained)
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:

@@ -1,14 +1,19 @@
 """The settings of the built-in engine, and the defaults of single models."""
 
 import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
+from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
+from ollm_tui.config.paths import find_program
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
+from ollm_tui.providers.embedded.plan import merged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +22,14 @@ class EmbeddedSettings:
 
     context: int = 4096
     """Context window in tokens, unless a request sets one."""
-    threads: int | None = None
-    """None uses half of the logical cores."""
+    engine: EngineSettings = field(default_factory=EngineSettings)
+    """How every model is loaded."""
+    models: Mapping[str, ModelEngineSettings] = field(default_factory=dict)
+    """How single models are loaded, by name."""
+    windows: Mapping[str, int] = field(default_factory=dict)
+    """Context windows of single models, by name."""
+    program: Path | None = None
+    """The llama-server that loads models; None for the installed package."""
     idle_unload_s: float | None = 300
     """Seconds without a stream after which a model is unloaded; None keeps it."""
     load_timeout_s: float = 300
@@ -29,10 +40,15 @@ class EmbeddedSettings:
     most_loaded: int = 1
     """Models kept in memory at once; one that is answering is never unloaded."""
 
-    @property
-    def thread_count(self) -> int:
-        """Threads for one engine; more than half of shared cores makes it slower."""
-        return self.threads or max(1, (os.cpu_count() or 2) // 2)
+    def options_of(self, name: str) -> ModelEngineSettings:
+        """Return how a model is loaded: its own settings over those of every model.
+
+        More threads than half of the shared cores make an engine slower.
+        """
+        own = merged(self.models.get(name, ModelEngineSettings()), self.engine)
+        if own.threads is not None:
+            return own
+        return own.model_copy(update={"threads": max(1, (os.cpu_count() or 2) // 2)})
 
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
         """Return the idle time after an answer: the one of its request, or the usual one.
@@ -44,6 +60,19 @@ class EmbeddedSettings:
             return self.idle_unload_s
         seconds = keep_alive_seconds(checked_keep_alive(keep_alive))
         return seconds if seconds >= 0 else None
+
+
+def server_program(
+    setting: Path | Literal["none"] | None, environ: Mapping[str, str] | None = None
+) -> Path | None:
+    """Return the llama-server that runs models: the one that is set, else the one on PATH.
+
+    None if there is none, or the setting is `none`: then the installed package does.
+    """
+    if setting is not None:
+        return setting if isinstance(setting, Path) else None
+    name = "llama-server.exe" if sys.platform == "win32" else "llama-server"
+    return find_program(name, os.environ if environ is None else environ)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

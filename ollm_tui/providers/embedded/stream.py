@@ -7,12 +7,11 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent, Rerouted
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.settings import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
-STARTED_AGAIN = "It is started again."
 EXIT_WAIT_S = 0.5
 """A connection breaks a moment before the end of its process is noticed."""
 
@@ -41,8 +40,8 @@ class EngineStream(AsyncIterator[ProviderEvent]):
 
     async def __anext__(self) -> ProviderEvent:
         if self._engine.replaced is not None:
-            why, self._engine.replaced = self._engine.replaced, None
-            return Rerouted(why, instead=STARTED_AGAIN)
+            report, self._engine.replaced = self._engine.replaced, None
+            return report
         if self._unread is not None:
             name, self._unread = self._unread, None
             return left_unread(name)

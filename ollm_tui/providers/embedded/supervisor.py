@@ -7,32 +7,24 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
-from ollm_tui.config.regular_file import real_path
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.provider_events import Rerouted
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.process import ChildProcess
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 
 GRACE_S = 0.5
+STARTED_AGAIN, LOADED_AGAIN = "It is started again.", "It is loaded again."
 KEY_BYTES = 32
 ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 """Run as a file and with -P, so that nothing in the working directory can replace a module."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EnginePlan:
-    """Which model to load, and how."""
-
-    name: str
-    path: Path
-    context: int
 
 
 Responds: TypeAlias = Callable[["Engine"], Awaitable[bool]]
@@ -60,7 +52,7 @@ class Engine:
         """Seconds without a lease after which it is unloaded; None keeps it."""
         self.leaves_at: float | None = None
         """When it will be unloaded if nothing uses it before, in seconds since 1970."""
-        self.replaced: AIError | None = None
+        self.replaced: Rerouted | None = None
         """Why the previous engine was ended, until that is reported."""
         self.is_unresponsive = False
         self.exited = anyio.Event()
@@ -131,7 +123,8 @@ class Supervisor:
         self._sleep = sleep
         self._engines: dict[str, Engine] = {}
         self._scopes: set[anyio.CancelScope] = set()
-        self._given_up: dict[str, AIError] = {}
+        self._replaced: dict[str, Rerouted] = {}
+        """Why the last engine of a model was ended, until the next one starts."""
         self._lock = anyio.Lock()
         self._group: TaskGroup | None = None
         self._is_closed = False
@@ -223,13 +216,21 @@ class Supervisor:
         async with self._lock:
             if engine := self._usable(plan):
                 return engine
-            await self.unload(plan.name)
+            await self._end_other(plan)
             await self._make_room()
             if self._group is None or self._is_closed:
                 raise failures.closed()
             engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
             assert isinstance(engine, Engine)
             return engine
+
+    async def _end_other(self, plan: EnginePlan) -> None:
+        """End an engine that has the model in another way, and keep a report of that."""
+        engine = self._engines.get(plan.name)
+        if engine is not None and not engine.is_ending and engine.plan.context != plan.context:
+            reason = failures.other_window(plan.name, engine.plan.context, plan.context)
+            self._replaced[plan.name] = Rerouted(reason, instead=LOADED_AGAIN)
+        await self.unload(plan.name)
 
     async def _make_room(self) -> None:
         idle = [engine for engine in self.engines if not engine.leases]
@@ -281,14 +282,7 @@ class Supervisor:
         self, plan: EnginePlan, process: ChildProcess, scope: anyio.CancelScope
     ) -> Engine:
         key = secrets.token_urlsafe(KEY_BYTES)
-        instructions = {
-            "parent": os.getpid(),
-            "model": str(real_path(plan.path)),
-            "name": plan.name,
-            "key": key,
-            "context": plan.context,
-            "threads": self._settings.thread_count,
-        }
+        instructions = {"parent": os.getpid(), "key": key, **plan.instructions()}
         process.write_line(json.dumps(instructions).encode())
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
@@ -297,7 +291,7 @@ class Supervisor:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
         engine = Engine(plan, process, scope, url=url, key=key)
         engine.idle_unload_s = self._settings.idle_unload_s
-        engine.replaced = self._given_up.pop(plan.name, None)
+        engine.replaced = self._replaced.pop(plan.name, None)
         self._engines[plan.name] = engine
         return engine
 
@@ -305,7 +299,8 @@ class Supervisor:
         if self._engines.get(engine.plan.name) is engine:
             del self._engines[engine.plan.name]
         if engine.is_unresponsive and not engine.leases:  # else it is the error of their answers
-            self._given_up[engine.plan.name] = failures.unresponsive(engine.plan.name)
+            reason = failures.unresponsive(engine.plan.name)
+            self._replaced[engine.plan.name] = Rerouted(reason, instead=STARTED_AGAIN)
         engine.end_idle()
         engine.exited.set()
 

@@ -91,3 +91,8 @@ class ScreenCommandHost:
         """Return how the model is given its tools, or None if that is unknown."""
         model = self.session.model
         return self.session.runtime.tool_mode(model) if model is not None else None
+
+    def takes_window(self) -> bool:
+        """Return whether the model's server loads it with the window that a chat asks for."""
+        model = self.session.model
+        return model is None or self.session.runtime.manager.takes_window(model)

@@ -17,6 +17,7 @@ from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
+from ollm_tui.library.hub.variants import projector_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.dialogs import LOW_SCREEN, Dialog
@@ -30,7 +31,6 @@ from ollm_tui.tui.downloads.variant_rows import (
     heading_lines,
     is_too_large,
     origins_of,
-    projector_of,
     pull_name,
     row_content,
     rows_of,

@@ -39,8 +39,6 @@ class ModelFits(EntryFit):
         return replace(self, kv_type=CACHES[(index + 1) % len(CACHES)])
 
 
-_PROJECTORS: Final = ("F16", "BF16", "Q8_0", "F32")
-"""The image encoders by preference."""
 _QUANT_CELLS: Final = 12
 _LICENCE: Final = 40
 
@@ -157,17 +155,6 @@ def _trained(offer: Offer, model: HubModel | None) -> int | None:
     return (model.context if model else None) or (window_of(offer.entry) if offer.entry else None)
 
 
-def projector_of(repo: HubRepo | None) -> Variant | None:
-    """Return the image encoder to download with a model, or None if there is none."""
-    variants = repo.variants if repo is not None else ()
-    projectors = [one for one in variants if one.kind == "projector" and one.problem is None]
-    for wish in _PROJECTORS:
-        for one in projectors:
-            if (one.quantization or "").upper() == wish:
-                return one
-    return projectors[0] if projectors else None
-
-
 def first_marked(rows: Sequence[VariantRow], offer: Offer, marked: str | None = None) -> str | None:
     """Return the id of the row to mark: the named one, else the recommended or the usual one.
 
@@ -243,10 +230,13 @@ def fit_line(row: VariantRow | None, fits: ModelFits) -> str:
         f"model {size_text(row.fit.weights)}",
         f"overhead {size_text(row.fit.overhead)}",
     )
+    verdict = fit_words(row.fit)
+    if row.fit.machine.idle_gpus:
+        verdict += " · the engine cannot use the graphics card"
     if not row.fit.context:
-        return f"{fit_words(row.fit)}\n{model}, {overhead}"
+        return f"{verdict}\n{model}, {overhead}"
     made_of = f"{model}, cache {size_text(row.fit.cache)}, {overhead}"
-    return f"{fit_words(row.fit)}\n{window(row.fit.context)} context, {cache}: {made_of}"
+    return f"{verdict}\n{window(row.fit.context)} context, {cache}: {made_of}"
 
 
 def target_line(chosen: Chosen) -> str:

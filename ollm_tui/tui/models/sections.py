@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted, size_text
-from ollm_tui.library.fit import fit_words
+from ollm_tui.library.fit import IDLE_GPU, USE_GPU, fit_words
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
 from ollm_tui.tui.models.entry import FOREVER_S, seconds_left
 from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
@@ -38,6 +38,10 @@ def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
     for gpu in machine.gpus:
         free = "" if gpu.free is None else f"{size_text(gpu.free)} free"
         yield Fact(name="GPU", value=f"{gpu.name}, {size_text(gpu.total)}", note=free)
+    for gpu in machine.idle_gpus:
+        yield Fact(name="GPU", value=f"{gpu.name}, not used", note=IDLE_GPU)
+    if machine.idle_gpus:
+        yield Fact(name="  to use it", value=USE_GPU)
     if machine.ram_total is not None:
         free = "" if machine.ram_free is None else f"{size_text(machine.ram_free)} free"
         shared = "shared with the graphics" if machine.unified else ""

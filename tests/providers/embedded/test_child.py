@@ -22,13 +22,14 @@ ROOT = Path(__file__).resolve().parents[3]
 PARENT = """
 import subprocess, sys, anyio
 from pathlib import Path
+from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.supervisor import Supervisor
 
 async def main():
-    settings = EmbeddedSettings(threads=1)
+    settings = EmbeddedSettings(engine=EngineSettings(threads=1))
     supervisor = Supervisor(settings)
     library = FolderLibrary([Path(sys.argv[1])])
     async with EmbeddedProvider(library, settings, supervisor=supervisor) as provider:

@@ -10,9 +10,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
-from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
+from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from tests.support.engine import is_running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -65,7 +67,7 @@ def settings(
     *, idle_unload_s: float | None = None, load_timeout_s: float = 20, most_loaded: int = 1
 ) -> EmbeddedSettings:
     return EmbeddedSettings(
-        threads=1,
+        engine=EngineSettings(threads=1),
         idle_unload_s=idle_unload_s,
         load_timeout_s=load_timeout_s,
         most_loaded=most_loaded,

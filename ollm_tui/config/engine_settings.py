@@ -1,0 +1,69 @@
+"""How llama.cpp loads a model: for every model in `[embedded]`, for one below `[models]`."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from ollm_tui.config.values import FilePath, NoSwitch, SettingsSection
+
+CacheType: TypeAlias = Literal[
+    "f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"
+]
+"""What llama.cpp keeps the cache of a context as."""
+MAX_LAYERS = 10_000
+
+
+class EngineSettings(SettingsSection):
+    """What can be the same for every model."""
+
+    threads: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+        None, examples=[4], description="Processor threads; not set is half of the cores."
+    )
+    gpu_layers: Annotated[int, Field(ge=0, le=MAX_LAYERS), NoSwitch] | Literal["all"] | None = (
+        Field(
+            None,
+            examples=["all"],
+            description="Layers on the graphics card; not set is as many as fit.",
+        )
+    )
+    cache_type_k: CacheType | None = Field(
+        None, examples=["q8_0"], description="Type of the keys in the context's cache; usually f16."
+    )
+    cache_type_v: CacheType | None = Field(
+        None,
+        examples=["q8_0"],
+        description="Type of the values in the context's cache; other than f16, bf16 and f32 needs "
+        "flash attention.",
+    )
+    flash_attention: bool | None = Field(
+        None, examples=[True], description="Flash attention; not set is where the engine can."
+    )
+
+
+class ModelEngineSettings(EngineSettings):
+    """What belongs to one model, beside that: files, and values of its own."""
+
+    path: FilePath | None = Field(
+        None,
+        examples=["~/downloads/model.gguf"],
+        description="Its GGUF file: the built-in engine lists it under this name.",
+    )
+    projector: FilePath | None = Field(
+        None,
+        examples=["~/downloads/mmproj.gguf"],
+        description="Its image encoder (mmproj file); not set is the one beside its file.",
+    )
+    lora: list[FilePath] = Field(
+        [],
+        examples=[["~/downloads/adapter.gguf"]],
+        description="LoRA adapters that the built-in engine applies to it.",
+    )
+    draft_model: FilePath | None = Field(
+        None,
+        examples=["~/downloads/small.gguf"],
+        description="A small model of the same vocabulary that drafts its tokens (speculative "
+        "decoding).",
+    )
+    draft_tokens: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+        None, examples=[16], description="Tokens that the draft model writes ahead, at most."
+    )

@@ -1,0 +1,139 @@
+"""How one model is loaded: `EnginePlan`, and what the engine's process is told about it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
+from ollm_tui.config.regular_file import real_path
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.ports import Companion
+
+ALL_LAYERS = 9999
+"""More than any model has; `all` is unknown to older builds of llama-server."""
+_FLAGS: Mapping[str, str] = {
+    "threads": "--threads",
+    "gpu_layers": "--n-gpu-layers",
+    "cache_type_k": "--cache-type-k",
+    "cache_type_v": "--cache-type-v",
+    "flash_attention": "--flash-attn",
+    "projector": "--mmproj",
+    "lora": "--lora",
+    "draft_model": "--model-draft",
+    "draft_tokens": "--spec-draft-n-max",
+}
+"""The options of llama-server by the settings they come from."""
+_ALWAYS = (
+    *("--host", "127.0.0.1", "--port", "0", "--parallel", "1"),
+    *("--jinja", "--no-warmup", "--no-webui"),
+)
+SERVER_ENVIRONMENT: Mapping[str, str] = {
+    "LLAMA_ARG_OFFLINE": "1",
+    "LLAMA_ARG_CORS_ORIGINS": "localhost",
+    "LLAMA_ARG_SPEC_TYPE": "draft-simple",
+}
+"""Options that older builds do not know: as variables, they ignore them."""
+
+
+_PLAIN_CACHES = (None, "f32", "f16", "bf16")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnginePlan:
+    """Which model to load, and how."""
+
+    name: str
+    path: Path
+    context: int
+    options: ModelEngineSettings = field(default_factory=ModelEngineSettings)
+    program: Path | None = None
+    """The llama-server that loads it; None for the installed package."""
+
+    def instructions(self) -> JsonObject:
+        """Return what the engine's process is told, without the key; may block."""
+        options = dict(_written(self.options))
+        return {
+            "model": str(real_path(self.path)),
+            "name": self.name,
+            "context": self.context,
+            "options": options,
+            "program": None if self.program is None else str(self.program),
+            "arguments": [] if self.program is None else [*self._arguments(options)],
+            "variables": self._variables(),
+        }
+
+    def _arguments(self, options: Mapping[str, JsonValue]) -> Iterator[str]:
+        yield from _ALWAYS
+        yield from ("--model", str(real_path(self.path)), "--alias", self.name)
+        yield from ("--ctx-size", str(self.context))
+        for name, value in options.items():
+            for one in value if isinstance(value, list) else [value]:
+                switch = {True: "on", False: "off"}
+                yield from (_FLAGS[name], switch[one] if isinstance(one, bool) else str(one))
+
+    def _variables(self) -> JsonObject:
+        if self.program is None:
+            return {}
+        left_out = set() if self.options.draft_model else {"LLAMA_ARG_SPEC_TYPE"}
+        return {name: text for name, text in SERVER_ENVIRONMENT.items() if name not in left_out}
+
+
+def merged(own: ModelEngineSettings, usual: EngineSettings) -> ModelEngineSettings:
+    """Return the settings of one model over those of every model."""
+    usual_values = {name: getattr(usual, name) for name in EngineSettings.model_fields}
+    return own.model_copy(
+        update={name: value for name, value in usual_values.items() if getattr(own, name) is None}
+    )
+
+
+def companions_of(options: ModelEngineSettings) -> Iterator[tuple[Companion, Path]]:
+    """Yield the files that the engine reads besides the model's own."""
+    if options.projector is not None:
+        yield "projector", options.projector
+    yield from (("lora", path) for path in options.lora)
+    if options.draft_model is not None:
+        yield "draft_model", options.draft_model
+
+
+def check_options(name: str, options: ModelEngineSettings, program: Path | None) -> None:
+    """Check that the settings of a model go together, and that `program` can take them.
+
+    Raises:
+        AIError: they do not, or it cannot.
+    """
+    split = [path for path in options.lora if "," in str(path)]
+    if program is not None and split:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"{program} takes {split[0]} for several files, because of the comma in its name.",
+            hint="Rename the file.",
+        )
+    if options.flash_attention is False and options.cache_type_v not in _PLAIN_CACHES:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"{name} cannot have `cache_type_v` {options.cache_type_v} without flash attention.",
+            hint="Remove `flash_attention = false`, or use f16 for `cache_type_v`.",
+        )
+    if options.draft_tokens is not None and options.draft_model is None:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"{name} has `draft_tokens`, and no `draft_model` that could write them.",
+            hint="Name a draft model, or remove `draft_tokens`.",
+        )
+
+
+def _written(options: ModelEngineSettings) -> Iterator[tuple[str, JsonValue]]:
+    """Yield the options that are set, as JSON."""
+    for name in _FLAGS:
+        match getattr(options, name):
+            case None | []:
+                continue
+            case "all":
+                yield name, ALL_LAYERS
+            case Path() as path:
+                yield name, str(real_path(path))
+            case list() as paths:
+                yield name, [str(real_path(path)) for path in paths]
+            case value:
+                yield name, value

@@ -1,0 +1,83 @@
+"""How the built-in engine loads a model, from the settings to what the chat says."""
+
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.chat.client import ChatClient
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.protocol.chat_events import ChatEvent, Retrying, TextDelta
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.runtime.compose import Runtime, load_runtime
+from tests.support.engine import needs_engine
+from tests.support.seeing_gguf import NOTHING, write_seeing
+
+SETTINGS = """
+[embedded]
+threads = 1
+server = "none"
+cache_type_k = "q8_0"
+cache_type_v = "q8_0"
+[providers.box]
+base_url = "http://127.0.0.1:9"
+backend = "vllm"
+[models."built-in://mine"]
+path = "seeing.gguf"
+draft_tokens = 4
+draft_model = "seeing.gguf"
+"""
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> AppPaths:
+    made = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+    made.config_dir.mkdir()
+    write_seeing(made.config_dir / "seeing.gguf", made.config_dir / "mmproj-f16.gguf")
+    made.config_file.write_text(SETTINGS)
+    return made
+
+
+async def said(client: ChatClient) -> list[ChatEvent]:
+    async with client.chat("what colour") as events:
+        return [event async for event in events]
+
+
+def open_runtime(paths: AppPaths) -> AbstractAsyncContextManager[Runtime]:
+    return load_runtime(Flags(), {}, paths)()
+
+
+async def test_the_details_name_what_a_model_is_loaded_with_and_where_it_is_set(
+    paths: AppPaths,
+) -> None:
+    async with open_runtime(paths) as runtime:
+        details = await runtime.manager.show(ModelRef("embedded", "mine"))
+        takes = [runtime.manager.takes_window(f"{name}://m") for name in ("embedded", "box", "x")]
+    rows = {row.name: (row.value, row.source) for row in details.settings}
+    key = 'models."embedded://mine"'
+    assert rows["path"][0] == rows["draft_model"][0] == str(paths.config_dir / "seeing.gguf")
+    assert rows["draft_tokens"] == ("4", f"{paths.config_file}:12, {key}.draft_tokens")
+    assert rows["cache_type_k"] == ("q8_0", f"{paths.config_file}:5, embedded.cache_type_k")
+    assert details.info.capability is not None
+    assert "image" in details.info.capability.input
+    assert details.fit is not None
+    assert details.fit.kv_type == "q8_0"
+    assert takes == [True, False, True]
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_the_chat_says_that_another_window_is_loaded(paths: AppPaths) -> None:
+    async with open_runtime(paths) as runtime:
+        client = runtime.new_client("embedded://mine")
+        await said(client)
+        client.conversation.options = GenerationOptions(num_ctx=2048)
+        events = await said(client)
+    (note,) = [event for event in events if isinstance(event, Retrying)]
+    assert f"{note.why} {note.instead}" == (
+        "mine was loaded with a context window of 4,096 tokens, and 2,048 are asked for. "
+        "It is loaded again."
+    )
+    assert "".join(event.delta for event in events if isinstance(event, TextDelta)) == NOTHING
