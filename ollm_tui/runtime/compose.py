@@ -21,6 +21,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.starter import STARTER
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter
@@ -333,6 +334,7 @@ async def open_runtime(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
+        runtime.manager.known_models = KnownModels(paths.families_dir)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:

@@ -3,10 +3,15 @@
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import keep_alive_seconds, parse_keep_alive
 from ollm_tui.protocol.model import ModelInfo, ModelRef
@@ -23,6 +28,9 @@ from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
 
 
 class ModelManager:
@@ -50,6 +58,8 @@ class ModelManager:
         self._catalog = catalog
         self._router = router
         self._prober = prober
+        self.known_models = KnownModels()
+        """A runtime replaces it by one that has the user's families, too."""
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -94,6 +104,7 @@ class ModelManager:
             raw,
             corrected,
             self._loaded,
+            known=await self.knowledge(model.ref.model, raw),
             loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
         is_ours = self._is_embedded(model.adapter)
@@ -105,6 +116,15 @@ class ModelManager:
         from ollm_tui.runtime.model_fit import with_fit
 
         return await with_fit(details, find_machine, owns_path=is_ours)
+
+    async def knowledge(self, name: str, info: ModelInfo | None = None) -> "ModelKnowledge":
+        """Return what is known of a model by its name, what it is called, and beside its file."""
+        details = info.details if info is not None else {}
+        titles = (details.get("title"), details.get("base_model"))
+        names = (name, *(title for title in titles if isinstance(title, str)))
+        path = details.get("path")
+        file = Path(path) if isinstance(path, str) else None
+        return await to_thread.run_sync(self.known_models.of, names, file)
 
     async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
         """Run an action that changes a model, and return the model, or its copy.

@@ -14,6 +14,7 @@ from ollm_tui.config.schema import AppConfig, EmbeddedConfig
 from ollm_tui.config.urls import url_origin
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
@@ -139,7 +140,9 @@ async def embedded_factory(
         own=paths.models_dir,
         others=other_folders(config.embedded.other_folders, OtherPrograms()),
     )
-    provider = EmbeddedProvider(library, embedded_settings(config.embedded))
+    known_models = KnownModels(paths.families_dir)
+    settings = embedded_settings(config.embedded)
+    provider = EmbeddedProvider(library, settings, known_models=known_models)
     return await stack.enter_async_context(provider)
 
 
