@@ -18,7 +18,6 @@ from ollm_tui.config.values import (
     Idle,
     NoSwitch,
     Seconds,
-    Seed,
     SettingsSection,
     Share,
     Strength,
@@ -67,7 +66,7 @@ class GenerationSettings(SettingsSection):
     repeat_penalty: Strength | None = Field(
         None, examples=[1.1], description="Make repetition less likely; 1 is off."
     )
-    seed: Seed | None = Field(
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch] | None = Field(
         None, examples=[42], description="The same seed gives the same answer again."
     )
     stop: list[Text] | None = Field(

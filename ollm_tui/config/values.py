@@ -79,7 +79,6 @@ Strength = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), NoSwitch]
 """For what changes the choice of tokens; no server accepts more."""
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NoSwitch]
 TokenCount = Annotated[int, Field(ge=1, le=LARGEST_WINDOW), NoSwitch]
-Seed = Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch]
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000), NoSwitch]
 Whole = Annotated[int, NoSwitch]
 """Its bounds are given where it is used."""

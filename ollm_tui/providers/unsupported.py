@@ -50,8 +50,11 @@ UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
 }
 """By kind of provider, the options that its protocol does not have."""
-_NAMELESS = frozenset({"anthropic", "ollama"})
-"""The kinds of providers whose protocol has no names of messages."""
+UNSENT_MESSAGE_FIELDS: Mapping[str, frozenset[str]] = {
+    "anthropic": frozenset({"name"}),
+    "ollama": frozenset({"name"}),
+}
+"""By kind of provider, the fields of a message that its protocol does not have."""
 
 
 def check_request(request: Request) -> None:
@@ -78,9 +81,10 @@ def report_unsent(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
     for field in fields(options):
         if field.name in unsent and _is_set(options, field):
             report_left_out(field.name, on_left_out)
-    named = any(message.name for message in request.conversation if message.role != "tool")
-    if named and kind in _NAMELESS:
-        report_left_out("messages.name", on_left_out)
+    written = [message for message in request.conversation if message.role != "tool"]
+    for name in sorted(UNSENT_MESSAGE_FIELDS.get(kind, ())):
+        if any(getattr(message, name) for message in written):
+            report_left_out(f"messages.{name}", on_left_out)
 
 
 def check_thinking(wish: ShouldThink | None) -> None:

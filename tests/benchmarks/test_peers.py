@@ -26,6 +26,7 @@ def test_only_peers_whose_command_is_there_are_measured(folder: Path) -> None:
     assert llm.program.is_relative_to(folder)
 
 
+@pytest.mark.slow
 def test_a_peer_that_brings_no_command_is_left_out_with_the_reason(folder: Path) -> None:
     none = Package("none", "pip", ("pip",), "no-such-command")
     none.folder.mkdir(parents=True)

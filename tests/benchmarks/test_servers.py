@@ -21,6 +21,7 @@ from benchmarks.servers.activity import (
 from benchmarks.servers.asking import Sent, Target, asked_by_curl, has_text
 from tests.support.aborting import server_process
 from tests.support.http_server import raw_server, sending
+from tests.support.seeds import sampled_rows
 
 FAKE_CURL = """#!/bin/sh
 at=$(dirname "$0")
@@ -82,7 +83,7 @@ def looks(*numbers: float) -> list[Look]:
 
 @pytest.mark.parametrize(
     ("kind", "module", "model"),
-    [("ollama", "fake_ollama", "tiny:latest"), ("generic", "fake_openai", "tiny")],
+    sampled_rows([("generic", "fake_openai", "tiny"), ("ollama", "fake_ollama", "tiny:latest")], 1),
 )
 def test_everything_is_measured_on_a_server_that_streams(
     kind: str, module: str, model: str, capsys: pytest.CaptureFixture[str]
@@ -98,6 +99,7 @@ def test_everything_is_measured_on_a_server_that_streams(
     assert "told by: processor time" in table
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_answer_is_named_and_nothing_else_fails(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -29,6 +29,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.forked import Forks
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.pty_session import PtySession
+from tests.support.seeds import sampled_rows
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonValue
@@ -316,8 +317,18 @@ def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixt
     assert "cannot pull models: it does not know the request" in pulled[1]
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code", "as_json"),
+    sampled_rows(
+        [
+            (signal.SIGINT, 130, False),
+            (signal.SIGTERM, 143, True),
+            (signal.SIGINT, 130, True),
+            (signal.SIGTERM, 143, False),
+        ],
+        2,
+    ),
+)
 def test_a_signal_stops_a_pull_leaves_the_server_and_says_how_it_goes_on(
     served: Server, number: int, code: int, *, as_json: bool
 ) -> None:

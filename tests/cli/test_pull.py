@@ -24,6 +24,7 @@ from tests.support.forked import Forks
 from tests.support.http_server import in_thread
 from tests.support.hub_samples import TOKEN, sample_hub
 from tests.support.pty_session import PtySession
+from tests.support.seeds import sampled
 
 Run = Callable[..., tuple[int, str, str]]
 SMALL = "someone/Small-1.7B-GGUF"
@@ -212,14 +213,7 @@ def wait_for_half(process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("it ended before half of it was there")
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGINT,
-        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
-        signal.SIGKILL,
-    ],
-)
+@pytest.mark.parametrize("number", sampled([signal.SIGKILL, signal.SIGINT, signal.SIGTERM], 1))
 def test_a_download_that_was_stopped_goes_on_with_the_same_command(
     slow_hub: FakeHub, tmp_path: Path, number: signal.Signals
 ) -> None:

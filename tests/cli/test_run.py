@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.conftest import Ollm, command, environment
 from tests.cli.fake_ollama import DONE, FakeOllama, text_line
+from tests.support.seeds import sampled_rows
 
 
 def local(fake: FakeOllama) -> list[str]:
@@ -126,7 +127,8 @@ def test_an_answer_cut_at_the_token_limit_says_so(ollm: Ollm, fake: FakeOllama) 
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("number", "code"),
+    sampled_rows([(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)], 1),
 )
 def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
     number: int, code: int, fake: FakeOllama
@@ -301,7 +303,9 @@ def test_nothing_runs_from_the_folder_it_is_started_in(tmp_path: Path, fake: Fak
     assert (done.stdout, done.stderr) == (b"Hello there.\n", b"")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), sampled_rows([(signal.SIGTERM, 143), (signal.SIGINT, 130)], 1)
+)
 def test_a_signal_before_the_answer_began_ends_the_run_too(number: int, code: int) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.conftest import OLLM, Start, ask, assert_left_sane, environment, ready
 from tests.support.engine import needs_engine
 from tests.support.pty_session import PtySession, wait_until
+from tests.support.seeds import sampled
 
 pytestmark = [pytest.mark.pty, pytest.mark.engine, needs_engine]
 
@@ -108,7 +109,7 @@ def test_an_engine_that_dies_costs_one_answer(start: Start, home_with_model: Pat
         session.wait_for(HELLO, timeout=20)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+@pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], 1))
 def test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind(
     start: Start, home_with_model: Path, number: signal.Signals
 ) -> None:

@@ -39,7 +39,7 @@ from tests.support.frames import DECODERS, carried, frames_of, head
 from tests.support.http_server import raw_server
 from tests.support.seeds import chance_for
 
-USUAL, MANY = 2_000, 10_000
+USUAL, MANY = 1_000, 10_000
 OVER_SOCKETS = 60
 MOST_GROWTH_KB = 50 * 1024
 MANY_WITHIN_S = 60

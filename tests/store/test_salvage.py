@@ -18,7 +18,7 @@ from tests.support.seeds import in_parts
 
 PAGE = 4096
 KINDS = {2: "index", 10: "index", 5: "inner table", 13: "table leaf"}
-SEEDS, PARTS = 240, 8
+SEEDS, PARTS = 240, 16
 LONG = "word " * 3000
 """More than a page: it goes on in others."""
 

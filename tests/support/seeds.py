@@ -3,7 +3,7 @@
 import os
 import random
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -20,9 +20,14 @@ def chance_for(default: int) -> random.Random:
 
 def sampled(values: Iterable[object], usual: int) -> list[ParameterSet]:
     """Make parameters of all values: the first ones for the usual run, the rest for slow tests."""
+    return sampled_rows(([value] for value in values), usual)
+
+
+def sampled_rows(rows: Iterable[Sequence[object]], usual: int) -> list[ParameterSet]:
+    """Do so for a test of several parameters: each row has a value for each."""
     return [
-        pytest.param(value, marks=() if at < usual else pytest.mark.slow)
-        for at, value in enumerate(values)
+        pytest.param(*row, marks=() if at < usual else pytest.mark.slow)
+        for at, row in enumerate(rows)
     ]
 
 

@@ -91,12 +91,12 @@ class ScriptedClient(ChatClient):
     def is_open(self) -> bool:
         return self._send is not None
 
-    def give(self, *events: ChatEvent) -> None:
-        """Let these events come, at once."""
+    def give(self, *events: ChatEvent, closes: bool = True) -> None:
+        """Let these events come, at once; the stream is closed after the last one of an answer."""
         assert self._send is not None, "nobody asked"
         for event in events:
             self._send.send_nowait(event)
-            if isinstance(event, Finish | ErrorEvent):
+            if closes and isinstance(event, Finish | ErrorEvent):
                 self._send.close()
 
     def answer(self, words: str) -> None:

@@ -40,7 +40,7 @@ async def resized_through(name: str, sizes: list[tuple[int, int]], folder: Path)
         assert stage.app.screen is before
 
 
-@pytest.mark.parametrize("name", sampled(SCENES, 4))
+@pytest.mark.parametrize("name", sampled(SCENES, 2))
 async def test_a_screen_lives_through_sizes_of_all_kinds(name: str, tmp_path: Path) -> None:
     await resized_through(name, sample(name), tmp_path)
 

@@ -6,17 +6,12 @@ from dataclasses import replace
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.request import SAMPLING_OPTIONS
 from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT, read_models
 
 FAILED = "failed"
-_DEFAULTS: Mapping[str, str] = {
-    "temperature": "temperature",
-    "n_predict": "max_tokens",
-    "top_p": "top_p",
-    "top_k": "top_k",
-    "min_p": "min_p",
-    "repeat_penalty": "repeat_penalty",
-    "seed": "seed",
+_DEFAULTS: Mapping[str, str] = {name: name for name in SAMPLING_OPTIONS} | {
+    "n_predict": "max_tokens"
 }
 _ANY_SEED = 2**32 - 1
 _THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")

@@ -126,7 +126,8 @@ class TurnPresenter:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
         self._begin_measuring()
-        self._over = is_over
+        self.is_over = is_over
+        """Whether the end of the newest answer is shown."""
         self.failed = False
         """Whether the newest prompt ended in an error."""
         self.refused = False
@@ -184,14 +185,14 @@ class TurnPresenter:
 
     def stop(self) -> None:
         """Show at once that the person stopped; what comes afterwards is not shown."""
-        if self._over:
+        if self.is_over:
             return
         self._end("stopped")
         self.note("Stopped", "stopped")
 
     def fail(self, error: AIError) -> None:
         """Show why there is no complete answer."""
-        if self._over:
+        if self.is_over:
             return
         if error.known_code is ErrorCode.ABORTED:
             self.stop()
@@ -206,7 +207,7 @@ class TurnPresenter:
 
     def apply(self, event: ChatEvent) -> None:
         """Show one event; after the end, or a stop, nothing is shown."""
-        if self._over:
+        if self.is_over:
             return
         match event:
             case TextDelta() | ThinkingDelta():
@@ -272,7 +273,7 @@ class TurnPresenter:
 
     def ask(self, *, is_open: bool) -> None:
         """Show that a tool waits for approval, or no longer does."""
-        if not self._over:
+        if not self.is_over:
             self._status.show_turn("asking" if is_open else "tools")
 
     def _warn(self, event: ContextWarning | PicturesLeftOut | Retrying) -> None:
@@ -334,7 +335,7 @@ class TurnPresenter:
         for block, since in self._tools.items():
             self._transcript.end_tool(block, "stopped", self._clock() - since, "")
         self._tools.clear()
-        self._over = True
+        self.is_over = True
         self._status.show_speed(None)
         self._status.show_turn(state)
 

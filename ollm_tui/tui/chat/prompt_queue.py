@@ -41,8 +41,10 @@ class PromptQueue:
 
     @property
     def is_running(self) -> bool:
-        """Whether an answer is coming that was not stopped."""
-        return self._signal is not None and not self._signal.aborted
+        """Whether an answer is coming; one whose end is shown may still close its connection."""
+        if self._signal is None or self.presenter.is_over:
+            return False
+        return not self._signal.aborted
 
     @property
     def is_busy(self) -> bool:

@@ -148,7 +148,7 @@ class ModelOperations:
             self.chat.stop_answer()
         place = clean_name(self.place(ref) or self.runtime.catalog.shown_name(ref.provider))
         result = await self.manager.run(action, ref, value)
-        if action == "load" and self.is_own(ref):
+        if known.result.get("loaded") and self.is_own(ref):
             await self.chat.refresh_window()
         words = known.done.format(name=name, place=place, copy=clean_name(result.model))
         return Outcome(ref, words, is_in_chat=action == "delete" and self._lose(ref, words))

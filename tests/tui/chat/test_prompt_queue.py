@@ -76,6 +76,24 @@ async def test_a_client_that_does_not_stop_is_cancelled(monkeypatch: pytest.Monk
     assert not stage.turns.is_busy
 
 
+async def test_an_answer_whose_end_is_shown_is_not_running_while_it_closes() -> None:
+    stage = Stage()
+    async with anyio.create_task_group() as group:
+        group.start_soon(stage.turns.run, "one")
+        await settled()
+        stage.client.give(text("yes"))
+        await settled()
+        assert stage.turns.is_running
+        stage.client.give(finish(), closes=False)
+        await settled()
+        assert stage.turns.is_busy
+        assert not stage.turns.is_running
+        assert not stage.turns.can_stop
+        stage.client.hang_up()
+    assert "Stopped" not in str(stage.transcript.notes)
+    assert not stage.turns.is_busy
+
+
 async def test_a_second_stop_does_nothing() -> None:
     stage = Stage()
     stage.turns.stop()
