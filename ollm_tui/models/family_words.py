@@ -30,8 +30,8 @@ def family_rows(known: "ModelKnowledge") -> Iterator[tuple[str, str]]:
         yield "made for", f"{known.context:,} tokens"
     window = known.sliding_window
     if window is not None:
-        words = f"{window.size:,} tokens, but in every {window.full_every}. layer"
-        yield "sliding window", words
+        layers = f"{window.full_every - 1} of {window.full_every} layers"
+        yield "sliding window", f"{window.size:,} tokens in {layers}"
     if known.sources:
         yield "sources", ", ".join(known.sources)
 

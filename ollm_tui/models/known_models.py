@@ -44,13 +44,27 @@ class KnownModels:
     def of(self, names: Sequence[str], model_file: Path | None = None) -> "ModelKnowledge":
         """Return what is known of a model by its names, the best first, and beside its file."""
         # Costs 30 ms, and only some runs of the program need it.
-        from ollm_tui.models.family_files import FamilyLibrary
         from ollm_tui.models.family_resolution import know_model
+
+        sidecar = sidecar_path(model_file) if model_file is not None else None
+        return know_model(self._families(), names, sidecar)
+
+    def full_attention(self) -> dict[str, int]:
+        """Return, for architectures with sliding windows, every how many layers one has none."""
+        windows = [
+            part.sliding_window
+            for one in self._families().all()
+            for part in (one.family, *one.family.version.values())
+        ]
+        return {name: one.full_every for one in windows if one for name in one.architectures}
+
+    def _families(self) -> "FamilyLibrary":
+        # Costs 30 ms, and only some runs of the program need it.
+        from ollm_tui.models.family_files import FamilyLibrary
 
         if self._library is None:
             self._library = FamilyLibrary(self._user_folder)
-        sidecar = sidecar_path(model_file) if model_file is not None else None
-        return know_model(self._library, names, sidecar)
+        return self._library
 
 
 def defaults_of(known: "ModelKnowledge") -> ModelDefaults:

@@ -115,7 +115,9 @@ class ModelManager:
         from ollm_tui.library.machine_probe import find_machine
         from ollm_tui.runtime.model_fit import with_fit
 
-        return await with_fit(details, find_machine, owns_path=is_ours)
+        return await with_fit(
+            details, find_machine, known_models=self.known_models, owns_path=is_ours
+        )
 
     async def knowledge(self, name: str, info: ModelInfo | None = None) -> "ModelKnowledge":
         """Return what is known of a model by its name, what it is called, and beside its file."""

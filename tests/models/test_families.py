@@ -373,3 +373,10 @@ def test_two_files_with_one_id_are_one_too_many(write: Write, tmp_path: Path) ->
 def test_the_title_of_a_file_counts_after_its_name(known: KnownModels) -> None:
     assert known.of(["model", "Qwen3 8B"]).variant == "qwen3"
     assert known.of(["gemma-3-4b-it", "Qwen3 8B"]).family == "Gemma"
+
+
+def test_layers_with_a_window_are_known_by_the_architecture(known: KnownModels) -> None:
+    assert known.full_attention() == {
+        "cohere2": 4, "exaone4": 4, "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2,
+        "gptoss": 2, "olmo2": 4,
+    }  # fmt: skip

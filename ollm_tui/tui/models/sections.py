@@ -172,10 +172,10 @@ def _family(details: "ModelDetails") -> Iterator[Fact]:
     if known is None or known.family is None:
         return
     for name, value in family_rows(known):
-        yield Fact(name=name, value=value)
+        yield Fact(name=name, value=clean_name(value))
     for recommended in () if details.uses_family else known.parameters_in_use:
         note = f"not sent: {clean_name(details.place)} has defaults of its own"
-        yield Fact(name=recommended.name, value=_text(recommended.value), note=note)
+        yield Fact(name=recommended.name, value=clean_name(_text(recommended.value)), note=note)
 
 
 def _settings(values: "Iterable[EffectiveValue]") -> tuple[Fact, ...]:
