@@ -1,9 +1,12 @@
 """YAML that people and downloads bring: what is read, and what is refused with file and line."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ollm_tui.config.yaml_file import (
     LARGEST_YAML_BYTES,
@@ -146,3 +149,17 @@ def test_files_are_bounded_regular_and_utf_8(tmp_path: Path) -> None:
         read_yaml(tmp_path)
     with pytest.raises(FileNotFoundError):
         read_yaml(tmp_path / "none.yaml")
+
+
+PIECES = st.sampled_from(
+    [
+        *("a", "b: ", "- ", "\n", "  ", "[", "]", "{", "}", ",", "&x ", "*x", "!re ", "!!str "),
+        *("|\n", "'", '"', "#", "? ", "---\n", "...\n", "%YAML 1.1\n", "@", "1", "no", "<<: "),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=20).map("".join) | st.text(max_size=40))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(YamlProblem):
+        assert all(isinstance(key, str) for key in parse_yaml(text, FILE).values)
