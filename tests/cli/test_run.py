@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ollm_tui.cli.stop import stopping
 from tests.cli.conftest import Ollm, command, environment
 from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 from tests.support.seeds import sampled_rows
@@ -149,6 +150,17 @@ def test_a_signal_keeps_the_text_leaves_the_server_and_gives_its_code(
         assert fake.left.wait(5)
         assert (process.stdout.read(), process.stderr.read()) == (b"\n", b"")
         assert process.wait(5) == code
+
+
+async def test_a_signal_that_the_parent_switched_off_stays_off() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stopping() as stop:
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert signal.getsignal(signal.SIGTERM) == stop.handle
+        assert signal.getsignal(signal.SIGTERM) != stop.handle
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) -> None:

@@ -27,6 +27,14 @@ def test_a_sound_or_a_picture_is_spoken_of_once() -> None:
     ]
 
 
+def test_an_answer_that_ends_as_a_flag_could_begin_is_whole() -> None:
+    written = io.StringIO()
+    shown = TextWriter(Output(written, io.StringIO()))
+    shown.event(chat_events.TextDelta(delta="Surrender: \U0001f3f4", turn=1, block="b"))
+    shown.event(chat_events.Finish(reason="stop"))
+    assert written.getvalue() == "Surrender: \U0001f3f4\n"
+
+
 def test_an_answer_in_json_is_as_the_model_wrote_it_and_an_error_has_no_key() -> None:
     written = io.StringIO()
     output = Output(written, io.StringIO())

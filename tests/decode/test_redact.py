@@ -35,6 +35,7 @@ def test_a_secret_is_found_in_every_coding(before: str) -> None:
 
 def test_the_longer_of_two_secrets_goes_whole() -> None:
     assert redactor(["secret-1", "secret-12"])("secret-12!") == f"{MARK}!"
+    assert redactor(["hunter", "hunters"])("hunters!") == f"{MARK}!"
 
 
 @pytest.mark.parametrize("scheme", ["Bearer", "token", "Basic"])

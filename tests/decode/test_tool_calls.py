@@ -260,6 +260,14 @@ def test_what_stands_in_a_string_after_a_lost_piece_is_never_run(pieces: list[st
     assert [call.args for call in assembler.finish()] == [None]
 
 
+def test_a_second_lost_piece_makes_no_damaged_call_whole() -> None:
+    assembler = ToolCallAssembler()
+    for piece in ('{"path":"/tmp/', 'x"}'):
+        feed_one(assembler, 0, "c1", "f", piece)
+        assembler.lose_piece()
+    assert [call.args for call in assembler.finish()] == [None]
+
+
 def test_calls_of_a_cut_answer_are_only_given_as_incomplete() -> None:
     assembler = ToolCallAssembler()
     feed_one(assembler, 0, "c1", "f", '{"a":1}')

@@ -538,6 +538,21 @@ async def test_a_chat_whose_messages_follow_each_other_in_a_circle_is_read(path:
         await database.close()
 
 
+async def test_what_waits_for_a_chat_stays_if_the_chat_does(path: Path) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked())
+        await on_connection(database, "PRAGMA max_page_count = 1")
+        with pytest.raises(AIError):
+            await journal.begin(asked("word " * 20_000))
+        with pytest.raises(AIError, match="Not deleted"):
+            await store.delete(journal.conversation_id, revision=-1)
+        assert store.unsaved == 1
+    finally:
+        await database.close()
+
+
 async def test_what_waits_for_a_chat_goes_with_it(path: Path) -> None:
     database, _, store = await open_parts(path)
     try:

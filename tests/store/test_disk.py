@@ -97,6 +97,28 @@ async def test_an_answer_whose_begin_failed_is_the_same_answer_the_next_time(pat
     assert chat.messages[-1].id == answer
 
 
+async def test_an_answer_after_going_back_is_not_the_one_that_could_not_be_begun(
+    path: Path,
+) -> None:
+    database, _, store = await open_parts(path)
+    try:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked())
+        await on_connection(database, "PRAGMA max_page_count = 1")
+        with pytest.raises(AIError):
+            await journal.begin(answered("first " + BIG))
+        journal.rewind(1)
+        await on_connection(database, "PRAGMA max_page_count = 100000")
+        answer = await journal.begin(answered("second"))
+        await journal.finish(answer, answered("second"))
+        chat = await store.load(journal.conversation_id)
+        assert [kept.id for kept in chat.messages] == [*journal.path]
+    finally:
+        await database.close()
+    assert [m.text for m in chat.history] == ["Why?", "second"]
+    assert rows(path, "SELECT count(*) FROM messages") == [(3,)]
+
+
 async def test_a_failed_finish_is_made_good_by_itself(path: Path) -> None:
     database, _, store = await open_parts(path)
     try:

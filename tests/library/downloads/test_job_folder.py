@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.config.private_file import try_lock
+from ollm_tui.library.downloads import job_folder
 from ollm_tui.library.downloads.job import (
     HubFiles,
     Job,
@@ -196,6 +198,19 @@ def test_the_owner_of_a_file_lock_is_seen_by_all(tmp_path: Path) -> None:
     other.remove("0-a")
     again.release()
     assert list(folder.iterdir()) == []
+
+
+def test_the_lock_of_a_job_that_is_removed_meanwhile_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = JobFolder(tmp_path)
+
+    def lock_too_late(descriptor: int) -> bool:
+        folder.remove("0-a")
+        return try_lock(descriptor)
+
+    monkeypatch.setattr(job_folder, "try_lock", lock_too_late)
+    assert folder.lock("0-a") is None
 
 
 def test_one_name_in_two_folders_of_a_repository_is_two_downloads() -> None:

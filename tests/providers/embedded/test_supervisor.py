@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -11,7 +12,7 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
-from ollm_tui.providers.embedded.supervisor import EnginePlan, Supervisor
+from ollm_tui.providers.embedded.supervisor import Engine, EnginePlan, Supervisor
 from tests.support.engine import is_running
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
@@ -34,6 +35,13 @@ REFUSES_BEFORE_IT_TELLS_THE_REASON = (
 )
 LACKS_MEMORY = "import sys; print('unable to allocate CPU buffer', file=sys.stderr);" + REFUSES
 LACKS_THE_ENGINE = 'print(\'{"error": "No module", "missing": true}\')'
+STARTS_ANOTHER = """
+import json, subprocess, sys, time
+sys.stdin.readline()
+other = subprocess.Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"])
+print(json.dumps({"url": f"http://{other.pid}"}), flush=True)
+time.sleep(60)
+"""
 FLOODS_ITS_LOG = f"""
 import os
 for _ in range(4096):
@@ -125,6 +133,26 @@ async def test_requests_that_come_while_it_loads_share_the_engine_too() -> None:
             group.start_soon(use, supervisor)
     assert len(pids) == 5
     assert len(set(pids)) == 1
+
+
+async def test_an_engine_that_nobody_uses_is_not_looked_after() -> None:
+    looks = 0
+
+    async def responds(_engine: Engine) -> bool:
+        nonlocal looks
+        looks += 1
+        return True
+
+    often = replace(settings(), check_interval_s=0.005)
+    async with Supervisor(often, command=program(SERVES)) as supervisor:
+        async with supervisor.lease(plan(), responds):
+            with anyio.fail_after(5):
+                while not looks:
+                    await anyio.sleep(0.005)
+        await anyio.sleep(0.02)  # one look may have begun
+        seen = looks
+        await anyio.sleep(0.05)
+        assert looks == seen
 
 
 async def test_every_engine_has_a_key_of_its_own_that_no_process_list_shows() -> None:
@@ -299,6 +327,17 @@ async def test_an_engine_that_ignores_its_input_is_killed_within_a_second() -> N
         await supervisor.unload("a")
         assert time.monotonic() - started < 1.2
         assert not is_running(engine.pid)
+
+
+async def test_what_an_engine_has_started_is_killed_with_it() -> None:
+    async with Supervisor(settings(), command=program(STARTS_ANOTHER)) as supervisor:
+        async with supervisor.lease(plan()) as engine:
+            other = int(engine.url.removeprefix("http://"))
+            assert is_running(other)
+        await supervisor.unload("a")
+        with anyio.fail_after(5):
+            while is_running(other):
+                await anyio.sleep(0.01)
 
 
 async def test_an_engine_that_dies_while_loading_is_reported_with_its_signal() -> None:

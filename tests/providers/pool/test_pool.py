@@ -458,6 +458,22 @@ async def test_a_signal_between_two_members_ends_with_an_abort() -> None:
     assert (a.open, b.open) == (0, 0)
 
 
+async def test_an_aborted_request_does_not_tell_that_its_member_is_up() -> None:
+    team = stage("a", "b")
+    a, b = team.puppets
+    a.models, b.models = ("tiny", "only-a"), ("tiny",)
+    await team.names()
+    a.up = False
+    while not a.asked:
+        await team.ask()
+    a.up = True
+    a.answer = lambda: [Finish("abort")]
+    assert await team.ask(ask_for("only-a")) == [Finish("abort")]
+    a.up = False
+    for _ in range(2):
+        assert await team.ask() == ANSWER
+
+
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("dead", [0, 1, 2])
 @pytest.mark.parametrize("wanted", range(5))
