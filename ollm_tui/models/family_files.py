@@ -104,6 +104,17 @@ class FamilyLibrary:
         with self._lock:
             return tuple(self._current().problems)
 
+    def faults(self) -> tuple[ConfigProblem, ...]:
+        """Return the problems, and those of what the user's files extend."""
+        faults = [*self.problems]
+        for one in self.all():
+            try:
+                if not one.is_built_in:
+                    self.chain(one)
+            except YamlProblem as error:
+                faults.append(error.problem)
+        return tuple(faults)
+
     def match(self, names: Iterable[str]) -> FamilyMatch | None:
         """Return the family of the first name that has one."""
         with self._lock:

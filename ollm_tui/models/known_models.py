@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from ollm_tui.config.regular_file import is_folder
 from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:
+    from ollm_tui.config.origin import ConfigProblem
     from ollm_tui.models.family_facts import ModelKnowledge
     from ollm_tui.models.family_files import FamilyLibrary
 
@@ -48,6 +50,13 @@ class KnownModels:
 
         sidecar = sidecar_path(model_file) if model_file is not None else None
         return know_model(self._families(), names, sidecar)
+
+    def problems(self) -> "tuple[ConfigProblem, ...]":
+        """Return what is wrong with families of the user."""
+        # Nothing is read for people who have none, as most.
+        if self._user_folder is None or not is_folder(self._user_folder):
+            return ()
+        return self._families().faults()
 
     def full_attention(self) -> dict[str, int]:
         """Return, for architectures with sliding windows, every how many layers one has none."""

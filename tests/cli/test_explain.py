@@ -68,6 +68,13 @@ def test_a_family_of_the_user_counts_and_what_is_wrong_with_one_is_said(
     assert "FAMILY                    Mine" in out
     assert f"the family Mine ({families / 'mine.yaml'}:3)" in out
     assert f"{families / 'bad.yaml'}:2: Unknown key `extend`. Did you mean `extends`?" in err
+    (families / "worse.yaml").write_text("_id: Worse\nextends: Nowhere")
+    assert main(["config", "check"]) == 1
+    checked = capsys.readouterr().out
+    assert "extends` names an unknown family: Worse → Nowhere." in checked
+    assert f"error: {families / 'bad.yaml'}:2: Unknown key `extend`." in checked
+    assert main(["config", "path", "--of", "families"]) == 0
+    assert capsys.readouterr().out == f"{families}\n"
 
 
 def test_a_server_has_defaults_of_its_own(models: Run) -> None:
