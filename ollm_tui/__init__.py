@@ -41,12 +41,19 @@ if TYPE_CHECKING:
     )
     from ollm_tui.protocol.errors import AIError, ErrorCode
     from ollm_tui.protocol.message import Message, Timings, Usage
-    from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef, PullProgress
+    from ollm_tui.protocol.model import (
+        ModelCapability,
+        ModelDraft,
+        ModelInfo,
+        ModelRef,
+        PullProgress,
+    )
     from ollm_tui.protocol.ports import (
         Approver,
         ProviderAdapter,
         ProviderStream,
         SupportsCopy,
+        SupportsCreate,
         SupportsDelete,
         SupportsDispose,
         SupportsEmbed,
@@ -55,6 +62,8 @@ if TYPE_CHECKING:
         SupportsLoad,
         SupportsLoadFor,
         SupportsPull,
+        SupportsPush,
+        SupportsQuantize,
         SupportsRunning,
         SupportsShow,
         SupportsTextTokenCount,
@@ -108,6 +117,7 @@ __all__ = [
     "MediaDelta",
     "Message",
     "ModelCapability",
+    "ModelDraft",
     "ModelInfo",
     "ModelRef",
     "NoAnswer",
@@ -123,6 +133,7 @@ __all__ = [
     "Router",
     "Runtime",
     "SupportsCopy",
+    "SupportsCreate",
     "SupportsDelete",
     "SupportsDispose",
     "SupportsEmbed",
@@ -131,6 +142,8 @@ __all__ = [
     "SupportsLoad",
     "SupportsLoadFor",
     "SupportsPull",
+    "SupportsPush",
+    "SupportsQuantize",
     "SupportsRunning",
     "SupportsShow",
     "SupportsTextTokenCount",
@@ -180,12 +193,13 @@ _HOMES = {
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",
-    "protocol.model": "ModelCapability ModelInfo ModelRef PullProgress",
+    "protocol.model": "ModelCapability ModelDraft ModelInfo ModelRef PullProgress",
     "protocol.ports": (
-        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsDelete SupportsDispose "
-        "SupportsEmbed SupportsInitialize SupportsList SupportsLoad SupportsLoadFor "
-        "SupportsPull SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
-        "SupportsUnload SupportsVersion SupportsWindow Tool"
+        "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
+        "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
+        "SupportsLoadFor SupportsPull SupportsPush SupportsQuantize SupportsRunning SupportsShow "
+        "SupportsTextTokenCount SupportsTokenCount SupportsUnload SupportsVersion "
+        "SupportsWindow Tool"
     ),
     "protocol.request": "GenerationOptions Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",

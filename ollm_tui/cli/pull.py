@@ -88,7 +88,7 @@ class ServerPull:
         try:
             with single_error():
                 async with anyio.create_task_group() as group:
-                    group.start_soon(_tick, report)
+                    group.start_soon(tick, report)
                     async with pulling(adapter, model) as progress:
                         async for step in progress:
                             report.progress(step)
@@ -108,14 +108,15 @@ class ServerPull:
             self._report.stopped(self._advice)
 
 
-async def _tick(report: PullReport) -> None:
+async def tick(report: PullReport) -> None:
     """Keep the shown state fresh when the server falls silent after a burst."""
     while True:
         await anyio.sleep(REDRAW_S)
         report.tick()
 
 
-def _report_for(output: Output, ref: ModelRef, arguments: Arguments) -> PullReport:
+def pull_report(output: Output, ref: ModelRef, arguments: Arguments) -> PullReport:
+    """Return what reports the progress of a server's work on a model."""
     live = LiveReport if output.is_watched else PlainReport
     return (JsonReport if arguments.as_json else live)(output, ref, time.monotonic)
 
@@ -139,7 +140,7 @@ async def _pull(
     if isinstance(target, str):
         adapter, ref = await runtime.manager.provider_for(target)
         shown = ModelRef(runtime.catalog.shown_name(ref.provider), ref.model)
-        report = _report_for(output, ref if arguments.as_json else shown, arguments)
+        report = pull_report(output, ref if arguments.as_json else shown, arguments)
         settings = runtime.config.providers.get(adapter.name)
         goes_on = settings is None or settings.kind != "ollama"
         await pull.run(adapter, ref.model, report, goes_on=goes_on)

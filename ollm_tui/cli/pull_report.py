@@ -21,7 +21,16 @@ WATCH_HINT = "Stopped watching; the server may continue. Repeat the command to s
 
 
 class PullReport:
-    """Reports the progress of a server's download; one of the last three methods ends it."""
+    """Reports the progress of a server's work; one of the last three methods ends it.
+
+    That is a download, unless `done_words` say something else.
+    """
+
+    done_words = ""
+    result: ModelRef | None = None
+    """The model that the work has made, if it is not the one it is about."""
+    event = "pull_progress"
+    """What `--json` calls a step."""
 
     def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
         self._output = output
@@ -37,8 +46,12 @@ class PullReport:
         """Show what was held back; called about every `REDRAW_S`."""
 
     def done(self) -> None:
-        """Report that the model is installed."""
-        _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
+        """Report that the model is there."""
+        if self.done_words:
+            self._output.note(self.done_words)
+            self._output.line(clean_line(str(self.result or self._ref)))
+        else:
+            _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
     def failed(self) -> None:
         """Make room for the sentence that follows."""
@@ -110,7 +123,7 @@ class JsonReport(PullReport):
 
     def progress(self, step: PullProgress) -> None:
         """Write one line."""
-        self._output.json({"type": "pull_progress", **asdict(step)})
+        self._output.json({"type": self.event, **asdict(step)})
 
     def done(self) -> None:
         """Write the end."""
@@ -122,7 +135,9 @@ class JsonReport(PullReport):
         super().stopped(advice)
 
     def _end(self, reason: str) -> None:
-        self._output.json({"type": "finish", "reason": reason, "model": str(self._ref)})
+        self._output.json(
+            {"type": "finish", "reason": reason, "model": str(self.result or self._ref)}
+        )
 
 
 def _pull_line(whole: PullSum, step: PullProgress) -> str:

@@ -132,6 +132,7 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
             output.note(f"{line} This is the latest branch; /branch in the app shows the others.")
         conversation = client.conversation
         conversation.model = runtime.named.model_for_chat(conversation.model)
+        runtime.profiles.apply_named(conversation)
         if conversation.model is None or runtime.named.problem is not None:
             conversation.model = await _choose_model(runtime, output)
         elif not runtime.named.by_flag:

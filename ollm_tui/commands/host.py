@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
-from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.tools import ToolEffect
 
@@ -15,6 +15,7 @@ View: TypeAlias = Literal[
     "find_models",
     "palette",
     "themes",
+    "profiles",
     "chats",
     "context",
     "links",
@@ -73,6 +74,41 @@ class ModelActions(Protocol):
         """Run an action that changes it; `value` is what that takes beside it, such as a time."""
 
 
+class SavedProfile(Protocol):
+    """A profile that was written."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """Settings of the chat that a profile cannot hold."""
+
+
+class Profiles(Protocol):
+    """The profiles of the settings: presets for chats."""
+
+    def listed(self) -> Mapping[str, str]:
+        """Return the names, each with a line about the profile; reads no file."""
+
+    async def load(self, name: str) -> Preset:
+        """Return what a profile says of a chat; `none` is the settings without one.
+
+        Raises:
+            AIError: there is none of this name, or it cannot be used.
+        """
+
+    async def save(
+        self, name: str, conversation: Conversation, *, replaces: bool = False
+    ) -> SavedProfile:
+        """Write the settings of a chat as a profile.
+
+        Raises:
+            AIError: it cannot be written, or there is one and `replaces` is False.
+        """
+
+
 class CommandContext(Protocol):
     """The chat that a command runs in; all that a plugin's command may use."""
 
@@ -107,6 +143,10 @@ class CommandHost(CommandContext, Protocol):
 
     model_actions: ModelActions
     """What can be done with one model, in the background."""
+
+    @property
+    def profiles(self) -> Profiles:
+        """The profiles of the settings."""
 
     def show(self, view: View, text: str = "") -> None:
         """Open one of the front end's views; `text` is its initial text, if it has one."""

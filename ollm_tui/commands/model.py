@@ -5,6 +5,7 @@ from typing import Final
 
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.options import CLEARED, OPTION_FORMS, change_option, option_name, show_value
+from ollm_tui.commands.profiles import chat_listing
 from ollm_tui.commands.registry import Command, Completion, command, opens
 from ollm_tui.decode.clean import clean
 from ollm_tui.models.actions import ACTIONS, ActionInfo, ModelAction
@@ -144,13 +145,17 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 def _shown(host: CommandHost, _argument: str) -> Sequence[Completion]:
     words = [Completion(word, meaning) for word, (_, meaning) in _PARTS.items() if meaning]
-    return [*words, *_models(host, "")]
+    chat = Completion("chat", "what this chat uses: model, profile, options, tools")
+    return [chat, *words, *_models(host, "")]
 
 
-@command("show", usage="[MODEL | PART]", complete=_shown)
+@command("show", usage="[MODEL | PART | chat]", complete=_shown)
 async def show_model(host: CommandHost, argument: str) -> None:
-    """Show what a model is, its settings, template and licence."""
+    """Show what a model is, or what this chat uses."""
     first, _, rest = argument.partition(" ")
+    if argument.casefold() == "chat":
+        host.say(chat_listing(host))
+        return
     part = _PARTS.get(first.casefold())
     if part is not None:
         host.model_actions.show(rest.strip(), part[0])

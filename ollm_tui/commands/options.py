@@ -11,10 +11,11 @@ from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import (
+    THINKING_LEVELS,
     GenerationOptions,
     OptionForm,
     ShouldThink,
-    ThinkingConfig,
+    thinking_level,
     thinking_mode,
 )
 
@@ -124,12 +125,12 @@ def show_value(value: object) -> str:
     return "a JSON Schema" if isinstance(value, Mapping) else str(value)
 
 
-_CHOICES: Final[Mapping[str, tuple[ShouldThink, str]]] = {
-    "off": (False, "no thinking"),
-    "on": (True, "thinking"),
-    "low": (ThinkingConfig(mode="last", effort="low"), "low effort"),
-    "medium": (ThinkingConfig(mode="last", effort="medium"), "medium effort"),
-    "high": (ThinkingConfig(mode="last", effort="high"), "high effort"),
+_MEANINGS: Final[Mapping[str, str]] = {
+    "off": "no thinking",
+    "on": "thinking",
+    "low": "low effort",
+    "medium": "medium effort",
+    "high": "high effort",
 }
 _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 
@@ -137,8 +138,8 @@ _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
     now = host.conversation().should_think
     words = [
-        Completion(name, f"{what}; in use" if wanted == now else what)
-        for name, (wanted, what) in _CHOICES.items()
+        Completion(name, f"{_MEANINGS[name]}; in use" if wanted == now else _MEANINGS[name])
+        for name, wanted in THINKING_LEVELS.items()
     ]
     return [*words, Completion("none", "model default")]
 
@@ -152,8 +153,8 @@ async def think(host: CommandHost, argument: str) -> None:
     elif name in CLEARED:
         host.conversation().should_think = None
         host.say("Thinking from the next answer: model default.")
-    elif name in _CHOICES:
-        host.conversation().should_think = _CHOICES[name][0]
+    elif name in THINKING_LEVELS:
+        host.conversation().should_think = THINKING_LEVELS[name]
         host.say(f"Thinking from the next answer: {name}.")
     elif name in _NOT_THERE:
         host.say(
@@ -163,13 +164,14 @@ async def think(host: CommandHost, argument: str) -> None:
         )
     else:
         shown = clean_name(argument[:40])
-        host.say(f"/think does not take {shown}. It takes {', '.join(_CHOICES)} or none.", "error")
+        host.say(
+            f"/think does not take {shown}. It takes {', '.join(THINKING_LEVELS)} or none.", "error"
+        )
 
 
 def _state(wanted: ShouldThink | None) -> str:
-    for name, (known, _) in _CHOICES.items():
-        if wanted == known and type(wanted) is type(known):
-            return f"Thinking: {name}. /think off, low, medium, high or none changes it."
+    if (level := thinking_level(wanted)) is not None:
+        return f"Thinking: {level}. /think off, low, medium, high or none changes it."
     if wanted is None:
         return "Thinking: model default. /think off, low, medium or high changes it."
     return f"Thinking: {thinking_mode(wanted)}."

@@ -15,6 +15,8 @@ class Flags:
     """Address of the chosen provider, or of `local` if none is chosen."""
     api_key: str | None = field(default=None, repr=False)
     system: str | None = None
+    profile: str | None = None
+    """Name of a profile of the settings."""
     theme: str | None = None
     config_path: Path | None = None
     tools: tuple[str, ...] | None = None

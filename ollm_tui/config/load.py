@@ -38,8 +38,9 @@ from ollm_tui.config.origin import (
     nearest,
 )
 from ollm_tui.config.paths import AppPaths, config_path, expanded
+from ollm_tui.config.profiles import chosen_profile, profile_problems, profile_settings
 from ollm_tui.config.regular_file import is_there
-from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.schema import AppConfig, ProfileSettings
 from ollm_tui.config.sources import (
     environment_settings,
     exposed_key,
@@ -65,10 +66,17 @@ class LoadedConfig:
     """To be reported at the start. A provider's undefined variable waits until it is used."""
     waiting: tuple[ConfigProblem, ...] = ()
     """To be reported by `ollm config check`, or where the value is used."""
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """The environment that they were read with."""
 
     def origin_of(self, key: str) -> Origin:
         """Return the origin of a value by its dotted key."""
         return self.origins.get(key, DEFAULT)
+
+    @property
+    def profile(self) -> ProfileSettings | None:
+        """The chosen profile."""
+        return self.config.profiles.get(self.config.profile or "")
 
     def without_saving(self) -> "LoadedConfig":
         """Return these settings for a runtime that does not touch the saved chats."""
@@ -135,9 +143,11 @@ def load_config(
     loading.problems.extend(misfits)
     config = _with_absolute_paths(config, path.absolute().parent)
     loading.take(name_problems(config, loading.origin_of))
+    loading.take(profile_problems(config, loading.origin_of))
     providers = mark_providers(config.providers, loading.layers, loading.problems, asked_for)
     hub = config.hub.marked(blocking_problem(loading.problems))
-    config = resolve_names(config.model_copy(update={"providers": providers, "hub": hub}))
+    update = {"providers": providers, "hub": hub, "profile": chosen_profile(config)}
+    config = resolve_names(config.model_copy(update=update))
     loading.take(reference_problems(config, loading.origin_of))
     origins = {
         dotted(_resolved_path(at, config.aliases)): setting.origin
@@ -146,7 +156,7 @@ def load_config(
     }
     at_once = [problem for problem in loading.problems if not problem.waits]
     warned = [p for p in loading.problems if p.waits and not disables_provider(p)]
-    return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned))
+    return LoadedConfig(config, path, origins, _in_order(at_once), _in_order(warned), environ)
 
 
 def _resolved_path(path: KeyPath, aliases: Mapping[str, str]) -> KeyPath:
@@ -171,6 +181,7 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     loading.take(environment_settings(environ, names))
     loading.assume_defaults()
     loading.take(flag_settings(flags, loading.layers))
+    loading.take(profile_settings(loading.layers))
     loading.take(without_outdated_model(loading.layers))
     loading.assume_defaults()
 

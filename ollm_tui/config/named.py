@@ -10,7 +10,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, Origin, dotted
 
 _THIS_RUN = frozenset({"flag", "environment"})
-_CHOICES: tuple[KeyPath, ...] = (("model",), ("provider",))
+_CHOICES: tuple[KeyPath, ...] = (("model",), ("provider",), ("profile",))
 _ADDRESSES = frozenset({"base_url", "base_urls"})
 
 
@@ -85,10 +85,17 @@ def named_by(loaded: LoadedConfig) -> Named:
         provider=provider,
         hosts=tuple(hosts),
         origins=tuple(origins.items()),
-        by_flag=any(loaded.origin_of(key).kind == "flag" for key in ("model", "provider")),
+        by_flag=_is_by_flag(loaded),
         moved=frozenset(moved),
         problem=next(_problems(loaded, model, provider, is_hidden=not hosts), None),
     )
+
+
+def _is_by_flag(loaded: LoadedConfig) -> bool:
+    profile = loaded.profile if loaded.origin_of("profile").kind == "flag" else None
+    if profile is not None and profile.model is not None:
+        return True
+    return any(loaded.origin_of(key).kind == "flag" for key in ("model", "provider"))
 
 
 def _problems(
@@ -99,11 +106,12 @@ def _problems(
     is_hidden = is_hidden and not any(
         loaded.origin_of(key).kind in _THIS_RUN for key in ("model", "provider")
     )
+    choices = (*_CHOICES, ("profiles", loaded.config.profile, "model"))
     for problem in loaded.problems:
         if of_flag and problem.path == ("provider",) and problem.origin.kind != "flag":
             continue  # a source of higher rank names the provider
         of_all = not problem.path and (problem.origin.kind == "flag" or is_hidden)
-        if problem.severity == "error" and (problem.path in _CHOICES or of_all):
+        if problem.severity == "error" and (problem.path in choices or of_all):
             yield problem
     origin, other = loaded.origin_of("model"), loaded.origin_of("provider")
     scheme, mark, _ = (model or "").partition("://")

@@ -93,7 +93,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     return by_lower[close[0]] if close else None
 
 
-HIGHEST_RANK = 3
+HIGHEST_RANK = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,8 @@ class Setting:
     value: object = field(repr=False)
     origin: Origin
     rank: int
-    """0 is a default, 1 the file, 2 the environment, 3 the command line."""
+    """0 is a default, 1 the file, 2 a profile, 3 the environment, 4 a profile that the command line
+    names, 5 the command line itself."""
 
 
 def leaves(values: Mapping[str, object], base: KeyPath = ()) -> Iterator[tuple[KeyPath, object]]:

@@ -3,9 +3,12 @@
 A holder may remove its lock file: after locking, check with `is_named` that it is the same one.
 """
 
+import errno
 import fcntl
 import os
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +16,7 @@ from ollm_tui.config.paths import private_folder
 from ollm_tui.config.regular_file import open_regular
 
 _PRIVATE: Final = 0o600
+_POLL_S: Final = 0.01
 
 
 def write_private(
@@ -67,6 +71,26 @@ def try_lock(descriptor: int) -> bool:
     except OSError:  # without locks in the file system, running and ended programs look the same
         return True
     return True
+
+
+@contextmanager
+def folder_lock(folder: Path, *, within_s: float) -> Iterator[None]:
+    """Hold the lock of a folder, making it if necessary. Blocks.
+
+    Raises:
+        TimeoutError: Another program holds it.
+        OSError: The folder cannot be made or opened.
+    """
+    descriptor = os.open(private_folder(folder), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        until = time.monotonic() + within_s
+        while not try_lock(descriptor):
+            if time.monotonic() >= until:
+                raise TimeoutError(errno.ETIMEDOUT, "another program holds its lock")
+            time.sleep(_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def is_named(descriptor: int, path: Path) -> bool:

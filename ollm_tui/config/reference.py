@@ -15,11 +15,12 @@ from ollm_tui.config.backends import BUILT_IN_PROVIDERS, defaults_of
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import KeyPath, dotted, leaves
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
-from ollm_tui.config.schema import AppConfig
+from ollm_tui.config.schema import AppConfig, ProfileSettings
 from ollm_tui.config.sources import ENGINE_VARIABLES
 from ollm_tui.config.urls import SECRET, shown_url
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
+    "profiles": (ProfileSettings, "coding"),
     "providers": (ProviderSettings, "work"),
     "models": (ModelSettings, '"local://qwen3:8b"'),
 }
@@ -116,7 +117,8 @@ def _entries(field: FieldInfo) -> Iterator[str]:
 
 
 def _is_unset(default: object) -> bool:
-    return default is None or default is PydanticUndefined or default in ([], {})
+    is_table = isinstance(default, BaseModel)
+    return is_table or default is None or default is PydanticUndefined or default in ([], {})
 
 
 def _sample(field: FieldInfo) -> object:
@@ -160,7 +162,8 @@ def _rows(model: type[BaseModel]) -> Iterator[str]:
     for name, field in model.model_fields.items():
         if name not in tables:
             default = _default(field)
-            shown = "not set" if default is None else f"`{_toml(default)}`"
+            is_value = default is not None and not isinstance(default, BaseModel)
+            shown = f"`{_toml(default)}`" if is_value else "not set"
             yield f"| `{name}` | {_type_text(field.annotation)} | {shown} | {field.description} |"
 
 
@@ -170,6 +173,8 @@ def _type_text(annotation: object) -> str:
         return _type_text(inner[0])
     if origin is Literal:
         return ", ".join(f"`{choice}`" for choice in inner)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "table"
     if origin in {dict, list}:
         return "table" if origin is dict else "list of texts"
     if inner:

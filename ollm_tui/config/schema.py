@@ -26,7 +26,7 @@ from ollm_tui.config.values import (
     Whole,
     unreserved,
 )
-from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.protocol.request import GenerationOptions, ThinkingLevel
 
 ENVIRONMENT_PREFIX = "OLLM_"
 NESTING = "__"
@@ -97,6 +97,28 @@ class GenerationSettings(SettingsSection):
         values = self.model_dump(exclude_none=True)
         stop = values.pop("stop", None)
         return GenerationOptions(**values, stop=tuple(stop) if stop else None)
+
+
+class ProfileSettings(SettingsSection):
+    """A preset for chats: `[profiles.NAME]`. A key that is not set is as in the other settings."""
+
+    model: Text | None = Field(
+        None, examples=["local://qwen3:8b"], description="Model that answers."
+    )
+    system_prompt: str | None = Field(
+        None, examples=["Answer briefly."], description="System prompt; an empty text is none."
+    )
+    thinking: ThinkingLevel | None = Field(
+        None, examples=["low"], description="How much the model thinks."
+    )
+    tools: list[Text] | None = Field(
+        None, examples=[["read_file"]], description="Tools that are offered, by name; [] is none."
+    )
+    options: GenerationSettings = Field(
+        GenerationSettings(),
+        examples=[{"temperature": 0.2}],
+        description="Generation options: the keys of [options].",
+    )
 
 
 class EmbeddedConfig(SettingsSection):
@@ -193,6 +215,14 @@ class AppConfig(BaseSettings):
     system_prompt: str | None = Field(
         None, examples=["Answer briefly."], description="The system prompt of every new chat."
     )
+    thinking: ThinkingLevel | None = Field(
+        None,
+        examples=["low"],
+        description="How much models think in a new chat; not set is up to the model.",
+    )
+    profile: Text | None = Field(
+        None, examples=["coding"], description="Profile of new chats; `none` is none: see /profile."
+    )
     ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = Field(
         {}, examples=[{"chat.models": "f4"}], description="Keys by the id of the action: see F1."
@@ -213,6 +243,9 @@ class AppConfig(BaseSettings):
         HubSettings(), description="The hub that model files are searched on and downloaded from."
     )
     downloads: DownloadSettings = Field(DownloadSettings(), description="The download queue.")
+    profiles: dict[str, ProfileSettings] = Field(
+        {}, description="Profiles: presets for chats, by name."
+    )
     models: dict[str, ModelSettings] = Field(
         {}, description="Overrides for single models, by address or name."
     )

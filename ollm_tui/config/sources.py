@@ -50,6 +50,11 @@ def expand(text: str, environ: Mapping[str, str]) -> str:
     return _REFERENCE.sub(replace, text)
 
 
+def escaped(text: str) -> str:
+    """Return what `expand` turns into this text."""
+    return text.replace("${", "$${")
+
+
 FILE_RANK = 1
 READABLE_BY_OTHERS = 0o077
 _NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
@@ -105,7 +110,7 @@ ENGINE_VARIABLES: Mapping[str, KeyPath] = {
     "HUGGING_FACE_HUB_TOKEN": ("hub", "token"),
     "HF_TOKEN": ("hub", "token"),
 }
-ENVIRONMENT_RANK = 2
+ENVIRONMENT_RANK = 3
 
 
 def environment_settings(
@@ -161,7 +166,7 @@ def _known_provider(path: KeyPath, names: frozenset[str]) -> KeyPath:
     return (path[0], name, *path[2:])
 
 
-FLAG_RANK = 3
+FLAG_RANK = 5
 
 
 def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProblem]:
@@ -176,6 +181,7 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
         ("model", model, "--model"),
         ("provider", provider, "--provider" if flags.provider is not None else "--host"),
         ("system_prompt", flags.system, "--system"),
+        ("profile", flags.profile, "--profile"),
         ("theme", flags.theme, "--theme"),
     )
     for key, value, name in choices:
@@ -192,6 +198,7 @@ def _empty(flags: Flags) -> Iterator[ConfigProblem]:
         (flags.model, "--model", ("model",)),
         (flags.provider, "--provider", ("provider",)),
         (flags.host, "--host", ()),
+        (flags.profile, "--profile", ("profile",)),
     ):
         if value is not None and not value.strip():
             hint = "Name one, or leave the option out."

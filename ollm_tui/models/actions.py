@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-ModelAction: TypeAlias = Literal["show", "delete", "copy", "load", "unload", "keep"]
+ModelAction: TypeAlias = Literal[
+    "show", "delete", "copy", "load", "unload", "keep", "create", "quantize", "push"
+]
 """`keep` is to load a model for a chosen time."""
 
 
@@ -134,6 +136,34 @@ ACTIONS: Final[Mapping[ModelAction, ActionInfo]] = {
         chat_help="Unload a model from memory.",
         menu=MenuEntry("unload", "f7", "Unload", "unload", details_name="unload"),
         stops_for="unload the model",
+    ),
+    "create": ActionInfo(
+        methods=("create_model",),
+        ability="create models",
+        done="Created {name}.",
+        result={"created": True},
+        command="create",
+        help="create a model from another one of its server, or from a GGUF file",
+    ),
+    "quantize": ActionInfo(
+        methods=("quantize_model",),
+        ability="quantize models",
+        done="Quantized {name} as {copy}.",
+        command="quantize",
+        help="make a smaller copy of a model with full weights",
+        values=(
+            ("level", "LEVEL", "the quantization: q4_K_M, q8_0 or another that the server knows"),
+            ("copy", "COPY", "the new name"),
+        ),
+        is_top_level=False,
+    ),
+    "push": ActionInfo(
+        methods=("push_model",),
+        ability="push models",
+        done="Pushed {name}.",
+        result={"pushed": True},
+        command="push",
+        help="upload a model to the registry of its server, where others can see it",
     ),
     "keep": ActionInfo(
         methods=("load_model_for",),

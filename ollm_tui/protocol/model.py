@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TypeAlias
 
 from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.request import GenerationOptions
 
 Modality: TypeAlias = str
 """`text`, `image`, `audio`, `video`, `embedding`, or any other."""
@@ -128,9 +130,25 @@ class ModelRef:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PullProgress:
-    """Progress of a download, in bytes; None while unknown."""
+    """Progress of a download, an upload or other work on a model, in bytes; None while unknown."""
 
     status: str
     digest: str | None = None
     completed: int | None = None
     total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelDraft:
+    """A model that is to be made: from another one of its server, or from files of this machine."""
+
+    base: str | None = None
+    """The name of the other model."""
+    files: tuple[Path, ...] = ()
+    """GGUF files: the model, or all parts of it, and its projector."""
+    system_prompt: str | None = None
+    options: GenerationOptions = field(default_factory=GenerationOptions)
+    template: str | None = None
+    """Its chat template, in the form of its server; None keeps the one it has."""
+    quantization: str | None = None
+    """Quantize to this, such as `q4_K_M`."""

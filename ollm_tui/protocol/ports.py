@@ -3,7 +3,7 @@
 Each optional ability is a Protocol: offer an action if `isinstance(adapter, SupportsPull)`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
@@ -11,7 +11,7 @@ from typing import Literal, Protocol, TypeAlias, runtime_checkable
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
+from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo, PullProgress
 from ollm_tui.protocol.provider_events import ProviderEvent
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
@@ -138,6 +138,36 @@ class SupportsCopy(Protocol):
 
     async def copy_model(self, source: str, destination: str) -> None:
         """Copy a model to a new name."""
+
+
+ReportProgress: TypeAlias = Callable[[PullProgress], Awaitable[None]]
+"""Takes one step of long work. A caller that cancels the task stops the work."""
+
+
+@runtime_checkable
+class SupportsCreate(Protocol):
+    """Makes models from others, or from files."""
+
+    async def create_model(self, name: str, draft: ModelDraft, report: ReportProgress) -> None:
+        """Make a model of this name, in place of one that has it."""
+
+
+@runtime_checkable
+class SupportsQuantize(Protocol):
+    """Makes smaller models of those with full weights."""
+
+    async def quantize_model(
+        self, name: str, level: str, copy: str, report: ReportProgress
+    ) -> None:
+        """Make a quantized copy of a model."""
+
+
+@runtime_checkable
+class SupportsPush(Protocol):
+    """Uploads models to a registry."""
+
+    async def push_model(self, name: str, report: ReportProgress) -> None:
+        """Upload a model under its name."""
 
 
 @runtime_checkable

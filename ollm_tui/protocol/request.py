@@ -51,6 +51,23 @@ class ThinkingConfig:
 
 
 ShouldThink: TypeAlias = bool | ThinkingMode | ThinkingConfig
+ThinkingLevel: TypeAlias = Literal["off", "on", "low", "medium", "high"]
+THINKING_LEVELS: Final[Mapping[str, ShouldThink]] = {
+    "off": False,
+    "on": True,
+    "low": ThinkingConfig(mode="last", effort="low"),
+    "medium": ThinkingConfig(mode="last", effort="medium"),
+    "high": ThinkingConfig(mode="last", effort="high"),
+}
+"""What a person chooses, as `/think` and the settings take it."""
+
+
+def thinking_level(wanted: ShouldThink | None) -> str | None:
+    """Return the word for a choice of thinking; None if there is none for it."""
+    for level, known in THINKING_LEVELS.items():
+        if wanted == known and type(wanted) is type(known):
+            return level
+    return None
 
 
 def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:

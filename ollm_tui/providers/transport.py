@@ -4,7 +4,7 @@ Requests go only to the server's own origin and follow no redirects, so that a k
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit, urlunsplit
 
@@ -75,9 +75,26 @@ class Transport:
             AIError: BAD_REQUEST if the request cannot be made.
         """
         content = None if body is None else await encoded_body(body, self.endpoint)
+        headers = {} if body is None else {"content-type": "application/json"}
+        return await self._started(group, method, path, content, headers)
+
+    async def upload(
+        self, group: TaskGroup, path: str, pieces: AsyncIterator[bytes], size: int
+    ) -> ResponseReader:
+        """Send a body of `size` bytes that is too large for memory; else as `start`."""
+        headers = {"content-type": "application/octet-stream", "content-length": str(size)}
+        return await self._started(group, "POST", path, pieces, headers)
+
+    async def _started(
+        self,
+        group: TaskGroup,
+        method: str,
+        path: str,
+        content: bytes | AsyncIterator[bytes] | None,
+        headers: Mapping[str, str],
+    ) -> ResponseReader:
         client = await self._open_client()
         url = path if path.startswith(("http://", "https://")) else join(self.url, path)
-        headers = None if body is None else {"content-type": "application/json"}
         try:
             request = client.build_request(method, url, content=content, headers=headers)
         except (httpx.InvalidURL, ValueError) as error:

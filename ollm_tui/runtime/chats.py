@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from ollm_tui.chat.client import ChatClient
-from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
 from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.config.load import LoadedConfig
@@ -22,6 +22,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.request import THINKING_LEVELS
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.measure import ContextFigures, ContextRoom, measure, room_of
@@ -96,15 +97,25 @@ class ChatFactory:
 
     def new(self, model: str | None, *, saved: bool = True) -> ChatClient:
         """Begin a conversation with what the settings say."""
-        config, wanted = self._config, self._config.tools.enabled
-        known = tuple(tool.schema.name for tool in self.tools.list())
-        conversation = Conversation(
-            model=model,
-            system_prompt=config.system_prompt,
-            options=config.options.to_options(),
-            tools=known if "all" in wanted else tuple(name for name in wanted if name in known),
-        )
+        conversation = Conversation(model=model)
+        self.preset(self._config).apply_to(conversation)
         return self._client(conversation, None, saved=saved)
+
+    def preset(self, config: AppConfig) -> Preset:
+        """Return what settings say of a chat, with the tools that exist."""
+        wanted, profile = config.tools.enabled, config.profiles.get(config.profile or "")
+        known = tuple(tool.schema.name for tool in self.tools.list())
+        return Preset(
+            profile=config.profile if profile else None,
+            model=profile.model if profile else None,
+            system_prompt=config.system_prompt or None,
+            options=config.options.to_options(),
+            should_think=THINKING_LEVELS[config.thinking] if config.thinking else None,
+            tools=known
+            if EVERY_TOOL in wanted
+            else tuple(name for name in wanted if name in known),
+            missing_tools=tuple(name for name in wanted if name not in {*known, EVERY_TOOL}),
+        )
 
     async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
         """Continue a saved conversation, where it was continued last or at one of its ends.
@@ -285,20 +296,25 @@ def _check_tool(plugin: Plugin, tool: Tool) -> None:
 
 def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
     """Yield a problem for each enabled tool that does not exist."""
-    enabled = dict.fromkeys(loaded.config.tools.enabled)
-    if not enabled.keys() - {"all"}:
+    config, chosen = loaded.config, ("tools", "enabled")
+    named: dict[KeyPath, Sequence[str]] = {chosen: config.tools.enabled}
+    for name, profile in config.profiles.items():
+        path: KeyPath = ("profiles", name, "tools")
+        if loaded.origin_of(dotted(path)) != loaded.origin_of(dotted(chosen)):
+            named[path] = profile.tools or ()
+    if not {name for names in named.values() for name in names} - {EVERY_TOOL}:
         return
     built_in = builtin_tools(Path("/"))  # their folder is no matter
-    known = [*(tool.schema.name for tool in built_in), *plugin_names("tools")]
-    path: KeyPath = ("tools", "enabled")
-    for name in enabled:
-        if name not in known and name != "all":
-            yield ConfigProblem(
-                f"There is no tool named {clean_name(name[:80])!r}.",
-                loaded.origin_of(dotted(path)),
-                path,
-                find_hint=partial(_nearest_tool, name, known),
-            )
+    known = [*(tool.schema.name for tool in built_in), *plugin_names("tools"), EVERY_TOOL]
+    for path, names in named.items():
+        for name in dict.fromkeys(names):
+            if name not in known:
+                yield ConfigProblem(
+                    f"There is no tool named {clean_name(name[:80])!r}.",
+                    loaded.origin_of(dotted(path)),
+                    path,
+                    find_hint=partial(_nearest_tool, name, known[:-1]),
+                )
 
 
 def _nearest_tool(name: str, known: Sequence[str]) -> str:

@@ -54,6 +54,7 @@ from ollm_tui.runtime.first_model import (
 from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.measure import apply_remedy
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
+from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
     EmbeddedFactory,
     embedded_factory,
@@ -154,8 +155,8 @@ class Runtime:
         self.open_chat, self.last_chat = factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.reads_only_text = factory.reads_only_text
-        self.measure, self.room = factory.measure, factory.room
-        self.take_way_out = apply_remedy
+        self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
+        self.measure, self.room, self.take_way_out = factory.measure, factory.room, apply_remedy
 
     @cached_property
     def downloads(self) -> "DownloadQueue":
@@ -393,5 +394,6 @@ async def _continue_last_chat(runtime: Runtime) -> None:
     try:
         runtime._continued = client = await runtime.last_chat()
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)
+        runtime.profiles.apply_named(client.conversation)
     except AIError as error:
         runtime.problems += (error.message,)

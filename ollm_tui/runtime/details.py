@@ -144,21 +144,31 @@ def shown(value: JsonValue) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def in_chat(details: ModelDetails, options: GenerationOptions) -> ModelDetails:
-    """Return the details as they count in a chat with these options."""
-    chosen = option_values(options)
+def in_chat(
+    details: ModelDetails,
+    options: GenerationOptions,
+    profile: tuple[str, GenerationOptions] | None = None,
+) -> ModelDetails:
+    """Return the details as they count in a chat with these options.
+
+    `profile` is the name and the options of the profile that the chat uses.
+    """
+    name, of_profile = profile or ("", GenerationOptions())
+    from_profile = option_values(of_profile)
+    chosen = {
+        key: _chats(key, text, name if from_profile.get(key) == text else "")
+        for key, text in option_values(options).items()
+    }
     names = {value.name for value in details.settings}
     settings = [_as_chatted(value, chosen.get(value.name)) for value in details.settings]
-    for name, text in chosen.items():
-        if name not in names:
-            settings.append(_chats(name, text))
+    settings += [value for key, value in chosen.items() if key not in names]
     changed = replace(details, settings=tuple(value for value in settings if value is not None))
     return _with_window(changed, options.num_ctx) if details.loads_with_window else changed
 
 
-def _as_chatted(value: EffectiveValue, chosen: str | None) -> EffectiveValue | None:
+def _as_chatted(value: EffectiveValue, chosen: EffectiveValue | None) -> EffectiveValue | None:
     if value.layer in ("chat", "settings"):
-        if chosen == value.value:
+        if chosen is not None and chosen.value == value.value:
             return value
         below = value.beneath
         if chosen is None and below:  # taken back in this chat
@@ -169,11 +179,12 @@ def _as_chatted(value: EffectiveValue, chosen: str | None) -> EffectiveValue | N
     elif chosen is None:
         return value
     beneath: Sequence[EffectiveValue] = (replace(value, beneath=()), *value.beneath)
-    return replace(_chats(value.name, chosen), beneath=tuple(v for v in beneath if v.value))
+    return replace(chosen, beneath=tuple(v for v in beneath if v.value))
 
 
-def _chats(name: str, text: str) -> EffectiveValue:
-    return EffectiveValue(name=name, value=text, source=IN_CHAT, layer="chat")
+def _chats(name: str, text: str, profile: str) -> EffectiveValue:
+    source = f"the profile {profile}" if profile else IN_CHAT
+    return EffectiveValue(name=name, value=text, source=source, layer="chat")
 
 
 def _with_window(details: ModelDetails, num_ctx: int | None) -> ModelDetails:

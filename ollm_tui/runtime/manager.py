@@ -14,8 +14,14 @@ from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import keep_alive_seconds, parse_keep_alive
-from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsLoadFor, SupportsShow, SupportsWindow
+from ollm_tui.protocol.model import ModelDraft, ModelInfo, ModelRef
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    ReportProgress,
+    SupportsLoadFor,
+    SupportsShow,
+    SupportsWindow,
+)
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing, ModelCatalog
@@ -174,6 +180,30 @@ class ModelManager:
         with self._changing(adapter, ref.model):
             await method_of(adapter, "copy")(ref.model, copied)
         return ModelRef(adapter.name, copied)
+
+    async def create(self, ref: ModelRef, draft: ModelDraft, report: ReportProgress) -> None:
+        """Make a model, in place of one that has its name."""
+        adapter = await self._router.provider(ref.provider)
+        create = method_of(adapter, "create")
+        with self._changing(adapter, ref.model):
+            await create(ref.model, draft, report)
+
+    async def quantize(
+        self, ref: ModelRef, level: str, copy: str, report: ReportProgress
+    ) -> ModelRef:
+        """Make a quantized copy of a model, and return it."""
+        adapter = await self._router.provider(ref.provider)
+        quantize = method_of(adapter, "quantize")
+        with self._changing(adapter, ref.model):
+            await quantize(ref.model, level, copy, report)
+        return ModelRef(adapter.name, copy)
+
+    async def push(self, ref: ModelRef, report: ReportProgress) -> None:
+        """Have a model uploaded to the registry of its server."""
+        adapter = await self._router.provider(ref.provider)
+        push = method_of(adapter, "push")
+        with self._changing(adapter, ref.model):
+            await push(ref.model, report)
 
     async def load(self, ref: ModelRef, *, keep_alive: str | None = None) -> None:
         """Load a model into memory; `keep_alive` as people write it: `10m`, `forever`.

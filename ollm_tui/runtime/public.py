@@ -39,6 +39,7 @@ _PARAMETERS: Mapping[str, str] = {
     "--provider": "provider",
     "--host": "host",
     "--api-key": "api_key",
+    "--profile": "profile",
     "--config": "config_file",
 }
 """What options of the command line are called in `open_runtime`."""
@@ -233,19 +234,20 @@ def _require_name(model: str) -> None:
 
 
 @asynccontextmanager
-async def open_runtime(
+async def open_runtime(  # noqa: PLR0913 -- the options of the command line, all by name
     *,
     model: str | None = None,
     provider: str | None = None,
     host: str | None = None,
     api_key: str | None = None,
+    profile: str | None = None,
     config_file: str | Path | None = None,
     approver: Approver | None = None,
 ) -> AsyncIterator[Runtime]:
     """Open a runtime with the settings that `ollm` has; leaving the block closes everything.
 
-    `model`, `provider`, `host` and `api_key` stand for the options of the command line. Your saved
-    chats are left alone.
+    `model`, `provider`, `host`, `api_key` and `profile` stand for the options of the command line.
+    Your saved chats are left alone.
 
     Raises:
         AIError: BAD_REQUEST for an argument that cannot be used; the runtime could not be opened.
@@ -255,6 +257,7 @@ async def open_runtime(
         provider=provider,
         host=host,
         api_key=api_key,
+        profile=profile,
         config_path=None if config_file is None else Path(config_file),
     )
     opener = await anyio.to_thread.run_sync(_load, flags)

@@ -55,6 +55,7 @@ SHORT_MODULES = {
     ],
     "one idea that ends there, beside a user that has another": [
         "decode/bare_links.py",
+        "tui/chat/profile_dialog.py",
         "tui/dialogs/dialogs.py",
         "tui/keys/double_escape.py",
         "tui/links/pick_dialog.py",

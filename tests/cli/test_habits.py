@@ -90,7 +90,7 @@ def completed(tmp_path: Path, *words: str) -> list[str]:
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        (("pu",), ["pull"]),
+        (("pul",), ["pull"]),
         (("models", "se"), ["search"]),
         (("--model", "list", "models", "un"), ["unload"]),
         (("list", "--sort", ""), ["name", "size", "modified", "context", "provider"]),

@@ -14,6 +14,7 @@ from ollm_tui.config.schema import (
     ChatSettings,
     EmbeddedConfig,
     GenerationSettings,
+    ProfileSettings,
     ToolSettings,
     UiSettings,
 )
@@ -99,5 +100,7 @@ def test_what_the_example_shows_as_a_default_is_the_default(tmp_path: Path) -> N
     ours, plain = config.model_dump(), AppConfig().model_dump()
     assert ours.pop("providers").pop("work") == ProviderSettings().model_dump()
     assert ours.pop("models").pop("local://qwen3:8b") == ModelSettings().model_dump()
-    plain.pop("providers"), plain.pop("models")
+    assert ours.pop("profiles").pop("coding") == ProfileSettings().model_dump()
+    for name in ("providers", "models", "profiles"):
+        plain.pop(name)
     assert ours == plain

@@ -408,3 +408,19 @@ def test_a_call_that_the_token_limit_ended_is_not_run(ollm: Ollm, fake: FakeOlla
     assert (done.stdout, done.returncode) == ("", 1)
     assert "current_time failed: Not run: the answer was cut" in done.stderr
     assert done.stderr.splitlines()[-1] == "ollm: The answer was cut at the token limit."
+
+
+def test_a_profile_sets_what_is_sent(ollm: Ollm, fake: FakeOllama, tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        '[profiles.short]\nmodel = "local://tiny:1b"\nsystem_prompt = "Be brief."\n'
+        "[profiles.short.options]\nseed = 7\n"
+    )
+    named = ["--config", str(file), "--host", fake.url, "--profile"]
+    assert ollm(*named, "short", "-p", "x").stdout == "Hello there.\n"
+    sent = fake.requests[-1]
+    assert (sent["model"], sent["options"]) == ("tiny:1b", {"seed": 7})
+    assert sent["messages"][0] == {"role": "system", "content": "Be brief."}
+    done = ollm(*named, "shrt", "-p", "x")
+    assert (done.returncode, done.stdout, len(fake.requests)) == (2, "", 1)
+    assert "--profile names an unknown profile. Did you mean `short`?" in done.stderr

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Severity, View
@@ -38,6 +38,7 @@ class RecordingHost:
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
+    profiles: Any = None
 
     def say(self, text: str, kind: Severity = "info") -> None:
         self.asked.append((kind, text))

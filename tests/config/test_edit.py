@@ -1,17 +1,21 @@
 """One key is changed; comments, order and everything else stay."""
 
+import fcntl
 import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from ollm_tui.config import edit
 from ollm_tui.config.early import EarlySettings, early_settings
-from ollm_tui.config.edit import set_key
+from ollm_tui.config.edit import set_key, set_table
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths, config_path, default_paths, private_folder
+from ollm_tui.config.toml_file import toml_values
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from tests.config.conftest import Load
 
@@ -129,3 +133,58 @@ def test_folders_are_made_for_their_owner_alone_whatever_the_mask(
         os.umask(before)
     assert [mode(tmp_path / "data" / "models"), mode(tmp_path / "data")] == [0o700, 0o700]
     assert mode(private_folder(tmp_path)) == 0o755
+
+
+def test_a_table_is_written_and_the_rest_of_the_file_stays(tmp_path: Path, load: Load) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        "# mine\n[profiles.b] # short\n# below\nmodel = 'b'\nthinking = 'low'\n\n[ui]\nmouse = true"
+    )
+    prompt = 'Say "hi".\n\\ and """.\n'
+    set_table(file, ("profiles", "a b"), {"model": "a", "system_prompt": prompt})
+    set_table(file, ("profiles", "b"), {"model": "c", "options": {"seed": 1, "stop": ["x"]}})
+    text = file.read_text()
+    assert text.startswith('# mine\n[profiles.b] # short\n# below\nmodel = "c"\noptions = {')
+    assert text.rstrip().endswith("[ui]\nmouse = true")
+    config = load(flags=Flags(config_path=file)).config
+    assert config.profiles["a b"].system_prompt == prompt
+    assert (config.profiles["b"].thinking, config.profiles["b"].options.stop) == (None, ["x"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["profiles = { a = { model = 'x' } }\n", "profiles.a.model = 'x'\n", "[profiles]\n", ""],
+)
+def test_a_table_is_written_however_the_others_are(text: str, tmp_path: Path, load: Load) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    set_table(file, ("profiles", "b"), {"model": "b", "options": {"seed": 1}})
+    config = load(flags=Flags(config_path=file)).config
+    assert config.profiles["b"].options.seed == 1
+    assert ("a" in config.profiles) == ("a" in text.replace("profiles", ""))
+
+
+def test_a_value_in_the_place_of_a_table_is_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("profiles = 5\n")
+    with pytest.raises(AIError) as caught:
+        set_table(file, ("profiles", "b"), {"model": "b"})
+    assert caught.value.code == ErrorCode.CONFLICT
+    assert file.read_text() == "profiles = 5\n"
+
+
+def test_two_programs_do_not_lose_each_others_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.toml"
+    with ThreadPoolExecutor(8) as pool:
+        for _ in pool.map(lambda n: set_key(file, f"keymap.k{n}", str(n)), range(16)):
+            pass
+    assert len(toml_values(file)["keymap"]) == 16  # type: ignore[arg-type]
+    monkeypatch.setattr(edit, "LOCK_S", 0.05)
+    holder = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(holder, fcntl.LOCK_EX)
+    with pytest.raises(AIError, match="Another program is changing"):
+        set_key(file, "theme", "a")
+    os.close(holder)
+    set_key(file, "theme", "a")

@@ -17,7 +17,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig
 from tests.config.conftest import Load
 
-NAMES: Mapping[str, str] = {"providers": "work", "models": "m"}
+NAMES: Mapping[str, str] = {"profiles": "p", "providers": "work", "models": "m"}
 SWITCH = ("2", '"maybe"', "[]")
 COUNT = ("0", "-1", "1.5", "true", '"many"', "10000000000000")
 PART = ("-0.1", "1.1", "nan", "true", '"x"')
@@ -28,11 +28,26 @@ NO_TEXT = ("5", "[]")
 ADDRESS = ('"http://a b"', '"ftp://a"', '"http://a:99999"', "5", '"gpu1:8000"')
 VARIABLE = ('"sk-0123456789"', '"A B"', '"NOT_SET_ANYWHERE"', "5")
 
+GENERATION: Mapping[str, tuple[str, ...]] = {
+    "temperature": STRENGTH,
+    "max_tokens": COUNT,
+    "top_p": PART,
+    "top_k": ("-1", "1.5", "true", "10000000"),
+    "min_p": PART,
+    "repeat_penalty": STRENGTH,
+    "seed": ("9223372036854775808", "1.5", "true", '"x"'),
+    "stop": ('"x"', "[5]", '[""]'),
+    "num_ctx": COUNT,
+    "keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "inf", '"nan"', "[]"),
+    "extra_body": ("5", '{ model = "x" }', "{ a = 2020-01-01 }"),
+}
 WRONG: Mapping[str, tuple[str, ...]] = {
     "theme": (*TEXT, '"dsk"'),
     "model": (*TEXT, '"locl://m"'),
     "provider": ("5", '"locl"'),
     "system_prompt": NO_TEXT,
+    "thinking": ('"lots"', "true", "1"),
+    "profile": (*TEXT, '"codng"'),
     "ui.show_thinking": SWITCH,
     "ui.mouse": SWITCH,
     "ui.animations": SWITCH,
@@ -49,17 +64,12 @@ WRONG: Mapping[str, tuple[str, ...]] = {
         '{ "chat.models" = "f4", "chat.chats" = "f4" }',
         '{ "chat.models" = 4 }',
     ),
-    "options.temperature": STRENGTH,
-    "options.max_tokens": COUNT,
-    "options.top_p": PART,
-    "options.top_k": ("-1", "1.5", "true", "10000000"),
-    "options.min_p": PART,
-    "options.repeat_penalty": STRENGTH,
-    "options.seed": ("9223372036854775808", "1.5", "true", '"x"'),
-    "options.stop": ('"x"', "[5]", '[""]'),
-    "options.num_ctx": COUNT,
-    "options.keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "inf", '"nan"', "[]"),
-    "options.extra_body": ("5", '{ model = "x" }', "{ a = 2020-01-01 }"),
+    **{f"options.{name}": wrong for name, wrong in GENERATION.items()},
+    "profiles.p.model": (*TEXT, '"locl://m"'),
+    "profiles.p.system_prompt": NO_TEXT,
+    "profiles.p.thinking": ('"lots"', "true"),
+    "profiles.p.tools": ('"read_file"', '["read_fil"]', "[5]"),
+    **{f"profiles.p.options.{name}": wrong[:1] for name, wrong in GENERATION.items()},
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
     "embedded.threads": ("0", "100000", "1.5", "true"),
     "embedded.context": (*COUNT, "255"),
@@ -139,7 +149,7 @@ def test_every_setting_has_wrong_values_here() -> None:
 
 def test_every_number_has_a_least_and_a_greatest_value() -> None:
     for key, field in settings():
-        if key == "options.keep_alive":  # also text; any negative number is forever
+        if key.endswith("options.keep_alive"):  # also text; any negative number is forever
             continue
         for marks in numbers(field.annotation):
             reported = [*field.metadata, *marks]
@@ -184,6 +194,11 @@ NEAR = {
     'model = "lcal://m"': "Did you mean `local`?",
     '[models."lcal://m"]\ncontext = 5': "Did you mean `local`?",
     "[models.x]\ncontxt = 5": "Did you mean `context`?",
+    "[profiles.x]\nsystem_promt = 5": "Did you mean `system_prompt`?",
+    "[profiles.x.options]\ntemprature = 5": "Did you mean `temperature`?",
+    'profile = "codng"\n[profiles.coding]\ntools = []': "Did you mean `coding`?",
+    'profile = "x"': "There are no profiles yet: /save NAME in a chat writes one.",
+    "[profiles.none]\ntools = []": "Use at most 64 characters, and not `none`.",
     "[models.x]\nqqq = 5": "Available: context, thinking, tool_mode, tools, vision.",
     '[keymap]\n"chat.modls" = "f4"': "Did you mean chat.models?",
     '[keymap]\n"chat.models" = "Ctrl+L"': "Did you mean ctrl+l?",
@@ -213,6 +228,8 @@ def test_the_nearest_right_word_is_given(text: str, load: Load, paths: AppPaths)
         '[options]\nkeep_alive = "forever"',
         "[options]\nkeep_alive = -1",
         "[options]\ntemperature = 2",
+        'profile = "Kürzer gesagt"\n[profiles."kürzer gesagt"]\ntools = ["all"]',
+        'profile = "none"',
         '[keymap]\n"chat.models" = "f4,ctrl+g"',
         '[keymap]\n"chat.models" = "ctrl+r"\n"chat.chats" = "ctrl+l"',
         '[keymap]\n"chat.retry" = "t"',

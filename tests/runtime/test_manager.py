@@ -129,6 +129,9 @@ async def test_an_option_of_the_chat_counts_more_and_one_taken_back_counts_no_mo
     changed = type(options)(temperature=1.5, num_ctx=999, top_k=3)
     chatted = in_chat(details, changed)
     assert value(chatted, "temperature") == ("1.5", "/set in this chat")
+    of_profile = in_chat(details, changed, ("warm", type(options)(temperature=1.5, top_k=4)))
+    assert value(of_profile, "temperature") == ("1.5", "the profile warm")
+    assert value(of_profile, "top_k") == ("3", "/set in this chat")
     assert value(chatted, "top_k") == ("3", "/set in this chat")
     assert value(chatted, "seed") == ("", "the engine's default")
     assert value(chatted, "stop") == value(details, "stop")
@@ -209,6 +212,9 @@ async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: Ap
         "copy": "fast cannot copy models.",
         "load": "fast cannot load models.",
         "unload": "fast cannot unload models.",
+        "create": "fast cannot create models.",
+        "quantize": "fast cannot quantize models.",
+        "push": "fast cannot push models.",
         "keep": "fast cannot keep models loaded for a time.",
     }
     assert (mine["delete"], mine["load"]) == (None, "mine cannot load models.")

@@ -110,6 +110,25 @@ async def results_of(runtime: Runtime, prompt: str = "Spell Wien.") -> list[str]
         return [event.result.content async for event in events if isinstance(event, ToolCallResult)]
 
 
+async def test_a_profile_sets_what_is_asked(ollama: Server) -> None:
+    write_settings(
+        '[profiles.short]\nmodel = "thinker"\nsystem_prompt = "Be brief."\n'
+        'tools = ["current_time"]\n[profiles.short.options]\nseed = 7\n'
+    )
+    async with open_runtime(profile="short") as runtime:
+        assert (await runtime.ask("hello")).metadata == {"model": "ollama://thinker:latest"}
+        chat = await runtime.start_chat()
+        assert chat.conversation.tools == (), "without an approver"
+    body = ollama.received[-1].json()
+    assert body["options"] == {"seed": 7}
+    assert isinstance(messages := body["messages"], list)
+    assert messages[0] == {"role": "system", "content": "Be brief."}
+    with pytest.raises(AIError, match="`profile` names an unknown profile") as caught:
+        async with open_runtime(profile="shrt"):
+            pass
+    assert caught.value.hint == "Did you mean `short`?"
+
+
 async def test_a_question_is_answered_by_the_model_that_is_there(ollama: Server) -> None:
     async with open_runtime() as runtime:
         response = await runtime.ask("hello")

@@ -4,6 +4,7 @@ Models: `tiny:latest` (text, tools) and `thinker:latest` (thinking too). The pro
 happens, see `scripts.py`. As a program: `python -m tests.support.fake_ollama`.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +22,13 @@ MODELS = {
     "thinker:latest": ["completion", "tools", "thinking"],
 }
 PATHS = frozenset(
-    f"/api/{end}" for end in ("version", "tags", "ps", "show", "chat", "pull", "delete", "copy")
+    f"/api/{end}"
+    for end in (
+        *("version", "tags", "ps", "show", "chat", "pull", "delete", "copy"),
+        *("create", "push"),
+    )
 )
+BLOBS = "/api/blobs/"
 LARGE, SMALL = 1_000_000, 500
 UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
@@ -43,6 +49,9 @@ class OllamaServer(FakeServer):
     fails in the middle, `cut` loses the connection, `stuck` stands still after two fifths, `half`
     ends without `success`; any other name comes in two layers side by side. A broken pull goes on
     where it stopped.
+
+    A model can be made from one that is there, or from blobs that were sent. Only one whose name
+    has `f16` in it can be quantized. `USER/NAME` can be pushed, nothing else.
     """
 
     def __init__(self) -> None:
@@ -52,9 +61,14 @@ class OllamaServer(FakeServer):
         """What the newest request said of keeping a model, by name."""
         self.fetched: dict[str, int] = {}
         """Bytes of the first layer that are there, by name."""
+        self.blobs: dict[str, bytes] = {}
+        """The files that were sent, by digest."""
+        self.made: dict[str, Json] = {}
+        """What the newest request said of a model that was made, by name."""
 
     async def answer(self, request: Received, reply: Reply) -> object:
-        body = request.json() if request.body else {}
+        is_json = request.body and not request.path.startswith(BLOBS)
+        body = request.json() if is_json else {}
         match request.method, request.path:
             case "GET", "/":
                 return b"Ollama is running", 200, "text/plain; charset=utf-8"
@@ -66,6 +80,13 @@ class OllamaServer(FakeServer):
                 return {"models": [self.running(name) for name in self.loaded]}
             case "POST", "/api/pull":
                 await self.pull(full_name(body.get("model")), reply)
+                return None
+            case "HEAD" | "POST", path if path.startswith(BLOBS):
+                return self.blob(request, path.removeprefix(BLOBS))
+            case "POST", "/api/create":
+                return await self.create(body, reply)
+            case "POST", "/api/push":
+                await self.push(full_name(body.get("model")), reply)
                 return None
             case "POST", "/api/copy":
                 if (source := full_name(body.get("source"))) not in self.models:
@@ -118,6 +139,60 @@ class OllamaServer(FakeServer):
         self.loaded.discard(name)
         return b""
 
+    def blob(self, request: Received, digest: str) -> object:
+        """Tell whether a blob is there, or take it: server/routes.go, `CreateBlobHandler`."""
+        if request.method == "HEAD":
+            return b"", 200 if digest in self.blobs else 404
+        if digest != f"sha256:{hashlib.sha256(request.body).hexdigest()}":
+            return {"error": "digest mismatch, expected " + digest}, 400
+        self.blobs[digest] = request.body
+        return b"", 201
+
+    async def create(self, body: Json, reply: Reply) -> object:
+        """Make a model as server/create.go does: some faults before the stream, others in it."""
+        name, base = full_name(body.get("model")), body.get("from")
+        files = body.get("files")
+        lacking = [digest for digest in as_map(files).values() if digest not in self.blobs]
+        if lacking:
+            return {"error": f"blob {lacking[0]} does not exist"}, 400
+        await reply.start(content_type="application/x-ndjson")
+        if base is None and not files:
+            await line(reply, error="neither 'from' or 'files' was specified", status=400)
+            return None
+        if files:
+            await line(reply, status="parsing GGUF")
+        if not all(
+            self.blobs[str(digest)].startswith(b"GGUF") for digest in as_map(files).values()
+        ):
+            await line(reply, error="supplied file was not in GGUF format", status=400)
+            return None
+        if level := body.get("quantize"):
+            if "f16" not in f"{base}{list(as_map(files))}".lower():
+                await line(reply, error="quantization is only supported for F16 and F32 models")
+                return None
+            for done in (0, LARGE // 2, LARGE):
+                status = f"quantizing F16 model to {str(level).upper()}"
+                await line(reply, status=status, digest="0" * 19, total=LARGE, completed=done)
+        for status in ("using existing layer sha256:" + "ab" * 32, "writing manifest", "success"):
+            await line(reply, status=status)
+        self.models[name] = self.models.get(full_name(base), ["completion"])
+        self.made[name] = body
+        return None
+
+    async def push(self, name: str, reply: Reply) -> None:
+        await reply.start(content_type="application/x-ndjson")
+        await line(reply, status="retrieving manifest")
+        if name not in self.models:
+            await line(reply, status="couldn't retrieve manifest")
+            await line(reply, error=f"open manifests/{name}: no such file or directory")
+        elif "/" not in name:
+            await line(reply, error=f"unable to push {name}, make sure this namespace exists")
+        else:
+            for done in (None, SMALL // 2, SMALL):
+                await layer(reply, "cc", SMALL, done)
+            for status in ("pushing manifest", "success"):
+                await line(reply, status=status)
+
     async def pull(self, name: str, reply: Reply) -> None:
         await reply.start(content_type="application/x-ndjson")
         await line(reply, status="pulling manifest")
@@ -160,6 +235,10 @@ async def layer(reply: Reply, letters: str, total: int, completed: int | None) -
 def described(name: str) -> dict[str, object]:
     facts = {"modified_at": CREATED, "size": 1000, "digest": "ab" * 32, "details": DETAILS}
     return {"name": name, "model": name, **facts}
+
+
+def as_map(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def full_name(name: object) -> str:

@@ -49,9 +49,18 @@ def source_files(chosen: Path, root: Path) -> list[tuple[Path, str]]:
     Raises:
         AIError: there are none or too many, or they are in the library already.
     """
-    path = expanded(chosen)
-    if real_path(path).is_relative_to(real_path(root)):
+    if real_path(expanded(chosen)).is_relative_to(real_path(root)):
         raise AIError(ErrorCode.CONFLICT, f"{clean_name(chosen.name)} is already in the library.")
+    return given_files(chosen)
+
+
+def given_files(chosen: Path) -> list[tuple[Path, str]]:
+    """Return the files as `source_files` does, also those of the library. Blocks.
+
+    Raises:
+        AIError: there are none or too many.
+    """
+    path = expanded(chosen)
     if is_folder(path):
         pairs = [(file, f"{real_path(path).name}/{inner}") for file, inner in _below(path, "", 0)]
     elif is_file(path):

@@ -8,16 +8,17 @@ from functools import partial
 from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
+from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo
+from ollm_tui.protocol.ports import ProviderStream, ReportProgress, StreamingFormat
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
+from ollm_tui.providers.ollama.create import PUSH, create
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import read_running, read_show, read_tags
-from ollm_tui.providers.ollama.pull import pull
+from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
 from ollm_tui.providers.ollama.to_wire import chat_body
 from ollm_tui.providers.single_error import task_group
@@ -118,6 +119,36 @@ class OllamaProvider(HttpProvider):
             model=destination,
             within_s=self._file_timeout_s,
         )
+
+    async def create_model(self, name: str, draft: ModelDraft, report: ReportProgress) -> None:
+        """Make a model from another one or from GGUF files; the server gets what it lacks of them.
+
+        Raises:
+            AIError: any failure; MODEL_NOT_FOUND when the other model is not on the server, which
+                would download it without being asked.
+        """
+        if draft.base is not None:
+            body: JsonObject = {"model": draft.base}
+            await self._json("POST", "/api/show", "create models", body, model=draft.base)
+        await create(self._transport, name, draft, report)
+
+    async def quantize_model(
+        self, name: str, level: str, copy: str, report: ReportProgress
+    ) -> None:
+        """Make a quantized copy of a model with weights of 16 or 32 bits.
+
+        Raises:
+            AIError: as `create_model`.
+        """
+        await self.create_model(copy, ModelDraft(base=name, quantization=level), report)
+
+    async def push_model(self, name: str, report: ReportProgress) -> None:
+        """Have the server upload a model to the registry that its name says.
+
+        Raises:
+            AIError: any failure; AUTH_FAILED when the server's user may not.
+        """
+        await run_work(self._transport, PUSH, {"model": name}, report)
 
     async def load_model(self, name: str) -> None:
         """Load a model and wait until it is ready, at most `first_byte_timeout_s`.

@@ -1,4 +1,4 @@
-"""One download by an Ollama server (Ollama API docs, "Pull a model").
+"""Long work of an Ollama server, whose progress it streams: a download, and making a model.
 
 A line with `error` is a failure at status 200; closing the connection stops the server.
 """
@@ -6,6 +6,7 @@ A line with `error` is a failure at status 200; closing the connection stops the
 import re
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
@@ -73,34 +74,68 @@ _FINAL = frozenset(
 """Failures that a repetition would meet again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One kind of long work."""
+
+    path: str
+    ability: str
+    """What an old server cannot do."""
+    noun: str
+    """What stalls, or is cut off."""
+    again: str
+    """What to do after a failure that may not happen again."""
+    failures: tuple[tuple[str, ErrorCode, str], ...] = ()
+    """Known failures: a pattern of the message, the code and the hint."""
+
+
+PULL = Work(
+    path="/api/pull",
+    ability="pull models",
+    noun="download",
+    again=AGAIN,
+    failures=_KNOWN_FAILURES,
+)
+
+
 async def pull(transport: Transport, name: str, give: Give) -> None:
     """Have the server download a model, and pass its progress to `give`.
 
     Raises:
         AIError: the download failed; repeating the pull resumes it.
     """
-    download = _Download(transport)
+    await run_work(transport, PULL, {"model": name}, give)
+
+
+async def run_work(transport: Transport, work: Work, body: JsonObject, give: Give) -> None:
+    """Have the server do some work, and pass its progress to `give`.
+
+    Raises:
+        AIError: it failed.
+    """
+    running = _RunningWork(transport, work)
     async with task_group() as group:
         try:
-            await download.run(group, name, give)
+            await running.run(group, body, give)
         finally:
-            download.close()
+            running.close()
 
 
-class _Download:
-    """The response to one `/api/pull`, and its time limits."""
+class _RunningWork:
+    """The response to one request for long work, and its time limits."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: Transport, work: Work) -> None:
         self._transport = transport
-        self._lines = PullLines(transport.endpoint)
+        self._work = work
+        self._lines = PullLines(transport.endpoint, work)
         self._reader: ResponseReader | None = None
         self._alive_at = time.monotonic()
         self._is_downloading = False
         """Whether bytes arrive: then silence is an error sooner than during a checksum."""
 
-    async def run(self, group: TaskGroup, name: str, give: Give) -> None:
+    async def run(self, group: TaskGroup, body: JsonObject, give: Give) -> None:
         """Send the request and pass on what arrives."""
-        reader = await self._send(group, name)
+        reader = await self._send(group, body)
         while not self._lines.ended:
             await self._pass_on_lines(reader, give)
         if self._lines.failure is not None:
@@ -137,16 +172,18 @@ class _Download:
         endpoint = self._transport.endpoint
         return endpoint.error(
             ErrorCode.TIMEOUT,
-            f"The download stalled: {endpoint.label} sent nothing for {self._limit():g} s.",
-            AGAIN,
+            f"The {self._work.noun} stalled: {endpoint.label} sent nothing for "
+            f"{self._limit():g} s.",
+            self._work.again,
             fault="idle",
         )
 
-    async def _send(self, group: TaskGroup, name: str) -> ResponseReader:
+    async def _send(self, group: TaskGroup, body: JsonObject) -> ResponseReader:
+        work = self._work
         try:
             with anyio.fail_after(self._time_left()):
                 reader = await self._transport.start(
-                    group, "POST", "/api/pull", {"model": name, "stream": True}
+                    group, "POST", work.path, {**body, "stream": True}
                 )
         except TimeoutError:
             raise self._stalled() from None
@@ -154,10 +191,10 @@ class _Download:
         head = await self._in_time(reader.read_head)
         if not 200 <= head.status < 300:
             within_s = min(self._transport.spec.list_timeout_s, max(self._time_left(), LAST_LOOK_S))
-            body = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
-            error = http_error(head, body, self._transport.endpoint)
-            unknown = unknown_path(error, self._transport.endpoint, "pull models")
-            raise unknown or explain_refusal(error, name)
+            reply = await reader.read_error_body(MAX_ERROR_BYTES, within_s)
+            error = http_error(head, reply, self._transport.endpoint)
+            unknown = unknown_path(error, self._transport.endpoint, work.ability)
+            raise unknown or explain_refusal(error, str(body.get("model")), work)
         return reader
 
     async def _read(self, reader: ResponseReader) -> list[PullProgress]:
@@ -166,7 +203,7 @@ class _Download:
         except AIError as error:
             progress = self._lines.finish()
             if not self._lines.succeeded:  # its last line may be the success
-                self._lines.failure = as_download_error(error, self._transport.endpoint)
+                self._lines.failure = self._lines.cut_short(error)
             return progress
         progress = self._lines.feed(chunk) if chunk else self._lines.finish()
         if progress:
@@ -175,21 +212,22 @@ class _Download:
 
 
 class PullLines:
-    """Turns the bytes of one `/api/pull` response into progress, until `success` or a failure."""
+    """Turns the bytes of one response into progress, until `success` or a failure."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, work: Work = PULL) -> None:
         self.succeeded = False
         self.failure: AIError | None = None
-        """Why the download failed, or None."""
+        """Why the work failed, or None."""
         self.activity = 0
         """A counter that grows with every whole line: the server is at work."""
         self._endpoint = endpoint
+        self._work = work
         self._lines = NDJSONDecoder()
         self._unreadable: str | None = None
 
     @property
     def ended(self) -> bool:
-        """Whether the download has succeeded or failed."""
+        """Whether the work has succeeded or failed."""
         return self.succeeded or self.failure is not None
 
     def feed(self, chunk: bytes) -> list[PullProgress]:
@@ -201,8 +239,19 @@ class PullLines:
         progress = self._limited(lambda: self._read(self._lines.finish()))
         if not self.ended:
             ended = unfinished(self._endpoint, self._unreadable, is_empty=not self.activity)
-            self.failure = as_download_error(ended, self._endpoint)
+            self.failure = self.cut_short(ended)
         return progress
+
+    def cut_short(self, error: AIError) -> AIError:
+        """Replace the error of a lost connection, which speaks of an answer."""
+        if error.details.get("fault") != "cut":
+            return error
+        return self._endpoint.error(
+            ErrorCode.STREAM_INCOMPLETE,
+            f"The {self._work.noun} was cut off before it was complete.",
+            self._work.again,
+            fault="cut",
+        )
 
     def _limited(self, read: Callable[[], list[PullProgress]]) -> list[PullProgress]:
         try:
@@ -224,7 +273,7 @@ class PullLines:
                 continue
             self.activity += 1
             if is_error(item):
-                self.failure = explain_failure(stream_error(item, self._endpoint))
+                self.failure = explain_failure(stream_error(item, self._endpoint), self._work)
             elif status := string(item, "status"):
                 progress.append(read_progress(status, item))
                 self.succeeded = status == "success"
@@ -238,15 +287,15 @@ def read_progress(status: str, line: JsonObject) -> PullProgress:
     return PullProgress(status=status, digest=string(line, "digest"), **sizes)
 
 
-def explain_failure(error: AIError) -> AIError:
-    """Set code and hint of a failed download by its message: the server has one status for all."""
+def explain_failure(error: AIError, work: Work) -> AIError:
+    """Set code and hint of a failure by its message: the server has one status for all."""
     error.message = _sentence(error.message)
-    for words, code, hint in _KNOWN_FAILURES:
+    for words, code, hint in work.failures:
         if re.search(words, error.message, re.IGNORECASE):
             error.code, error.hint = code, hint
             error.retryable = error.retryable and code not in _FINAL
             return error
-    error.hint = AGAIN
+    error.hint = work.again
     return error
 
 
@@ -257,22 +306,10 @@ def _sentence(message: str) -> str:
     return head + " ".join(body.message.split()) if body.is_json and body.message else message
 
 
-def explain_refusal(error: AIError, name: str) -> AIError:
+def explain_refusal(error: AIError, name: str, work: Work) -> AIError:
     """Set the hint of an error that refuses this model."""
-    if error.code == ErrorCode.MODEL_NOT_FOUND:
+    if error.code == ErrorCode.MODEL_NOT_FOUND and work is PULL:
         error.hint = _SPELLING
     if explain_bad_name(error, name):
         return error
-    return explain_failure(error) if error.code == ErrorCode.INTERNAL_ERROR else error
-
-
-def as_download_error(error: AIError, endpoint: Endpoint) -> AIError:
-    """Replace the error of a lost connection, which speaks of an answer, by one of a download."""
-    if error.details.get("fault") != "cut":
-        return error
-    return endpoint.error(
-        ErrorCode.STREAM_INCOMPLETE,
-        "The download was cut off before it was complete.",
-        AGAIN,
-        fault="cut",
-    )
+    return explain_failure(error, work) if error.code == ErrorCode.INTERNAL_ERROR else error

@@ -106,6 +106,12 @@ def _check_choice(request: Request) -> None:
         )
 
 
+def model_parameters(options: GenerationOptions) -> JsonObject:
+    """Return the options that a model itself can have, as its parameters."""
+    inner = _options(options).get("options")
+    return inner if isinstance(inner, dict) else {}
+
+
 def _options(options: GenerationOptions) -> JsonObject:
     inner: dict[str, JsonValue] = {
         "temperature": options.temperature,

@@ -9,7 +9,7 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError
+from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, ReportProgress
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
@@ -89,6 +89,11 @@ class PoolOperations:
             except AIError as error:
                 errors.append(error)
         raise selection.no_reply(errors)
+
+    async def push_model(self, name: str, report: ReportProgress) -> None:
+        """Have the first member that has a model upload it; once is enough."""
+        send = _call("push_model", name, report)
+        await self._selection.first_reply(name, send, takes_turn=False)
 
     def pull_model(self, name: str) -> WatchedPull:
         """Download a model to every member, one after another."""

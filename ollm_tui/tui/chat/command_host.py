@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, View
+from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Profiles, View
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
@@ -64,6 +64,11 @@ class ScreenCommandHost:
     def conversation(self) -> Conversation:
         """Return the open conversation."""
         return self.session.client.conversation
+
+    @property
+    def profiles(self) -> Profiles:
+        """The profiles of the settings."""
+        return self.session.runtime.profiles
 
     def attachments(self) -> Attachments:
         """Return what is sent with the next message."""

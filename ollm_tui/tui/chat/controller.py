@@ -188,6 +188,7 @@ class ChatController:
             "find_models": self.downloads.find,
             "themes": lambda _: self.themes.pick(),
             "palette": lambda _: page.show_palette(),
+            "profiles": lambda _: page.pick_profile(),
             "chats": lambda _: self.history.show(),
             "context": lambda _: self.context.show(),
             "links": lambda _: self.links.show(),

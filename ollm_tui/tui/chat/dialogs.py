@@ -13,6 +13,7 @@ from ollm_tui.config.edit import set_key
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tui.chat.profile_dialog import PickProfile
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import (
     Dialogs,
@@ -72,7 +73,22 @@ class ChatDialogs:
     def show_palette(self) -> None:
         """Open the command palette."""
         keys = [key for key in self.keymap.keys if key.scope == "chat"]
-        self.dialogs.open(Palette(palette_entries(keys, self.commands)), self._run)
+        profiles = [
+            PaletteEntry(f"Profile {clean_name(name)}", f"/profile {name}")
+            for name in self.session.runtime.profiles.listed()
+        ]
+        listed = [*palette_entries(keys, self.commands), *profiles]
+        self.dialogs.open(Palette(listed), self._run)
+
+    def pick_profile(self) -> None:
+        """Choose a profile for the chat."""
+        used = self.session.client.conversation.profile
+        picker = PickProfile(self.session.runtime.profiles.listed(), used)
+        self.dialogs.open(picker, self._use_profile)
+
+    def _use_profile(self, name: str | None) -> None:
+        if name is not None:
+            self.submit(f"/profile {name}")
 
     def _run(self, entry: PaletteEntry | None) -> None:
         if entry is not None and entry.action:

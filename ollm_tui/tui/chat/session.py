@@ -72,7 +72,7 @@ class ChatSession:
         after = self.client.conversation
         after.model, after.system_prompt = before.model, before.system_prompt
         after.options, after.should_think = before.options, before.should_think
-        after.tools = before.tools
+        after.tools, after.profile = before.tools, before.profile
         self.usage = None
 
     def go_to(self, client: "ChatClient") -> None:

@@ -191,7 +191,10 @@ class ModelOperations:
         from ollm_tui.tui.models.details import ModelDetailsScreen
 
         if self.chat.ref == details.ref:
-            details = in_chat(details, self.chat.conversation.options)
+            conversation = self.chat.conversation
+            used = conversation.profile
+            profile = (clean_name(used), self.runtime.profiles.options_of(used)) if used else None
+            details = in_chat(details, conversation.options, profile)
         page = ModelDetailsScreen(
             details, refusals=refusals, section=section, keymap=self.keymap, copies=self.copies
         )

@@ -1,0 +1,169 @@
+"""`ollm models create`, `quantize` and `push`: long work of a server, with its progress."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_actions import confirm
+from ollm_tui.cli.model_runtime import (
+    Stopped,
+    find_model,
+    in_runtime,
+    in_stoppable_runtime,
+    required_name,
+)
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
+from ollm_tui.cli.pull import pull_report, tick
+from ollm_tui.cli.stop import Stop
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.models.actions import ACTIONS, ModelAction
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.model import ModelDraft, ModelRef, PullProgress
+from ollm_tui.protocol.ports import ReportProgress
+from ollm_tui.providers.operations import method_of
+from ollm_tui.providers.router import same_model
+from ollm_tui.providers.single_error import single_error
+from ollm_tui.runtime.compose import Runtime
+from ollm_tui.runtime.create import draft_of, profile_of
+
+if TYPE_CHECKING:
+    from ollm_tui.cli.pull_report import PullReport
+
+_LONGEST_TEMPLATE: Final = 1_000_000
+_STOPPED: Final = "Stopped. Repeat the command to start over."
+_Work: TypeAlias = Callable[[ReportProgress], Awaitable[object]]
+
+
+class _Progress:
+    """The report of one action, also for a signal that ends the run."""
+
+    def __init__(self, action: ModelAction, arguments: Arguments, output: Output) -> None:
+        self._action = action
+        self._arguments = arguments
+        self._output = output
+        self._report: PullReport | None = None
+
+    def run(self, task: Callable[[Runtime, Stop], Awaitable[None]]) -> int:
+        """Run a task in a runtime, and report its end."""
+        try:
+            in_stoppable_runtime(self._arguments, self._output, task)
+        except Stopped:
+            if self._report is not None:
+                self._report.stopped(_STOPPED)
+            raise
+        if self._report is not None:
+            self._report.done()
+        return OK
+
+    async def show(self, ref: ModelRef, runtime: Runtime, work: _Work, *, copy: str = "") -> None:
+        """Do some work that reports its steps."""
+        as_json, words = self._arguments.as_json, ACTIONS[self._action].done
+        provider = ref.provider if as_json else runtime.catalog.shown_name(ref.provider)
+        self._report = report = pull_report(
+            self._output, ModelRef(provider, ref.model), self._arguments
+        )
+        report.done_words = words.format(name=clean_name(ref.model), copy=clean_name(copy))
+        report.event = f"{self._action}_progress"
+        report.result = ModelRef(provider, copy) if copy else None
+
+        async def take(step: PullProgress) -> None:
+            report.progress(step)
+
+        try:
+            with single_error():
+                async with anyio.create_task_group() as group:
+                    group.start_soon(tick, report)
+                    await work(take)
+                    group.cancel_scope.cancel()
+        except AIError:
+            report.failed()
+            raise
+
+
+def run_create(arguments: Arguments, output: Output) -> int:
+    """Create a model; asks before it replaces one."""
+    required_name(arguments.name)
+    known = None if arguments.yes else in_runtime(arguments, output, partial(_known, arguments))
+    if known is not None and not confirm(f"Replace {clean_name(known)}?", output):
+        output.note("Nothing was created.")
+        return ERROR
+    progress = _Progress("create", arguments, output)
+    return progress.run(partial(_create, arguments, output, progress))
+
+
+async def _known(arguments: Arguments, runtime: Runtime) -> str | None:
+    """Return the model that has the name already, with its place."""
+    adapter, ref = await runtime.manager.provider_for(arguments.name)
+    method_of(adapter, "create")
+    listing = await runtime.catalog.listing(adapter.name)
+    is_there = any(same_model(ref.model, info.name) for info in listing.models)
+    return f"{ref.model} at {runtime.manager.place(ref)}" if is_there else None
+
+
+async def _create(
+    arguments: Arguments, output: Output, progress: _Progress, runtime: Runtime, _stop: Stop
+) -> None:
+    adapter, ref = await runtime.manager.provider_for(arguments.name)
+    method_of(adapter, "create")
+    of_profile = profile_of(runtime.config)
+    source, settings, lost = of_profile or ("", ModelDraft(), ())
+    if lost:
+        output.note(f"A model cannot keep what the profile says of {', '.join(lost)}.")
+    source = arguments.source.strip() or source
+    if not source:
+        raise UsageError(
+            "Name what the model is made of: a model of the same server, or a GGUF file.",
+            "Or name a profile that has a model: --profile NAME.",
+        )
+    if arguments.flags.system is not None:
+        settings = replace(settings, system_prompt=arguments.flags.system)
+    template = None
+    if arguments.template is not None:
+        template = await anyio.to_thread.run_sync(_template, arguments.template)
+    made_of = await draft_of(source, adapter, runtime.manager, arguments.level or None)
+    draft = replace(settings, base=made_of.base, files=made_of.files, template=template)
+    draft = replace(draft, quantization=made_of.quantization)
+    await progress.show(ref, runtime, partial(runtime.manager.create, ref, draft))
+
+
+def _template(path: Path) -> str:
+    try:
+        return read_bounded(path, _LONGEST_TEMPLATE).decode()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
+
+
+def run_quantize(arguments: Arguments, output: Output) -> int:
+    """Make a quantized copy of a model."""
+    if not (arguments.level.strip() and arguments.copy.strip()):
+        raise UsageError("The quantization or the new name is empty.")
+    progress = _Progress("quantize", arguments, output)
+    return progress.run(partial(_quantize, arguments, progress))
+
+
+async def _quantize(
+    arguments: Arguments, progress: _Progress, runtime: Runtime, _stop: Stop
+) -> None:
+    model = await find_model(runtime.manager, arguments.name)
+    method_of(model.adapter, "quantize")
+    work = partial(runtime.manager.quantize, model.ref, arguments.level, arguments.copy.strip())
+    await progress.show(model.ref, runtime, work, copy=arguments.copy.strip())
+
+
+def run_push(arguments: Arguments, output: Output) -> int:
+    """Upload a model to the registry of its server."""
+    progress = _Progress("push", arguments, output)
+    return progress.run(partial(_push, arguments, progress))
+
+
+async def _push(arguments: Arguments, progress: _Progress, runtime: Runtime, _stop: Stop) -> None:
+    model = await find_model(runtime.manager, arguments.name)
+    method_of(model.adapter, "push")
+    await progress.show(model.ref, runtime, partial(runtime.manager.push, model.ref))
