@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         NoAnswer,
         PicturesLeftOut,
         Retrying,
+        StructuredAnswer,
         TextDelta,
         ThinkingDelta,
         ToolCallResult,
@@ -132,6 +133,7 @@ __all__ = [
     "Retrying",
     "Router",
     "Runtime",
+    "StructuredAnswer",
     "SupportsCopy",
     "SupportsCreate",
     "SupportsDelete",
@@ -189,7 +191,8 @@ _HOMES = {
     ),
     "protocol.chat_events": (
         "ChatEvent ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
-        "Retrying TextDelta ThinkingDelta ToolCallResult ToolCallStart TurnComplete"
+        "Retrying StructuredAnswer TextDelta ThinkingDelta ToolCallResult ToolCallStart "
+        "TurnComplete"
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",

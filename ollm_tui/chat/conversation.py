@@ -1,8 +1,10 @@
 """A conversation: its messages, its model and its settings."""
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ollm_tui.chat.prompt import is_question, turn_starts
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.tokens.count import TokenCount
@@ -52,6 +54,17 @@ class Conversation:
         """The person's own, else the first line of the first question; None before it."""
         texts = (message.text.strip() for message in self.messages if message.role == "user")
         return self.own_title or next((text.splitlines()[0] for text in texts if text), None)
+
+    @property
+    def schema(self) -> JsonMapping | None:
+        """The JSON Schema that answers must match."""
+        wanted = self.options.response_format
+        return wanted if isinstance(wanted, Mapping) else None
+
+    @schema.setter
+    def schema(self, schema: JsonMapping | None) -> None:
+        wanted = None if schema is None else dict(schema)
+        self.options = replace(self.options, response_format=wanted)
 
     def last_answer(self) -> str | None:
         """The text of the newest answer, stopped or not."""

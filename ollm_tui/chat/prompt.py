@@ -13,6 +13,7 @@ from ollm_tui.protocol.blocks import (
     ThinkingContent,
     VideoContent,
 )
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
@@ -29,6 +30,8 @@ class ChatOptions:
     tools: Sequence[str] | None = None
     """Names of the tools on offer; an empty sequence offers none."""
     max_turns: int | None = None
+    schema: JsonMapping | None = None
+    """A JSON Schema that the answer must match; it takes the place of `options.response_format`."""
 
 
 def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> GenerationOptions:

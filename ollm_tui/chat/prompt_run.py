@@ -5,10 +5,18 @@ States: looking for the model -> answering -> running tools -> answering ... -> 
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import count
 from typing import TypeAlias, TypeVar
 
 import anyio
 
+from ollm_tui.chat.answer_schema import (
+    FINAL_REQUEST,
+    Verdict,
+    as_refusal,
+    correction,
+    mismatch,
+)
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_pictures, require_words
@@ -22,7 +30,8 @@ from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.message import CHECKED, Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
@@ -30,6 +39,7 @@ from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tokens.limits import exceeded
 
 CUT_CALL = "Not run: the answer was cut before its end, so the call may not be whole."
+ONLY_CALLS = Verdict(faults=("It has only calls of tools.",))
 TOLD_IN_TEXT = "The tools are described to the model in text instead."
 T = TypeVar("T")
 Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
@@ -54,6 +64,11 @@ class PromptRun:
         self._options = options
         self._signal = signal
         self._corrections = 0
+        self._verdict: Verdict | None = None
+        """Whether the newest answer matches its schema; None if it was not checked."""
+        self._asks_by_schema = 0
+        """Requests that only an answer that does not match its schema made necessary."""
+        self._is_corrected = False
         # Set as soon as the prompt runs and its model is found.
         self._emit: Emit
         self._builder: RequestBuilder
@@ -81,15 +96,22 @@ class PromptRun:
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
-        if not await self._look_at_pictures():
+        if not await self._schema_is_ready() or not await self._look_at_pictures():
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
-        for number in range(1, most + 1):
+        for number in count(1):
             ending = await self._turn(number)
             if ending is not None:
                 return ending
             await self._emit(chat_events.TurnComplete(turn_number=number))
-        return chat_events.Finish(reason="max_turns", turn=most)
+            if number == most + self._asks_by_schema:
+                break
+        return chat_events.Finish(reason="max_turns", turn=number)
+
+    async def _schema_is_ready(self) -> bool:
+        """Check the schema of the answer, if there is one; return False if stopped."""
+        schema = self._builder.answer_schema
+        return schema is None or await self._unless_stopped(schema.prepare) is not None
 
     async def _look_at_pictures(self) -> bool:
         """Leave images out, with a note, if the model lacks vision; return False if stopped."""
@@ -139,8 +161,7 @@ class PromptRun:
                     )
                 )
             elif not await self._gives_up_pictures(turn, end.error):
-                end.error.provider = end.error.provider or self._builder.resolved.ref.provider
-                return chat_events.ErrorEvent(error=end.error, turn=number)
+                return chat_events.ErrorEvent(error=self._failure(turn, end.error), turn=number)
             turn, end = await self._ask(number)
         if end.reason == "abort":
             return chat_events.Finish(reason="abort", turn=number)
@@ -151,6 +172,13 @@ class PromptRun:
             await self._add(Message("user", turn.correction, metadata={"correction": True}))
             return None
         return await self._finish(turn, end, number)
+
+    def _failure(self, turn: Turn, error: AIError) -> AIError:
+        """Return the error of a request; one about its schema says so."""
+        if self._builder.answer_schema is not None and turn.partial() is None:
+            error = as_refusal(error)
+        error.provider = error.provider or self._builder.resolved.ref.provider
+        return error
 
     async def _answer_calls(
         self, turn: Turn, end: provider_events.Finish, number: int
@@ -163,11 +191,44 @@ class PromptRun:
             return stopped
         return await self._finish(turn, end, number)
 
-    async def _finish(self, turn: Turn, end: provider_events.Finish, number: int) -> Ending:
+    async def _finish(self, turn: Turn, end: provider_events.Finish, number: int) -> Ending | None:
         """End the prompt with its last turn, with a note if that gave no answer."""
+        if self._builder.answer_schema is not None:
+            return await self._finish_by_schema(turn, end, number)
         cause = _why_no_answer(turn)
         if cause is not None:
             await self._emit(chat_events.NoAnswer(cause=cause, turn=number))
+        return await self._end(end, number)
+
+    async def _finish_by_schema(
+        self, turn: Turn, end: provider_events.Finish, number: int
+    ) -> Ending | None:
+        """End the prompt if the answer matches its schema; else ask for another one, or fail."""
+        verdict = self._verdict or ONLY_CALLS
+        if self._signal.aborted and self._verdict is None:
+            return chat_events.Finish(reason="abort", turn=number)
+        if verdict.is_valid and turn.text_block is not None:
+            block, value = turn.text_block, verdict.value
+            await self._emit(chat_events.StructuredAnswer(value=value, turn=number, block=block))
+            return await self._end(end, number)
+        error = mismatch(verdict, end.reason if turn.is_cut(end) else None)
+        if turn.is_cut(end) or (self._is_corrected and not self._builder.offer.schemas):
+            await self._emit(chat_events.TurnComplete(turn_number=number))
+            return chat_events.ErrorEvent(error=error, turn=number)
+        if self._builder.offer.schemas:
+            self._builder.offer_nothing()
+            wanted, instead = FINAL_REQUEST, "The answer is requested again, as JSON."
+        else:
+            self._is_corrected = True
+            wanted, instead = correction(verdict), "The model was asked to correct it."
+        self._asks_by_schema += 1
+        await self._emit(
+            chat_events.Retrying(attempt=1, wait_s=0.0, error=error, turn=number, instead=instead)
+        )
+        await self._add(Message("user", wanted, metadata={"correction": CHECKED}))
+        return None
+
+    async def _end(self, end: provider_events.Finish, number: int) -> Ending:
         await self._emit(chat_events.TurnComplete(turn_number=number))
         return chat_events.Finish(
             reason=end.reason, usage=end.usage, timings=end.timings, turn=number
@@ -207,6 +268,7 @@ class PromptRun:
             end = await turn.run(self._emit)
             if isinstance(end, provider_events.Finish):
                 ended = "stopped" if end.reason == "abort" else "complete"
+                await self._check(turn, end)
             else:
                 ended = "failed"
             self._guard.learn(end.usage)
@@ -216,13 +278,28 @@ class PromptRun:
             ended = "failed"
             raise
         finally:
-            message = turn.partial({"ended": ended} if ended != "complete" else None)
+            message = turn.partial(self._marks(ended))
             if message is not None:
                 self._conversation.messages.append(message)
             await growing.finish(message)
             if ended != "complete":
                 await self._add(*(no_result(call) for call in turn.calls))
         return turn, end
+
+    async def _check(self, turn: Turn, end: provider_events.Finish) -> None:
+        """Check an answer that calls no tool against its schema, if it has one."""
+        self._verdict, schema = None, self._builder.answer_schema
+        if schema is not None and end.reason != "abort" and not turn.calls:
+            message = turn.partial()
+            text = message.text if message is not None else ""
+            self._verdict = await self._unless_stopped(partial(schema.check, text))
+
+    def _marks(self, ended: str) -> JsonObject:
+        """Return the metadata of an answer: how it ended, and whether it matches its schema."""
+        marks: JsonObject = {} if ended == "complete" else {"ended": ended}
+        if self._verdict is not None:
+            marks[CHECKED] = "valid" if self._verdict.is_valid else "invalid"
+        return marks
 
     async def _run_tools(self, offer: ToolOffer, turn: Turn, number: int) -> Ending | None:
         """Run the calls and store their results; return the prompt's end if they were stopped."""

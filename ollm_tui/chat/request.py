@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from ollm_tui.chat.answer_schema import AnswerSchema
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
@@ -15,7 +16,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.protocol.request import Request, ShouldThink
+from ollm_tui.protocol.request import GenerationOptions, Request, ShouldThink
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
@@ -48,6 +49,14 @@ def with_tools_as_text(request: Request) -> Request:
     )
 
 
+def _generation(base: GenerationOptions, options: ChatOptions) -> GenerationOptions:
+    """Return the options of one prompt."""
+    merged = merged_options(base, options.options)
+    return (
+        merged if options.schema is None else replace(merged, response_format=dict(options.schema))
+    )
+
+
 class RequestBuilder:
     """Makes requests for one model, with its tools in the form that it takes."""
 
@@ -71,6 +80,10 @@ class RequestBuilder:
             NothingOffered(not_offered("", ())) if parts.tools is None else parts.tools.offer(names)
         )
         """The tools of this prompt; later changes of the settings do not affect it."""
+        self._generation = _generation(conversation.options, options)
+        schema = self._generation.response_format
+        self.answer_schema = AnswerSchema(schema) if isinstance(schema, dict) else None
+        """The JSON Schema that the answer must match, if there is one."""
 
     @property
     def mode(self) -> str:
@@ -103,22 +116,23 @@ class RequestBuilder:
     def _native_request(
         self, should_think: ShouldThink | None, stand_in: tuple[Message, ...] = ()
     ) -> Request:
-        conversation, options = self._conversation, self._options
+        conversation = self._conversation
         messages = messages_to_send(
             conversation.messages,
             turns_left_out=conversation.turns_left_out,
             attachments=not conversation.drops_attachments,
             pictures=self.sends_pictures,
         )
-        return Request(
+        request = Request(
             model=self.resolved.ref.model,
             messages=messages or stand_in,
-            system_prompt=options.system_prompt or conversation.system_prompt,
+            system_prompt=self._options.system_prompt or conversation.system_prompt,
             tools=self.offer.schemas,
-            options=merged_options(conversation.options, options.options),
+            options=self._generation,
             should_think=should_think,
             signal=self._signal,
         )
+        return request if self.answer_schema is None else self.answer_schema.told(request)
 
     def _should_think(self) -> ShouldThink | None:
         """Return how much the model has to think, of what it declares."""
@@ -142,6 +156,10 @@ class RequestBuilder:
             return name in by_name and not find_faults(by_name[name], args)
 
         return LeakedCallReader(self.offer.schemas, fits)
+
+    def offer_nothing(self) -> None:
+        """Offer no tool from now on, so that the server can hold the answer to its schema."""
+        self.offer = NothingOffered(not_offered("", ()))
 
     def gives_up_native_tools(self, error: AIError, turn: Turn) -> bool:
         """Whether the server refused native tools, so that the request is sent again as text."""

@@ -142,6 +142,8 @@ class Turn:
         self._start = AnswerStart()
         self.has_media = False
         """Whether an image, audio or video arrived."""
+        self.text_block: str | None = None
+        """The id of the newest block of text."""
         self._is_whole = False
         """Whether the provider cannot stream, so that the whole answer is requested."""
 
@@ -255,7 +257,8 @@ class Turn:
         number = self._number
         match event:
             case provider_events.TextDelta(delta=delta, index=0) if delta:
-                return chat_events.TextDelta(delta=delta, turn=number, block=self._block())
+                self.text_block = self._block()
+                return chat_events.TextDelta(delta=delta, turn=number, block=self.text_block)
             case provider_events.ThinkingDelta(delta=delta, index=0) if delta:
                 return chat_events.ThinkingDelta(delta=delta, turn=number, block=self._block())
             case provider_events.Rerouted(error=error, attempt=attempt, instead=instead):

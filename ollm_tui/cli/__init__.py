@@ -4,12 +4,14 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ollm_tui.cli.arguments import Arguments, parse, read_prompt
 from ollm_tui.cli.log import logging_to
 from ollm_tui.cli.output import Output, UsageError, open_missing_streams
+from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import NoHomeError, default_paths
 from ollm_tui.decode.redact import environment_secrets
 from ollm_tui.lazy import import_name
@@ -53,6 +55,8 @@ def _dispatch(arguments: Arguments, output: Output) -> int:
         raise UsageError(f"`{arguments.command}` does not take a prompt.")
     if arguments.images:
         raise UsageError(f"`{arguments.command}` does not take --image.")
+    if arguments.schema is not None:
+        raise UsageError(f"`{arguments.command}` does not take --schema.")
     run: Callable[[Arguments, Output], int] = _load(_COMMANDS[arguments.command])
     return run(arguments, output)
 
@@ -92,4 +96,18 @@ def _full_screen(arguments: Arguments, output: Output) -> int:
         raise UsageError(obstacle)
     from ollm_tui.tui import run_tui
 
-    return run_tui(arguments.flags, output.keep_secret)
+    return run_tui(_with_schema(arguments), output.keep_secret)
+
+
+def _with_schema(arguments: Arguments) -> Flags:
+    """Return the flags of the chat with the JSON Schema that was named, if one was."""
+    if arguments.schema is None:
+        return arguments.flags
+    # Loaded only for a schema, with the library that checks it.
+    from ollm_tui.chat.answer_schema import load_schema
+    from ollm_tui.protocol.errors import AIError
+
+    try:
+        return replace(arguments.flags, schema=load_schema(arguments.schema))
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None

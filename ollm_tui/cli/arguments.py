@@ -50,6 +50,7 @@ EXIT_CODES = (
     (1, "error"),
     (2, "wrong usage"),
     (3, "needs approval"),
+    (4, "answer does not match the schema"),
     (130, "stopped"),
 )
 _EPILOG = (
@@ -67,6 +68,8 @@ class Arguments:
     action: str | None = None
     prompt: str | None = None
     images: tuple[str, ...] = ()
+    schema: str | None = None
+    """The file of the JSON Schema that answers must match."""
     as_json: bool = False
     name: str = ""
     """The model that an action is about."""
@@ -162,6 +165,8 @@ def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     add("-p", "--prompt", metavar="TEXT", help=about)
     about = "attach a picture to the prompt (PNG, JPEG, WebP or GIF); may be repeated"
     add("--image", dest="images", metavar="FILE", action="append", help=about)
+    about = "file with a JSON Schema that the answer must match; prints only JSON that does"
+    add("--schema", metavar="FILE", help=about)
 
 
 def _add_run(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TypeAlias, assert_never
 
-from ollm_tui.cli.output import ERROR, OK, STOPPED, Output
+from ollm_tui.cli.output import ERROR, OK, SCHEMA_MISMATCH, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.codec import event_to_json
@@ -31,7 +31,10 @@ _ENDINGS: Mapping[str, str] = {
 
 
 class TextWriter:
-    """The answer as text; a line end always closes it, however it ends."""
+    """The answer as text; a line end always closes it, however it ends.
+
+    An answer to a JSON Schema is written once it matches, and nothing is if none does.
+    """
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -41,6 +44,8 @@ class TextWriter:
         self._is_thinking = False
         self._no_answer: chat.NoAnswer | None = None
         self._media_reported: set[str] = set()
+        self.is_structured = False
+        """Whether the answer must match a JSON Schema."""
 
     def set_model(self, ref: ModelRef | None) -> None:
         """A no-op: standard output carries the answer alone."""
@@ -48,9 +53,8 @@ class TextWriter:
     def event(self, event: chat.ChatEvent) -> None:
         """Write what of an event belongs on the screen."""
         match event:
-            case chat.TextDelta(delta=delta):
-                self._end_thinking()
-                self._text(delta)
+            case chat.TextDelta() | chat.StructuredAnswer():
+                self._answer(event)
             case chat.ThinkingDelta(delta=delta):
                 self._is_thinking = True
                 self._output.thinking(delta)
@@ -74,6 +78,14 @@ class TextWriter:
                 pass
             case _:
                 assert_never(event)
+
+    def _answer(self, event: chat.TextDelta | chat.StructuredAnswer) -> None:
+        self._end_thinking()
+        if isinstance(event, chat.TextDelta):
+            if not self.is_structured:
+                self._text(event.delta)
+        elif self.is_structured:
+            self._output.json(event.value, indent=2, is_answer=True)
 
     def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
         self._end_thinking()
@@ -134,6 +146,9 @@ class TextWriter:
 class JsonWriter:
     """Every event as one line of JSON."""
 
+    is_structured = False
+    """Of no matter: every event is written."""
+
     def __init__(self, output: Output) -> None:
         self._output = output
         self._ref: ModelRef | None = None
@@ -147,7 +162,7 @@ class JsonWriter:
         line = event_to_json(event)
         if self._ref is not None and isinstance(event, chat.Finish | chat.ErrorEvent):
             line |= {"provider": self._ref.provider, "model": self._ref.model}
-        is_answer = isinstance(event, chat.TextDelta | chat.ThinkingDelta)
+        is_answer = isinstance(event, chat.TextDelta | chat.ThinkingDelta | chat.StructuredAnswer)
         self._output.json(line, is_answer=is_answer)
         if isinstance(event, chat.NoAnswer):
             self._output.note(event.message)
@@ -171,6 +186,8 @@ def shown_arguments(call: ToolCall) -> str:
 def code_of(event: chat.ChatEvent) -> int:
     """Return the exit code that an event means; the first other than 0 is that of the prompt."""
     match event:
+        case chat.ErrorEvent(error=error) if error.code == ErrorCode.SCHEMA_MISMATCH:
+            return SCHEMA_MISMATCH
         case chat.ErrorEvent() | chat.NoAnswer() | chat.Finish(reason="error"):
             return ERROR
         case chat.Finish(reason="abort"):

@@ -26,6 +26,7 @@ OK = 0
 ERROR = 1
 USAGE = 2
 NEEDS_APPROVAL = 3
+SCHEMA_MISMATCH = 4
 STOPPED = 130
 _COLUMNS = 80
 _STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -9,6 +10,7 @@ import anyio
 
 from ollm_tui.attachments.attachment import MOST_TOGETHER_BYTES, AttachedImage, attach_image
 from ollm_tui.attachments.paths import as_path
+from ollm_tui.chat.answer_schema import read_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.arguments import Arguments
@@ -62,6 +64,16 @@ async def _attached(name: str) -> AttachedImage:
         raise UsageError(error.message, error.hint) from None
 
 
+async def _with_schema(arguments: Arguments) -> Flags:
+    """Return the flags with the JSON Schema that was named, if one was."""
+    if arguments.schema is None:
+        return arguments.flags
+    try:
+        return replace(arguments.flags, schema=await read_schema(arguments.schema))
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None
+
+
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     """Send the prompt, write the answer, and return the exit code."""
     paths = default_paths()
@@ -83,11 +95,12 @@ async def _run(
 ) -> int:
     with stopping() as stop:
         content = await with_images(prompt, arguments.images, output)
+        flags = await _with_schema(arguments)
         async with open_runtime(loaded, paths) as runtime:
             for problem in runtime.plugin_problems:
                 output.note(problem)
             try:
-                code = await _ask(content, runtime, arguments.flags, stop, writer, output)
+                code = await _ask(content, runtime, flags, stop, writer, output)
             except AIError as error:
                 writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
@@ -108,7 +121,8 @@ async def _ask(
         output.note(line)
     stop.answering = True
     code = OK
-    options = ChatOptions(tools=allowed)
+    options = ChatOptions(tools=allowed, schema=flags.schema)
+    writer.is_structured = (flags.schema or client.conversation.schema) is not None
     async with client.chat(prompt, options, signal=stop.signal) as events:
         async for event in events:
             writer.set_model(ModelRef.parse(client.conversation.model or ""))

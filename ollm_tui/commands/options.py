@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, TypeAlias
 
+from ollm_tui.chat.answer_schema import read_schema
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
-from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import (
     THINKING_LEVELS,
@@ -175,3 +176,40 @@ def _state(wanted: ShouldThink | None) -> str:
     if wanted is None:
         return "Thinking: model default. /think off, low, medium or high changes it."
     return f"Thinking: {thinking_mode(wanted)}."
+
+
+_SHOWN_KEYS: Final = 5
+
+
+def _schema_words(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    is_on = host.conversation().schema is not None
+    return [Completion("off", "answers in any form")] if is_on else []
+
+
+@command("schema", usage="[FILE | off]", complete=_schema_words)
+async def schema(host: CommandHost, argument: str) -> None:
+    """Have answers match the JSON Schema in a file."""
+    conversation = host.conversation()
+    if not argument:
+        known = conversation.schema
+        if known is None:
+            host.say("Answers may have any form. /schema FILE has them match a JSON Schema.")
+        else:
+            host.say(f"Answers must match a JSON Schema: {_described(known)}. /schema off ends it.")
+    elif argument.casefold() in {*CLEARED, "off"}:
+        conversation.schema = None
+        host.say("Answers may have any form from now on.")
+    else:
+        conversation.schema = wanted = await read_schema(argument)
+        host.say(f"Answers must match this JSON Schema from now on: {_described(wanted)}.")
+
+
+def _described(schema: Mapping[str, object]) -> str:
+    """Return the title of a schema, or what it holds."""
+    title, keys = schema.get("title"), schema.get("properties")
+    if isinstance(title, str) and title.strip():
+        return clean_line(title[:_SHOWN_TEXT])
+    if isinstance(keys, Mapping) and keys:
+        shown = [clean_name(key[:_SHOWN_TEXT]) for key in list(keys)[:_SHOWN_KEYS]]
+        return ", ".join((*shown, "…") if len(keys) > _SHOWN_KEYS else shown)
+    return clean_name(str(schema.get("type", "any value"))[:_SHOWN_TEXT])

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ollm_tui.protocol.json_types import JsonMapping
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flags:
@@ -21,5 +23,7 @@ class Flags:
     config_path: Path | None = None
     tools: tuple[str, ...] | None = None
     """Names of the tools that models may call; None leaves that to the settings."""
+    schema: JsonMapping | None = None
+    """A JSON Schema that answers must match."""
     goes_on: bool = False
     """Whether to continue the last chat instead of a new one."""

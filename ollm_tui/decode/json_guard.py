@@ -28,6 +28,7 @@ _SURELY_FEW_CHARS = 64 * 1024
 _STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
+_FENCED = re.compile(r"```[ \t]*(?:json)?[ \t]*\r?\n(.*)\n[ \t]*```", re.DOTALL | re.IGNORECASE)
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -54,6 +55,13 @@ def parse_json(text: str, *, unique_keys: bool = False, in_slices: bool = False)
     parser = _UNIQUE_KEYS if unique_keys else _SLICED if in_slices else _PLAIN
     value: JsonValue = _guarded(parser.decode, text)
     return value
+
+
+def unfenced(text: str) -> str:
+    """Return a text without white space around it, and without a code fence around all of it."""
+    stripped = text.strip()
+    fenced = _FENCED.fullmatch(stripped)
+    return fenced[1] if fenced else stripped
 
 
 def parse_json_objects(text: str) -> list[JsonObject]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import FinishReason, Timings, Usage
 from ollm_tui.protocol.model import Modality
 from ollm_tui.protocol.tools import ToolCall, ToolResult
@@ -73,6 +74,7 @@ class PicturesLeftOut:
 class Retrying:
     """The request is sent again after a failure before its first byte, unchanged or changed.
 
+    Or the answer does not match its JSON Schema (SCHEMA_MISMATCH), and the model corrects it.
     `instead` is a sentence about the change, or None if nothing changes.
     """
 
@@ -129,6 +131,15 @@ class NoAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StructuredAnswer:
+    """The whole answer matches its JSON Schema; `block` is where its text came."""
+
+    value: JsonValue
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnComplete:
     """One request and its tools are done; another turn may follow."""
 
@@ -163,6 +174,7 @@ ChatEvent: TypeAlias = (
     | Retrying
     | MediaDelta
     | NoAnswer
+    | StructuredAnswer
     | TurnComplete
     | Finish
     | ErrorEvent

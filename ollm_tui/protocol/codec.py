@@ -248,6 +248,7 @@ _EVENTS: Mapping[type[chat.ChatEvent], str] = {
     chat.Retrying: "retrying",
     chat.MediaDelta: "media",
     chat.NoAnswer: "no_answer",
+    chat.StructuredAnswer: "structured_answer",
     chat.TurnComplete: "turn_complete",
     chat.Finish: "finish",
     chat.ErrorEvent: "error",

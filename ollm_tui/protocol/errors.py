@@ -2,7 +2,8 @@
 
     AIError
       400-599   as HTTP has them: BAD_REQUEST, AUTH_FAILED, ... SERVICE_UNAVAILABLE
-      601-620   what only models have: context, memory, features, the engine, a cut stream, abort
+      601-620   what only models have: context, memory, features, the engine, a cut stream, an
+                answer that does not match its schema, abort
       700+      a provider's own; a caller treats an unknown code as INTERNAL_ERROR
 
 `message` says what happened, `hint` what to do about it: both are sentences for a person.
@@ -35,6 +36,7 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_MODALITY = 605
     ENGINE_ERROR = 610
     STREAM_INCOMPLETE = 611
+    SCHEMA_MISMATCH = 612
     ABORTED = 620
 
 

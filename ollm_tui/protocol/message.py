@@ -18,6 +18,9 @@ FinishReason: TypeAlias = str
 ACCEPTED: Final[Mapping[str, bool]] = {"accepted": True}
 """Marks a field that adapters send or leave out on purpose; the others are refused when set."""
 
+CHECKED: Final = "schema"
+"""The metadata key of an answer that was checked against a JSON Schema: `valid` or `invalid`."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Message:

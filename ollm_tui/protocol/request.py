@@ -204,6 +204,8 @@ class Response:
     usage: Usage | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
+    value: JsonValue = None
+    """What the answer is as JSON, if it had to match a JSON Schema."""
 
     @property
     def text(self) -> str:

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from ollm_tui.config.named import named_by
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.blocks import Content
-from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish
+from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, StructuredAnswer
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, Tool
@@ -78,19 +79,24 @@ class Runtime:
     ) -> Response:
         """Ask one question in a chat of its own, and wait for the whole answer.
 
-        `response.metadata["model"]` tells which model answered.
+        `response.metadata["model"]` tells which model answered. With `options.schema`,
+        `response.value` is the answer as JSON.
 
         Raises:
             AIError: there is no such model, or the answer failed; BAD_REQUEST when `model` and
                 `options` name different models, or there is no such tool.
         """
         client = await self._chat_for(model, options)
+        structured: StructuredAnswer | None = None
         async with client.chat(prompt, options, signal) as events:
             async for event in events:
                 if isinstance(event, ErrorEvent):
                     raise event.error
+                if isinstance(event, StructuredAnswer):
+                    structured = event
                 if isinstance(event, Finish):
-                    return self._response(client, event, options)
+                    response = self._response(client, event, options)
+                    return replace(response, value=structured.value if structured else None)
         raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
 
     @asynccontextmanager

@@ -1,25 +1,20 @@
 """Check arguments against a tool's schema; each fault is a sentence that a model can act on."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
+from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
-    from jsonschema.protocols import Validator
 
 MOST_FAULTS = 3
 _LONGEST_VALUE = 80
-_PATTERN_SECONDS = 0.2
 _NO_ARGUMENTS: JsonObject = {"type": "object", "additionalProperties": False}
-
-
-class BadSchema(Exception):
-    """The schema itself is invalid, so no arguments can be checked."""
 
 
 def find_faults(schema: ToolSchema, args: JsonObject) -> list[str]:
@@ -28,54 +23,30 @@ def find_faults(schema: ToolSchema, args: JsonObject) -> list[str]:
     Raises:
         BadSchema: it is not a JSON Schema, or has a reference that leads out of it.
     """
-    # Loaded with the first call: jsonschema takes a tenth of a second.
-    import regex
-    from jsonschema.exceptions import SchemaError, UnknownType
-    from referencing.exceptions import Unresolvable
-
     parameters = _NO_ARGUMENTS if schema.parameters is None else schema.parameters
     try:
-        validator = _validator(json.dumps(parameters))
-        faults = sorted(validator.iter_errors(args), key=lambda f: f.json_path)
-    except (SchemaError, UnknownType, Unresolvable, regex.error, TimeoutError) as error:
+        faults = _checker(json.dumps(parameters)).faults(args)
+    except BadSchema as error:
         raise BadSchema(f"the schema of {schema.name} cannot be used: {error}") from error
-    sentences = list(dict.fromkeys(_sentence(fault) for fault in faults))
-    rest = len(sentences) - MOST_FAULTS
-    more = [f"And {rest} more of the kind."] if rest > 0 else []
-    return [*sentences[:MOST_FAULTS], *more]
+    return sentences(faults, "The arguments object")
 
 
 @lru_cache(maxsize=64)
-def _validator(schema: str) -> "Validator":
+def _checker(schema: str) -> SchemaChecker:
     """Check a schema once for all its calls: that takes a hundred times as long as a call."""
-    # Loaded with the first call, as above.
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-    from referencing import Registry
-
-    parameters = json.loads(schema)
-    Draft202012Validator.check_schema(parameters)
-    # With a registry of its own a reference to elsewhere is a fault and never a download.
-    kind: type[Validator] = extend(  # type: ignore[no-untyped-call] # the stubs leave it bare
-        Draft202012Validator, {"pattern": _check_pattern}
-    )
-    return kind(parameters, registry=Registry())
+    return SchemaChecker(json.loads(schema))
 
 
-def _check_pattern(
-    _validator: object, pattern: str, instance: object, _schema: object
-) -> "Iterator[ValidationError]":
-    """Match with a time limit: neither the pattern nor the text can be trusted."""
-    # Loaded with the first call that needs them.
-    import regex
-    from jsonschema.exceptions import ValidationError
-
-    if isinstance(instance, str) and not regex.search(pattern, instance, timeout=_PATTERN_SECONDS):
-        yield ValidationError(f"must match {pattern}")
+def sentences(faults: "Iterable[ValidationError]", whole: str) -> list[str]:
+    """Return the first faults, each once, and how many more there are; `whole` names the value."""
+    found = list(dict.fromkeys(_sentence(fault, whole) for fault in faults))
+    rest = len(found) - MOST_FAULTS
+    more = [f"And {rest} more of the kind."] if rest > 0 else []
+    return [*found[:MOST_FAULTS], *more]
 
 
-def _sentence(fault: "ValidationError") -> str:
-    where = _path(list(fault.absolute_path))
+def _sentence(fault: "ValidationError", whole: str) -> str:
+    where = _path(list(fault.absolute_path)) or whole
     value, expected = fault.instance, fault.validator_value
     match fault.validator:
         case "required":
@@ -116,7 +87,7 @@ def _shown(value: object, longest: int = _LONGEST_VALUE) -> str:
 def _path(parts: Sequence[str | int]) -> str:
     """Return the path of a value in the usual notation: `edits[0].line`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
-    return _shorten(text.removeprefix(".")) or "The arguments object"
+    return _shorten(text.removeprefix("."))
 
 
 def _shorten(text: str, longest: int = _LONGEST_VALUE) -> str:

@@ -53,6 +53,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
         history_file=paths.state_dir / "prompts.jsonl",
         copies=paths.data_dir / "copies",
         show_thinking=early.show_thinking,
+        schema=flags.schema,
     )
     app = OllmApp(
         services,

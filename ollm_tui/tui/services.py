@@ -14,6 +14,7 @@ from ollm_tui.tui.theming import ThemeCatalog
 
 if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.protocol.json_types import JsonMapping
     from ollm_tui.protocol.model import ModelRef
     from ollm_tui.runtime.compose import Runtime
     from ollm_tui.tui.transcript import NoteKind
@@ -87,5 +88,7 @@ class Services:
     """Asks on the screen whether a tool may run; hand it to what runs the tools."""
     opener: SystemOpener = field(default_factory=SystemOpener)
     """Opens a link after a yes."""
+    schema: "JsonMapping | None" = None
+    """A JSON Schema that the answers of the first chat must match."""
     problems: tuple[str, ...] = ()
     """Problems of the settings that are read before the first frame."""

@@ -32,6 +32,7 @@ SHORT_MODULES = {
         "decode/json_fields.py",
         "decode/matching.py",
         "decode/retry_after.py",
+        "decode/schema_parts.py",
         "lazy.py",
         "library/file_names.py",
         "library/machine.py",

@@ -1,5 +1,6 @@
 """The whole runtime on the real engine: tools, reasoning, stops, schemas and counts."""
 
+import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, ToolCallResult
 from ollm_tui.protocol.message import Message
@@ -23,6 +25,8 @@ from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.define import tool
 from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 from tests.support.engine import MODEL, embedded, model_folder, needs_engine
+from tests.support.json_schemas import drawn_schema
+from tests.support.seeds import in_parts
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
@@ -105,6 +109,43 @@ async def test_an_answer_is_held_to_a_json_schema(model_folder: Path, tmp_path: 
     async with chatting(model_folder, tmp_path) as client:
         client.conversation.options = GenerationOptions(response_format=schema)
         assert text_of(await ask(client, "hello")).replace(" ", "") == '{"color":"","n":1}'
+
+
+@in_parts(50)
+async def test_the_answer_to_any_schema_is_json_that_matches(
+    part: int, model_folder: Path, tmp_path: Path
+) -> None:
+    """Two hundred schemas, four to a part, each for an answer by the first request."""
+    chance = random.Random(part)
+    async with chatting(model_folder, tmp_path) as client:
+        for _ in range(4):
+            client.conversation.messages.clear()
+            schema = drawn_schema(chance)
+            async with client.chat("hello", ChatOptions(schema=schema)) as events:
+                kinds = [type(event).__name__ async for event in events]
+            assert kinds[-3:] == ["StructuredAnswer", "TurnComplete", "Finish"], schema
+            assert "Retrying" not in kinds, schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        ({"minLength": 3000}, "cannot hold the answer to this JSON Schema: Failed to initialize"),
+        ({"not": {"type": "string"}}, "a breaks the rule not"),
+        ({"pattern": "^(?=a)abc$"}, "a breaks the rule pattern"),
+    ],
+)
+async def test_what_the_engine_cannot_hold_is_told(
+    schema: "JsonObject", words: str, model_folder: Path, tmp_path: Path
+) -> None:
+    value: JsonObject = {"type": "string", **schema}
+    whole: JsonObject = {"type": "object", "properties": {"a": value}, "required": ["a"]}
+    async with chatting(model_folder, tmp_path) as client:
+        options = ChatOptions(schema=whole)
+        async with client.chat("hello", options) as events:
+            *_, end = [event async for event in events]
+    assert isinstance(end, chat_events.ErrorEvent)
+    assert words in end.error.message
 
 
 async def test_the_count_before_the_request_is_the_engines_own(

@@ -424,3 +424,60 @@ def test_a_profile_sets_what_is_sent(ollm: Ollm, fake: FakeOllama, tmp_path: Pat
     done = ollm(*named, "shrt", "-p", "x")
     assert (done.returncode, done.stdout, len(fake.requests)) == (2, "", 1)
     assert "--profile names an unknown profile. Did you mean `short`?" in done.stderr
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+}
+
+
+@pytest.fixture
+def schema(tmp_path: Path) -> Path:
+    file = tmp_path / "schema.json"
+    file.write_text(json.dumps(SCHEMA))
+    return file
+
+
+def test_an_answer_to_a_schema_is_json_that_matches(
+    ollm: Ollm, fake: FakeOllama, schema: Path
+) -> None:
+    fake.lines = [text_line('```json\n{"name": '), text_line('"Ada é"}\n```'), DONE]
+    done = ollm(*local(fake), "--schema", str(schema), "-p", "who?")
+    assert (json.loads(done.stdout), done.returncode) == ({"name": "Ada é"}, 0)
+    assert fake.requests[-1]["format"] == SCHEMA
+
+
+def test_an_answer_that_never_matches_is_not_printed(
+    ollm: Ollm, fake: FakeOllama, schema: Path
+) -> None:
+    fake.lines = [text_line('{"name": 1}'), DONE]
+    done = ollm(*local(fake), "--schema", str(schema), "-p", "who?")
+    assert (done.stdout, done.returncode) == ("", 4)
+    assert "name must be string, not 1." in done.stderr
+    assert "The model was asked to correct it." in done.stderr
+    assert len(fake.requests) == 2
+    assert "name must be string, not 1." in prompt_of(fake)
+
+
+def test_the_value_is_an_event_of_its_own(ollm: Ollm, fake: FakeOllama, schema: Path) -> None:
+    fake.lines = [text_line('{"name": "Ada"}'), DONE]
+    done = ollm(*local(fake), "--json", "--schema", str(schema), "-p", "who?")
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [e["value"] for e in events if e["type"] == "structured_answer"] == [{"name": "Ada"}]
+
+
+def test_a_schema_that_cannot_be_used_is_wrong_usage(
+    ollm: Ollm, fake: FakeOllama, schema: Path
+) -> None:
+    schema.write_text('{"$ref": "https://example.org/s.json"}')
+    done = ollm(*local(fake), "--schema", str(schema), "-p", "who?")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "leads out of it, and is not followed" in done.stderr
+    assert fake.requests == []
+    elsewhere = ollm("--schema", str(schema), "models", "list")
+    assert (elsewhere.returncode, elsewhere.stderr) == (
+        2,
+        "ollm: `models` does not take --schema.\n",
+    )

@@ -24,6 +24,7 @@ PRINTED = (
     "Hello, world!\n",
     "ollama://tiny stop Hello, world!\n400 There is no provider named 'nowhere'.\n",
     "Hello, world!\nended: stop\n",
+    "Hello, world!\n",
     "['stop']\n['stop']\nuser Say hello.\nassistant Hello, world!\n"
     "user Once more.\nassistant Hello, world!\n['ollama://tiny:latest', 'ollama://thinker:latest']\n",
     "It is sunny in Oslo.\n",
@@ -34,19 +35,30 @@ CALLS = {"weather": {"city": "Oslo"}, "note": {"text": "buy milk"}}
 
 
 async def server(request: Received, reply: Reply) -> None:
-    """Answer like Ollama; call the tool that is on offer, and repeat what it gave."""
+    """Answer like Ollama; call the tool that is on offer, and repeat what it gave.
+
+    An answer in a format is the same in JSON.
+    """
     asked = request.json() if request.path == "/api/chat" else {}
     tools, messages = asked.get("tools"), asked.get("messages")
+    if isinstance(asked.get("format"), dict):
+        await _say(reply, {"content": json.dumps({"greeting": "Hello, world!"})})
+        return
     if not tools or not isinstance(tools, list) or not isinstance(messages, list):
         await fake_ollama(request, reply)
         return
-    message: dict[str, object] = {"role": "assistant", "content": ""}
+    message: dict[str, object] = {"content": ""}
     if messages[-1]["role"] == "tool":
         message["content"] = messages[-1]["content"]
     else:
         name = tools[0]["function"]["name"]
         message["tool_calls"] = [{"function": {"name": name, "arguments": CALLS[name]}}]
-    answer = {"model": "tiny:latest", "message": message, "done": True, "done_reason": "stop"}
+    await _say(reply, message)
+
+
+async def _say(reply: Reply, message: dict[str, object]) -> None:
+    whole = {"role": "assistant", **message}
+    answer = {"model": "tiny:latest", "message": whole, "done": True, "done_reason": "stop"}
     body = json.dumps(answer).encode() + b"\n"
     await reply.whole(body, content_type="application/x-ndjson")
 

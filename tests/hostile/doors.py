@@ -233,6 +233,7 @@ READERS: Mapping[str, str] = {
     "store/sqlite_pages.py": "saved chats of a damaged file",
     "attachments/paths.py": "names of files, of which only those are taken that show as they are",
     "attachments/attachment.py": "attached files: pictures, text put into a prompt, names",
+    "chat/answer_schema.py": "JSON Schemas: tests/commands/test_schema.py has hostile ones",
     "cli/model_actions.py": "a yes or no, which is compared and never shown",
     "cli/arguments.py": "exit: piped prompt",
     "cli/model_work.py": "a template that is sent to a server, never shown",

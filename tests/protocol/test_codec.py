@@ -25,6 +25,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message, Timings, Usage
 from ollm_tui.protocol.tools import ToolCall, ToolResult
 from tests.support.strategies import (
+    JSON,
     JSON_OBJECTS,
     NAMES,
     blocks,
@@ -101,6 +102,7 @@ EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(
     st.builds(
         chat_events.NoAnswer, cause=st.sampled_from(["empty", "thinking", "calls"]), turn=TURNS
     ),
+    st.builds(chat_events.StructuredAnswer, value=JSON, turn=TURNS, block=NAMES),
     st.builds(chat_events.TurnComplete, turn_number=TURNS),
     st.builds(
         chat_events.Finish,
@@ -123,6 +125,7 @@ EVENT_KINDS: dict[str, Callable[..., ChatEvent]] = {
     "retrying": chat_events.Retrying,
     "media": chat_events.MediaDelta,
     "no_answer": chat_events.NoAnswer,
+    "structured_answer": chat_events.StructuredAnswer,
     "turn_complete": chat_events.TurnComplete,
     "finish": chat_events.Finish,
     "error": chat_events.ErrorEvent,

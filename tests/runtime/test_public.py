@@ -140,6 +140,17 @@ async def test_a_question_is_answered_by_the_model_that_is_there(ollama: Server)
     assert not [*Path.home().rglob("*.db")], "chats of a program are not saved"
 
 
+async def test_an_answer_to_a_schema_has_its_value_or_raises(ollama: Server) -> None:
+    async with open_runtime() as runtime:
+        runtime.add_provider(Calling())
+        is_text = ChatOptions(schema={"type": "string"}, tools=())
+        response = await runtime.ask('"hello"', is_text, model="calling://m")
+        assert (response.value, response.text) == ("hello", '"hello"')
+        with pytest.raises(AIError, match="does not match the JSON Schema") as raised:
+            await runtime.ask("12", is_text, model="calling://m")
+        assert raised.value.code == ErrorCode.SCHEMA_MISMATCH
+
+
 async def test_an_answer_that_fails_raises_and_a_stopped_one_says_so(ollama: Server) -> None:
     async with open_runtime(model="ollama://tiny") as runtime:
         with pytest.raises(AIError, match="the engine died"):

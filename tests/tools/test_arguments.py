@@ -2,7 +2,8 @@ import pytest
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
-from ollm_tui.tools.arguments import BadSchema, find_faults
+from ollm_tui.tools.arguments import find_faults
+from ollm_tui.tools.json_schema import BadSchema
 
 EDIT: JsonObject = {
     "type": "object",

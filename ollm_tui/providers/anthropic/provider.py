@@ -15,7 +15,7 @@ from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import ModelLimits, read_limits, read_models, read_page
-from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body
+from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body, with_accepted_schema
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
@@ -88,7 +88,8 @@ class AnthropicProvider(HttpProvider):
         return {"anthropic-version": API_VERSION, **key}
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        return self._limits.fit(self._unfitted_body(request, on_left_out), on_left_out)
+        body = with_accepted_schema(self._unfitted_body(request, on_left_out))
+        return self._limits.fit(body, on_left_out)
 
     def _unfitted_body(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
         """Return the body as the newest models take it."""

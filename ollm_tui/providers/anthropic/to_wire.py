@@ -4,7 +4,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
-from ollm_tui.decode.json_fields import present
+from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -18,6 +18,7 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
+from ollm_tui.providers.schema_forms import anthropic_form
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,
@@ -135,6 +136,16 @@ def _schema(options: GenerationOptions) -> JsonObject | None:
             )
         case schema:
             return {"format": {"type": "json_schema", "schema": schema}}
+
+
+def with_accepted_schema(body: JsonObject) -> JsonObject:
+    """Return the body with its schema in the form that Anthropic's own servers accept."""
+    config = as_object(body.get("output_config"))
+    wanted = as_object(config.get("format"))
+    if "schema" not in wanted:
+        return body
+    form = {**wanted, "schema": anthropic_form(as_object(wanted["schema"]))}
+    return body | {"output_config": {**config, "format": form}}
 
 
 def wire_system(request: Request) -> str:

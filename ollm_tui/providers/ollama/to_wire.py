@@ -14,6 +14,7 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
+from ollm_tui.providers.schema_forms import grammar_form
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,
@@ -133,7 +134,13 @@ def _options(options: GenerationOptions) -> JsonObject:
         extra["options"] = more  # the server reports what is wrong with it
     outer: dict[str, JsonValue] = {
         "options": inner or None,
-        "format": options.response_format,
+        "format": _format(options),
         "keep_alive": options.keep_alive,
     }
     return present(outer) | extra
+
+
+def _format(options: GenerationOptions) -> JsonValue:
+    """Return the `format` field; Ollama holds answers to a schema by llama.cpp's grammars."""
+    wanted = options.response_format
+    return grammar_form(wanted) if isinstance(wanted, dict) else wanted

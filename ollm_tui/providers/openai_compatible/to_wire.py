@@ -18,6 +18,7 @@ from ollm_tui.protocol.request import (
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
+from ollm_tui.providers.schema_forms import grammar_form, strict_form
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
     OnLeftOut,
@@ -40,16 +41,18 @@ class Dialect:
     """Whether it passes `chat_template_kwargs` to the model's template."""
     ignores_tool_names: bool = False
     """Whether it reads `tool_choice` as a word only, and ignores one that names a tool."""
+    has_grammar: bool = False
+    """Whether it is llama.cpp, which turns a JSON Schema into a grammar."""
     is_strict: bool = False
     """Whether it is OpenAI itself, which refuses what others ignore."""
 
 
-_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True)
+_LLAMACPP = Dialect(has_template_arguments=True, ignores_tool_names=True, has_grammar=True)
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
     "kobold": Dialect(repeat_penalty="rep_pen"),
     "llamacpp": _LLAMACPP,
-    "llamacpp-router": Dialect(ignores_tool_names=True),
+    "llamacpp-router": Dialect(ignores_tool_names=True, has_grammar=True),
     "vllm": Dialect(repeat_penalty="repetition_penalty", has_template_arguments=True),
     OFFICIAL: Dialect(is_strict=True),
 }
@@ -188,7 +191,7 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
         dialect.repeat_penalty: options.repeat_penalty,
         "seed": options.seed,
         "stop": list(options.stop) if options.stop is not None else None,
-        "response_format": _response_format(options),
+        "response_format": _response_format(options, dialect),
     }
     known = present(named)
     if dialect.is_strict:
@@ -203,11 +206,16 @@ def _official(options: JsonObject) -> JsonObject:
     return accepted
 
 
-def _response_format(options: GenerationOptions) -> JsonObject | None:
+def _response_format(options: GenerationOptions, dialect: Dialect) -> JsonObject | None:
     match options.response_format:
         case None:
             return None
         case "json":
             return {"type": "json_object"}
         case schema:
-            return {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+            strict = strict_form(schema) if dialect.is_strict else None
+            own = grammar_form(schema) if dialect.has_grammar else schema
+            form: JsonObject = {"name": "answer", "schema": strict or own}
+            if strict is not None:
+                form["strict"] = True
+            return {"type": "json_schema", "json_schema": form}

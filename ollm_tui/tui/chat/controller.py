@@ -77,6 +77,8 @@ class ChatController:
         parts, key_for = self._parts, self._parts.keymap.key_for
         approver = parts.services.approver
         self.session = ChatSession(self.runtime)
+        if parts.services.schema is not None:
+            self.session.client.conversation.schema = parts.services.schema
         self.status = StatusPresenter(
             parts.header, parts.bar, parts.key_hints, self.session, approver
         )

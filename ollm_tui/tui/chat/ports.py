@@ -41,8 +41,8 @@ class TranscriptPort(Protocol):
     def append(self, block_id: str, delta: str) -> None:
         """Add to an open block."""
 
-    def finish(self, block_id: str, summary: str | None = None) -> None:
-        """Close a block; a summary folds it."""
+    def finish(self, block_id: str, summary: str | None = None, *, is_tree: bool = False) -> None:
+        """Close a block; a summary folds it, and an answer that is JSON becomes a tree."""
 
     def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
         """Show that a tool runs."""

@@ -20,6 +20,7 @@ from ollm_tui.protocol.chat_events import (
     NoAnswer,
     PicturesLeftOut,
     Retrying,
+    StructuredAnswer,
     TextDelta,
     ThinkingDelta,
     ToolCallResult,
@@ -220,9 +221,8 @@ class TurnPresenter:
                 self._media(event)
             case NoAnswer():
                 self._no_answer = event
-            case TurnComplete():
-                self._close_blocks()
-                self._begin_measuring()  # the time of tools is not the model's
+            case StructuredAnswer() | TurnComplete():
+                self._close(event)
             case Finish():
                 self._finish(event)
             case ErrorEvent():
@@ -255,6 +255,13 @@ class TurnPresenter:
             # One delta may hold many tokens: what comes fast is handed over in larger pieces.
             count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
             self._status.show_speed(count / (now - self._first_at))
+
+    def _close(self, event: StructuredAnswer | TurnComplete) -> None:
+        self._close_blocks()
+        if isinstance(event, StructuredAnswer):
+            self._transcript.finish(event.block, is_tree=True)
+        else:
+            self._begin_measuring()  # the time of tools is not the model's
 
     def _tool(self, event: ToolCallStart | ToolCallResult) -> None:
         self._close_blocks()

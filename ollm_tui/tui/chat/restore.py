@@ -12,7 +12,7 @@ from ollm_tui.protocol.blocks import (
     ThinkingContent,
     UnknownContent,
 )
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import CHECKED, Message
 from ollm_tui.tui.chat.ports import TranscriptPort
 from ollm_tui.tui.transcript import NoteKind, main_argument, saved_outcome
 
@@ -100,8 +100,9 @@ class HistoryPainter:
             self.transcript.end_tool(block, "stopped", None, "")
 
     def _user(self, message: Message, position: int) -> None:
-        if message.metadata.get("correction"):
-            self._note("The model was asked to repeat a malformed tool call.")
+        if correction := message.metadata.get("correction"):
+            what = "correct its answer" if correction == CHECKED else "repeat a malformed tool call"
+            self._note(f"The model was asked to {what}.")
             return
         pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
         text = prompt_words(message.content)
@@ -113,8 +114,11 @@ class HistoryPainter:
             show_picture(self.transcript, self.next_id(), picture)
 
     def _assistant(self, message: Message) -> None:
+        checked = message.metadata.get(CHECKED)
         for block in message.content:
-            self._part(block)
+            self._part(block, is_tree=checked == "valid")
+        if checked == "invalid":
+            self._note("This answer does not match its JSON Schema.", "warning")
         for call in message.tool_calls:
             row = self.next_id()
             self.transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
@@ -123,7 +127,7 @@ class HistoryPainter:
         if isinstance(ended, str) and ended in _ENDS:
             self._note(*_ENDS[ended])
 
-    def _part(self, block: Block) -> None:
+    def _part(self, block: Block, *, is_tree: bool) -> None:
         row = self.next_id()
         match block:
             case ThinkingContent():
@@ -133,7 +137,7 @@ class HistoryPainter:
             case TextContent():
                 self.transcript.add_answer(row)
                 self.transcript.append(row, block.text)
-                self.transcript.finish(row)
+                self.transcript.finish(row, is_tree=is_tree)
             case ImageContent():
                 show_picture(self.transcript, row, block)
             case _:

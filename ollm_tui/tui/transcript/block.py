@@ -107,6 +107,8 @@ class BlockKind(StrEnum):
     USER = "user"
     THINKING = "thinking"
     ANSWER = "answer"
+    TREE = "tree"
+    """An answer that is JSON."""
     TOOL = "tool"
     PICTURE = "picture"
     INFO = "info"

@@ -12,6 +12,7 @@ from ollm_tui.tui.transcript.painters.painter import Offsets
 from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 _BITS = 32
+_ANSWERS = {BlockKind.ANSWER, BlockKind.TREE}
 
 
 def address(index: int, offset: int) -> int:
@@ -54,7 +55,7 @@ class BlockList:
 
     def last_answer_text(self) -> str | None:
         """The text of the newest answer that has any."""
-        answers = (block for block in reversed(self.blocks) if block.kind is BlockKind.ANSWER)
+        answers = (block for block in reversed(self.blocks) if block.kind in _ANSWERS)
         return next((text for block in answers if (text := block.source.text)), None)
 
     def add(self, block: Block) -> int:

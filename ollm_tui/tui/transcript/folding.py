@@ -46,6 +46,8 @@ class Folding:
         if block.has_header:
             block.fold(not block.folded and not only_open)
             self._painting.folded(block)
+        elif block.kind is BlockKind.TREE:
+            self._fold_tree(block, only_open=only_open)
         elif only_open:
             self._fold_tool(block, "open")
         elif isinstance(block.painter, ToolPainter):
@@ -67,6 +69,53 @@ class Folding:
         if isinstance(block.source, ToolSource):
             block.source.fold = fold
         if isinstance(block.painter, ToolPainter):
+            block.painter.repaint()
+            self._painting.changed(block)
+        else:
+            self._painting.estimate(block)
+
+    def show_tree(self, block: Block) -> None:
+        """Show a finished answer, which is JSON, as a tree."""
+        # Imported with the first tree, as the Markdown painters are with the first answer.
+        from ollm_tui.tui.transcript.painters.json_tree import TreeSource
+
+        block.kind, block.source = BlockKind.TREE, TreeSource(block.source.text)
+        block.painter, block.is_painted = None, False
+        self._painting.changed(block)
+        self._painting.folded(block)
+
+    def _fold_tree(self, block: Block, *, only_open: bool) -> None:
+        # There is a tree, so its painters are loaded.
+        from ollm_tui.tui.transcript.painters.json_tree import TreeSource
+
+        if isinstance(block.source, TreeSource) and block.source.tree is not None:
+            tree = block.source.tree
+            if only_open or not tree.is_open:
+                tree.unfold()
+            else:
+                tree.fold()
+            self._repaint_tree(block)
+
+    def toggle_node(self, block: Block, row: int) -> bool:
+        """Fold or unfold the object or list that a row of a tree shows; False for no such row."""
+        # There is a tree, so its painters are loaded.
+        from ollm_tui.tui.transcript.painters.json_tree import TreePainter, TreeSource
+
+        if not isinstance(block.painter, TreePainter) or not isinstance(block.source, TreeSource):
+            return False
+        path = block.painter.path_at(row)
+        if path is None or block.source.tree is None:
+            return False
+        block.source.tree.toggle(path)
+        self._repaint_tree(block)
+        return True
+
+    def _repaint_tree(self, block: Block) -> None:
+        # There is a tree, so its painters are loaded.
+        from ollm_tui.tui.transcript.painters.json_tree import TreePainter
+
+        self._selection.clear()
+        if isinstance(block.painter, TreePainter):
             block.painter.repaint()
             self._painting.changed(block)
         else:

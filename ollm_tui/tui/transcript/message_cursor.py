@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["cursor", "caret"]
 Typed: TypeAlias = events.Key | events.Paste
 _STOPS = frozenset(
-    {BlockKind.USER, BlockKind.ANSWER, BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR}
+    {
+        *(BlockKind.USER, BlockKind.ANSWER, BlockKind.TREE),
+        *(BlockKind.THINKING, BlockKind.TOOL, BlockKind.ERROR),
+    }
 )
 """The blocks that the cursor stops at; notes and figures are passed over."""
 _BAR = "transcript--cursor"
@@ -236,7 +239,7 @@ class CursorMode:
             return "message"
         if block.kind is BlockKind.USER:
             return "question"
-        return "foldable" if block.has_header or block.kind is BlockKind.TOOL else "answer"
+        return "foldable" if _folds(block) else "answer"
 
     action_step = go_through
 
@@ -285,8 +288,8 @@ class CursorMode:
     def action_fold(self) -> None:
         """Fold or unfold the message."""
         block = self.cursor.block
-        if block is None or not (block.has_header or block.kind is BlockKind.TOOL):
-            self.post(KeyRefused("Only thinking, tools and long messages fold"))
+        if block is None or not _folds(block):
+            self.post(KeyRefused("Only thinking, tools, JSON and long messages fold"))
             return
         self.folding.toggle(block.id)
         self._show()
@@ -321,3 +324,7 @@ class CursorMode:
         """Go back to the input, and type there what was typed here."""
         self.turn_off()
         self.leave(typed)
+
+
+def _folds(block: Block) -> bool:
+    return block.has_header or block.kind in {BlockKind.TOOL, BlockKind.TREE}

@@ -39,7 +39,7 @@ WIDEST = 100
 _NARROWEST = 12
 _MARKER_CELLS = 16  # cells at the right of the last row that a click on its marker may hit
 _CLOSE = {BlockKind.STATS, BlockKind.STOPPED}
-_APART = {None, BlockKind.USER, BlockKind.ANSWER}
+_APART = {None, BlockKind.USER, BlockKind.ANSWER, BlockKind.TREE}
 """What figures and remarks keep a blank line from: code and lists would run into them."""
 
 
@@ -163,19 +163,20 @@ class Transcript(ScrollView, can_focus=False):
                 block.painter.append(delta)
             self.painting.changed(block)
 
-    def finish(self, block_id: str, summary: str | None = None) -> None:
-        """End a block; thinking folds to its summary."""
+    def finish(self, block_id: str, summary: str | None = None, *, is_tree: bool = False) -> None:
+        """End a block; thinking folds to its summary, an answer that is JSON becomes a tree."""
         block = self.block_list.block(block_id)
-        if block.finished:
-            return
-        block.finished = True
-        if isinstance(block.source, TextSource):
-            block.source.finished = True
-        if block.painter is not None:
-            block.painter.finish()
-        if block.kind is BlockKind.THINKING:
-            self.folding.end_thinking(block, summary or "thought")
-        self.painting.changed(block)
+        if not block.finished:
+            block.finished = True
+            if isinstance(block.source, TextSource):
+                block.source.finished = True
+            if block.painter is not None:
+                block.painter.finish()
+            if block.kind is BlockKind.THINKING:
+                self.folding.end_thinking(block, summary or "thought")
+            self.painting.changed(block)
+        if is_tree:
+            self.folding.show_tree(block)
 
     def clear(self) -> None:
         """Remove all blocks."""
@@ -259,6 +260,10 @@ class Transcript(ScrollView, can_focus=False):
         if shown is None:
             return
         row, block = shown
+        if block.kind is BlockKind.TREE and self.text_selection is None:
+            offset = self.block_list.find(self.scroll_offset.y + event.y)[1]
+            self.folding.toggle_node(block, offset - block.lead)
+            return
         is_tool = block.kind is BlockKind.TOOL and row is block.row(block.lead)
         if is_tool or (block.has_header and row is block.header()):
             self.folding.toggle(block.id)

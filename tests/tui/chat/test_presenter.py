@@ -13,6 +13,7 @@ from ollm_tui.protocol.chat_events import (
     NoAnswer,
     NoAnswerCause,
     Retrying,
+    StructuredAnswer,
     ToolCallResult,
     ToolCallStart,
     TurnComplete,
@@ -46,8 +47,8 @@ class FakeTranscript:
     def append(self, block_id: str, delta: str) -> None:
         self.calls.append(("append", block_id, delta))
 
-    def finish(self, block_id: str, summary: str | None = None) -> None:
-        self.calls.append(("finish", block_id, summary))
+    def finish(self, block_id: str, summary: str | None = None, *, is_tree: bool = False) -> None:
+        self.calls.append(("tree", block_id) if is_tree else ("finish", block_id, summary))
 
     def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
         self.calls.append(("tool", block_id, name, main_argument))
@@ -144,6 +145,13 @@ def test_finish_closes_the_block_and_reports_the_figures(stage: Stage) -> None:
     assert stage.status.states[-1] == "ready"
     assert stage.status.usage is not None
     assert stage.status.usage.total_tokens == 3112
+
+
+def test_an_answer_that_matches_its_schema_becomes_a_tree(stage: Stage) -> None:
+    stage.presenter.apply(text("{}"))
+    stage.presenter.apply(StructuredAnswer(value={}, turn=1, block="answer-1"))
+    stage.presenter.apply(TurnComplete(turn_number=1))
+    assert stage.transcript.calls[-2:] == [("finish", "answer-1", None), ("tree", "answer-1")]
 
 
 def test_stop_is_shown_at_once_and_nothing_after_it(stage: Stage) -> None:

@@ -59,7 +59,7 @@ async def test_thinking_unfolds_under_the_cursor_and_an_answer_does_not(config: 
     async with staged(config) as stage:
         await two_answers(stage)
         await press(stage, "alt+up", "space")
-        assert "Only thinking, tools and long messages fold" in stage.screen_text
+        assert "Only thinking, tools, JSON and long messages fold" in stage.screen_text
         await press(stage, "up")
         assert "thought 2" not in stage.screen_text
         await press(stage, "space")

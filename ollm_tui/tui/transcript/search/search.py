@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
+from ollm_tui.tui.transcript.painters.json_tree import TreePainter, TreeSource
 from ollm_tui.tui.transcript.painters.painter import Painter
 from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.painters.tool_call import MOST_OUTPUT, ToolPainter
@@ -142,11 +143,13 @@ class SearchPainters:
             self._growing[index] = block, painter, source.size
             return painter
         own, canvas = block.painter, block.canvas
-        is_open = block.is_painted and not isinstance(own, ToolPainter)
+        is_open = block.is_painted and not isinstance(own, ToolPainter | TreePainter)
         if own is not None and is_open and canvas and canvas.width == self._canvas.width:
             return own
         if isinstance(source, ToolSource):
             source = replace(source, fold="open")
+        if isinstance(source, TreeSource):
+            source = source.unfolded()
         return source.painter(self._canvas)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from ollm_tui.tui.transcript.block import MARGIN, Block, ToolSource
+from ollm_tui.tui.transcript.painters.json_tree import TreeSource
 from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painters.tool_call import PEEK_ROWS
 from ollm_tui.tui.transcript.rendering import Span
@@ -243,6 +244,8 @@ class SearchMarks:
 def shows_row(block: Block, row: int) -> bool:
     """Whether a row of the unfolded block is shown as the block is folded now."""
     source = block.source
+    if isinstance(source, TreeSource):
+        return source.tree is None or source.tree.is_open
     if not isinstance(source, ToolSource):
         return not block.hides_its_rows
     # A row more than a peek has the remark that there is more.
