@@ -217,8 +217,8 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
     ):
         action = add_command(actions, name, about, shared)
         if name == "path":
-            places = ("settings", "models", "themes", "state")
-            about = "settings (default), models, themes or state"
+            places = ("settings", "models", "families", "themes", "state")
+            about = "settings (default), models, families, themes or state"
             action.add_argument(
                 "--of", dest="place", metavar="PLACE", choices=places, default=places[0], help=about
             )

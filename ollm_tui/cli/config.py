@@ -29,7 +29,12 @@ def run_config(arguments: Arguments, output: Output) -> int:
 
 def _place(arguments: Arguments) -> Path:
     paths = default_paths()
-    places = {"models": paths.models_dir, "themes": paths.themes_dir, "state": paths.state_dir}
+    places = {
+        "models": paths.models_dir,
+        "families": paths.families_dir,
+        "themes": paths.themes_dir,
+        "state": paths.state_dir,
+    }
     chosen = arguments.flags.config_path
     return places.get(arguments.place) or config_path(paths, os.environ, chosen)
 

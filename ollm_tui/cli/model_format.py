@@ -124,7 +124,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
     return info_json | {
         "details": inner,
         "place": details.place,
-        "settings": [_setting_json(value) for value in details.settings],
+        "settings": [setting_json(value) for value in details.settings],
         "windows": None if details.context is None else asdict(details.context),
         "fit": None if details.fit is None else _fit_json(details.fit),
         "expires_at": details.until,
@@ -137,7 +137,7 @@ def details_to_json(details: ModelDetails) -> JsonObject:
     }
 
 
-def _setting_json(value: EffectiveValue) -> JsonObject:
+def setting_json(value: EffectiveValue) -> JsonObject:
     """Return one setting; null stands for a value that only the engine knows."""
     setting: JsonObject = {"name": value.name, "value": value.value or None, "source": value.source}
     if value.beneath:

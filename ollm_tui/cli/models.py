@@ -8,6 +8,7 @@ from typing import Any
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.downloads import run_downloads
 from ollm_tui.cli.model_actions import run_action, run_delete
+from ollm_tui.cli.model_explain import run_explain
 from ollm_tui.cli.model_format import (
     YES_NO,
     Address,
@@ -194,6 +195,7 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "rate": run_rate,
     "show": run_show,
     "prompt": run_prompt,
+    "explain": run_explain,
     "pull": run_pull,
     "downloads": run_downloads,
     "rm": run_delete,

@@ -242,6 +242,11 @@ _COMMANDS: Final = (
         add_options=_add_prompt,
     ),
     _Command(
+        name="explain",
+        help="show a model's family, and where each value for it comes from",
+        values=(("name", "NAME", "a model's name or address, installed or not"),),
+    ),
+    _Command(
         name="pull",
         help="download a model to the library or on its server; repeat to resume",
         values=(("name", "NAME", _FETCHED),),

@@ -23,6 +23,7 @@ from ollm_tui.config.checks import (
     resolve_names,
     without_alias,
 )
+from ollm_tui.config.complaints import complaint
 from ollm_tui.config.connection import provider_defaults, resolve_connection
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.hub import blocking_problem, resolve_hub
@@ -52,32 +53,6 @@ from ollm_tui.config.values import SettingsSection
 
 Section = TypeVar("Section", bound=SettingsSection)
 _MOST_ROUNDS = 50
-_EXPECTED: Mapping[str, str] = {
-    "string_type": "text in quotes",
-    "string_unicode": "valid text",
-    "string_too_short": "some text",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_parsing_size": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "list_type": "a list in [ ]",
-    "dict_type": "a table",
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "path_type": "a path in quotes",
-}
-_BOUNDS: Mapping[str, tuple[str, str]] = {
-    "greater_than": ("more than", "gt"),
-    "greater_than_equal": ("at least", "ge"),
-    "less_than": ("less than", "lt"),
-    "less_than_equal": ("at most", "le"),
-    "literal_error": ("one of", "expected"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +267,7 @@ def explain(
         path = path[: len(error["loc"])]
         message = f"Unknown setting `{dotted(path)}`."
         return ConfigProblem(message, origin, path, find_hint=partial(_known_here, path))
-    message = f"`{dotted(path)}` {_complaint(error)}."
+    message = f"`{dotted(path)}` {complaint(error)}."
     return ConfigProblem(message, origin, path, find_hint=partial(_intended_choice, error, value))
 
 
@@ -304,19 +279,6 @@ def _intended_choice(error: ErrorDetails, value: object) -> str | None:
         return None
     near = nearest(value, re.findall(r"'([^']*)'", str(error.get("ctx", {}).get("expected"))))
     return f"Did you mean `{near}`?" if near else None
-
-
-def _complaint(error: ErrorDetails) -> str:
-    kind, context = error["type"], error.get("ctx", {})
-    if kind == "value_error":
-        return str(context.get("error", "cannot be used"))
-    if kind in _BOUNDS:
-        words, bound = _BOUNDS[kind]
-        limit = context.get(bound)
-        return f"must be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
-    if kind in _EXPECTED:
-        return f"must be {_EXPECTED[kind]}"
-    return f"cannot be used: {error['msg'][:1].lower()}{error['msg'][1:]}"
 
 
 def _known_here(path: KeyPath) -> str | None:

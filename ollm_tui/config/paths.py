@@ -43,6 +43,11 @@ class AppPaths:
         """The user's own themes."""
         return self.config_dir / "themes"
 
+    @property
+    def families_dir(self) -> Path:
+        """The user's own families of models."""
+        return self.config_dir / "families"
+
 
 def default_paths() -> AppPaths:
     """Return the platform's directories; the XDG variables are honoured.

@@ -1,7 +1,6 @@
 """The shape of a model's memory: from its header, or estimated from its size."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from ollm_tui.library.fit import ModelShape
@@ -10,12 +9,6 @@ from ollm_tui.library.traits import kind_of
 
 BYTES_A_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
-WINDOWED_OF: Mapping[str, int] = {
-    "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2, "gptoss": 2, "cohere2": 4, "exaone4": 4,
-    "olmo2": 4,
-}  # fmt: skip
-"""Architectures in which every n-th layer has full attention and the others a window, if the file
-does not say; as in llama.cpp's code."""
 _WITHOUT_CACHE = re.compile(
     r"bert|whisper|t5encoder|gemma-?embedding|embeddinggemma|^(?:bge|mxbai-embed|nomic-embed)",
     re.IGNORECASE,
@@ -34,10 +27,11 @@ _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
 models up to that size: SmolLM2, Qwen3, Llama 3.1."""
 
 
-def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
+def shape_of_header(header: GGUFHeader, size: int, full_every: int | None = None) -> ModelShape:
     """Return the shape of a model file; `size` is that of all its parts, in bytes.
 
-    Missing values stay None, and are estimated by `fit_of`.
+    Missing values stay None, and are estimated by `fit_of`. If the file does not say which layers
+    have a window, every `full_every`-th has none; without it all have none.
     """
     if not keeps_cache(header.architecture) or kind_of(header) is not None:
         return _without_cache(shape_of_size(size, parameters=header.parameters or None))
@@ -46,7 +40,7 @@ def shape_of_header(header: GGUFHeader, size: int) -> ModelShape:
     is_compressed = header.key_length_mla is not None
     window, windowed = header.sliding_window, 0
     if window and layers and layers <= LAYER_LIMIT:
-        windowed = _windowed_layers(header, layers)
+        windowed = _windowed_layers(header, layers, full_every)
     return ModelShape(
         weights=size,
         layers=layers,
@@ -107,10 +101,9 @@ def completed(shape: ModelShape) -> ModelShape:
     )
 
 
-def windowed_layers(family: str | None, layers: int) -> int:
-    """Return the number of layers with a window, by the family alone."""
-    every = WINDOWED_OF.get(family or "")
-    return layers - layers // every if every else 0
+def windowed_layers(layers: int, full_every: int | None) -> int:
+    """Return the number of layers with a window where every n-th has none."""
+    return layers - layers // full_every if full_every else 0
 
 
 def _kv_heads(header: GGUFHeader) -> int | None:
@@ -124,10 +117,11 @@ def _kv_heads(header: GGUFHeader) -> int | None:
     return -(-of_layers[0] // interval)
 
 
-def _windowed_layers(header: GGUFHeader, layers: int) -> int:
-    """Return the number of layers with a window: from the file, else by its architecture."""
+def _windowed_layers(header: GGUFHeader, layers: int, full_every: int | None) -> int:
+    """Return the number of layers with a window: from the file, else as is known of its family."""
     pattern = header.sliding_pattern
     if len(pattern) > 1:  # one flag per layer, or a shorter pattern that repeats
         return sum(1 for layer in range(layers) if pattern[layer % len(pattern)])
-    every = pattern[0] if pattern else WINDOWED_OF.get(header.architecture, 1)
-    return layers - layers // every if every else layers
+    if not pattern:
+        return windowed_layers(layers, full_every)
+    return layers - layers // pattern[0] if pattern[0] else layers

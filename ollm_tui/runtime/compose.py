@@ -21,6 +21,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.starter import STARTER
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter
@@ -149,8 +150,7 @@ class Runtime:
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
-        self.branches = ChatBranches(store, factory.open)
-        self.chat_id = chat_id_of
+        self.branches, self.chat_id = ChatBranches(store, factory.open), chat_id_of
         self.open_chat, self.last_chat = factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
@@ -336,6 +336,7 @@ async def open_runtime(
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
         stack.callback(runtime.manager.templates.close)
+        runtime.manager.known_models = KnownModels(paths.families_dir)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:

@@ -1,7 +1,8 @@
 """Put the details of a model together, from its provider's answer and the settings; pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.load import LoadedConfig
@@ -11,7 +12,6 @@ from ollm_tui.decode.json_fields import as_object, string
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.request import SAMPLING_OPTIONS
-from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS
 from ollm_tui.providers.unsupported import UNSENT_OPTIONS
 from ollm_tui.runtime.details import (
     OLLAMA_NAMES,
@@ -26,6 +26,9 @@ from ollm_tui.runtime.details import (
 from ollm_tui.runtime.model_lookup import FoundModel, gpu_share_of
 from ollm_tui.tokens.limits import choose_window
 
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import KnownValue, ModelKnowledge
+
 
 def described(
     model: FoundModel,
@@ -33,16 +36,19 @@ def described(
     corrected: ModelInfo,
     loaded: LoadedConfig,
     *,
+    known: "ModelKnowledge",
     loads_with_window: bool,
 ) -> ModelDetails:
     """Put the details of a model together.
 
     `raw` is what its provider says, with the long texts; `corrected` the same as a person sets it
-    right.
+    right; `known` is what family and sidecar say.
     """
     settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
+    used = known.parameters_in_use if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label)
+    sources.known = used
     effective = stacked(sources.values(), f"the default of {model.adapter.label}")
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
@@ -61,6 +67,8 @@ def described(
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
         path=string(raw.details, "path"),
         loads_with_window=loads_with_window,
+        known=known,
+        uses_family=kind == EMBEDDED,
     )
 
 
@@ -145,6 +153,8 @@ class SettingSources:
         self._info = info
         self._kind = kind
         self._label = label
+        self.known: Sequence[KnownValue] = ()
+        """What family and sidecar set, if the provider takes its defaults from them."""
 
     def values(self) -> Iterator[EffectiveValue]:
         """Yield every configured or reported value; a name may come more than once."""
@@ -154,7 +164,7 @@ class SettingSources:
             yield replace(value, source=f"{value.source}{lost}")
         yield from self._of_provider()
         yield from self._of_model()
-        yield from self._of_app()
+        yield from self._of_family()
         yield from self._of_engine()
 
     def window(self) -> EffectiveValue | None:
@@ -185,14 +195,10 @@ class SettingSources:
         for name, value in _parameters_of(details).items():
             yield _value(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
 
-    def _of_app(self) -> Iterator[EffectiveValue]:
-        own = MODEL_DEFAULTS.get(self._ref.model) if self._kind == EMBEDDED else None
-        if own is None:
-            return
-        for name in ("system_prompt", "temperature", "repeat_penalty"):
-            value: str | float | None = getattr(own, name)
-            if value is not None:
-                yield _value(name, value, "the app's defaults for this file", "app")
+    def _of_family(self) -> Iterator[EffectiveValue]:
+        for known in self.known:
+            for one in (known, *known.beneath):
+                yield _value(one.name, one.value, one.origin, one.layer)
 
     def _of_engine(self) -> Iterator[EffectiveValue]:
         sources = {"server_defaults": "as the server was started", "load_config": "as loaded"}

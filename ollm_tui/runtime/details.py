@@ -1,19 +1,23 @@
 """All that is known of one model, and the settings that count for it; pure.
 
-A chat's own option counts first, then the settings, the model's file, the engine's default.
+A chat's own option counts first, then the settings, the model's file, the settings beside that
+file, its family, the engine's default.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ollm_tui.library.fit import Fit
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 
-Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "app", "engine"]
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
+
+Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "sidecar", "family", "engine"]
 """Where a value may come from, the most important first."""
 
 
@@ -85,6 +89,10 @@ class ModelDetails:
     """The file, if it is on this machine."""
     loads_with_window: bool = False
     """Whether the engine loads it with the window that a request asks for."""
+    known: "ModelKnowledge | None" = None
+    """What its family and the settings beside its file say."""
+    uses_family: bool = False
+    """Whether these fill the gaps of a request; other servers have defaults of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

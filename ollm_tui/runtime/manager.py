@@ -4,10 +4,15 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import keep_alive_seconds, parse_keep_alive
 from ollm_tui.protocol.model import ModelDraft, ModelInfo, ModelRef
@@ -32,6 +37,9 @@ from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
 from ollm_tui.runtime.provider_set import has_engine
 from ollm_tui.runtime.templates import Templates
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
 
 
 class ModelManager:
@@ -61,6 +69,8 @@ class ModelManager:
         self._prober = prober
         self.templates = Templates()
         """Renders and reads the models' chat templates."""
+        self.known_models = KnownModels()
+        """A runtime replaces it by one that has the user's families, too."""
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -114,6 +124,7 @@ class ModelManager:
             raw,
             corrected,
             self._loaded,
+            known=await self.knowledge(model.ref.model, raw),
             loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
         details = await self.templates.read_for(details)
@@ -126,7 +137,21 @@ class ModelManager:
         from ollm_tui.runtime.model_fit import with_fit
 
         probe = Probe(server=server_program(self._config.embedded.server))
-        return await with_fit(details, partial(find_machine, probe), owns_path=is_ours)
+        return await with_fit(
+            details,
+            partial(find_machine, probe),
+            known_models=self.known_models,
+            owns_path=is_ours,
+        )
+
+    async def knowledge(self, name: str, info: ModelInfo | None = None) -> "ModelKnowledge":
+        """Return what is known of a model by its name, what it is called, and beside its file."""
+        details = info.details if info is not None else {}
+        titles = (details.get("title"), details.get("base_model"))
+        names = (name, *(title for title in titles if isinstance(title, str)))
+        path = details.get("path")
+        file = Path(path) if isinstance(path, str) else None
+        return await to_thread.run_sync(self.known_models.of, names, file)
 
     async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
         """Run an action that changes a model, and return the model, or its copy.

@@ -1,6 +1,6 @@
 """Whether an installed model fits this machine, from its file or from its server's facts."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +8,13 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.decode.json_fields import as_object, positive
-from ollm_tui.library.fit import Fit, ModelShape
+from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.fitting import fit_of
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF
 from ollm_tui.library.machine import Machine
 from ollm_tui.library.shapes import keeps_cache, shape_of_header, shape_of_size, windowed_layers
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tokens.limits import ASSUMED_WINDOW
@@ -23,7 +24,11 @@ PATIENCE_S = 2.5
 
 
 async def with_fit(
-    details: ModelDetails, machine: Callable[[], Awaitable[Machine]], *, owns_path: bool
+    details: ModelDetails,
+    machine: Callable[[], Awaitable[Machine]],
+    *,
+    known_models: KnownModels,
+    owns_path: bool,
 ) -> ModelDetails:
     """Add whether a model fits, unless the probe takes too long.
 
@@ -35,18 +40,19 @@ async def with_fit(
     with anyio.move_on_after(PATIENCE_S):
         hardware = await machine()
         used = hardware.for_engine if owns_path else hardware
-        return replace(details, fit=await _fit(details, used, owns_path=owns_path))
+        path = details.path if owns_path else None
+        shape = await to_thread.run_sync(_shape, details, path, known_models)
+        window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
+        fit = fit_of(shape, used, context=window, kv_type=_cache_type(details))
+        return replace(details, fit=fit)
     return details
 
 
-async def _fit(details: ModelDetails, machine: Machine, *, owns_path: bool) -> Fit:
+def _shape(details: ModelDetails, path: str | None, known_models: KnownModels) -> ModelShape:
     size = max(0, details.info.size_bytes or 0)
-    shape = None
-    if owns_path and details.path is not None:
-        shape = await to_thread.run_sync(_shape_of_file, Path(details.path), size)
-    window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
-    shape = shape or reported_shape(details.info, size)
-    return fit_of(shape, machine, context=window, kv_type=_cache_type(details))
+    full_every = known_models.full_attention()
+    shape = _shape_of_file(Path(path), size, full_every) if path is not None else None
+    return shape or reported_shape(details.info, size, full_every)
 
 
 def _cache_type(details: ModelDetails) -> str:
@@ -56,15 +62,19 @@ def _cache_type(details: ModelDetails) -> str:
     return types.pop() if len(types) == 1 and len(set_for) == 2 else "f16"
 
 
-def _shape_of_file(path: Path, size: int) -> ModelShape | None:
+def _shape_of_file(path: Path, size: int, full_every: Mapping[str, int]) -> ModelShape | None:
     try:
-        return shape_of_header(read_header(path), size)
+        header = read_header(path)
     except (BadGGUF, OSError):  # the list has the reason
         return None
+    return shape_of_header(header, size, full_every.get(header.architecture))
 
 
-def reported_shape(info: ModelInfo, size: int) -> ModelShape:
-    """Return the shape that a server reports; missing parts are estimated from the size."""
+def reported_shape(info: ModelInfo, size: int, full_every: Mapping[str, int]) -> ModelShape:
+    """Return the shape that a server reports; missing parts are estimated from the size.
+
+    `full_every` tells for each architecture with sliding windows which layers have none.
+    """
     shape = as_object(info.details.get("shape"))
     parameters = positive(info.details, "parameter_count")
     kind = info.details.get("family") or info.details.get("kind")
@@ -72,7 +82,8 @@ def reported_shape(info: ModelInfo, size: int) -> ModelShape:
     if not shape or not keeps_cache(family):
         return shape_of_size(size, parameters=parameters, family=family)
     layers, window = positive(shape, "layers"), positive(shape, "window")
-    windowed = windowed_layers(family, layers or 0) if window else 0
+    every = full_every.get(family or "") if window else None
+    windowed = windowed_layers(layers or 0, every)
     return ModelShape(
         weights=size,
         layers=layers,

@@ -16,6 +16,7 @@ from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.urls import url_origin
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.other_folders import OtherPrograms, other_folders
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
@@ -166,7 +167,8 @@ async def embedded_factory(
         named={name: own.path for name, own in models.items() if own.path},
         projectors={name: own.projector for name, own in models.items() if own.projector},
     )
-    provider = EmbeddedProvider(library, settings)
+    known_models = KnownModels(paths.families_dir)
+    provider = EmbeddedProvider(library, settings, known_models=known_models)
     return await stack.enter_async_context(provider)
 
 

@@ -189,7 +189,7 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/commands/test_thinking_and_tools.py::"
         "test_think_refuses_a_mode_that_is_not_documented",
         "tests/providers/embedded/test_provider.py::"
-        "test_settings_beside_a_model_file_are_reported_as_unread",
+        "test_the_family_and_the_settings_beside_a_file_fill_a_request",
     ),
     "GPU support in the built-in engine": (
         "tests/library/test_machine_probe.py::"

@@ -1,6 +1,7 @@
 """Whether a model fits: the numbers, the verdict drawn from them, and the words for it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,9 +94,9 @@ def test_compressed_attention_keeps_one_row_and_no_values() -> None:
 @pytest.mark.parametrize(
     ("facts", "windowed"),
     [
-        ({"architecture": "gemma3"}, 27),
-        ({"architecture": "gpt-oss"}, 16),
-        ({"architecture": "unheard-of"}, 0),
+        ({"full_every": 6}, 27),
+        ({"full_every": 2}, 16),
+        ({"full_every": None}, 0),
         ({"sliding_pattern": (4,)}, 24),
         ({"sliding_pattern": (1,)}, 0),
         ({"sliding_pattern": (0,)}, 32),
@@ -103,8 +104,10 @@ def test_compressed_attention_keeps_one_row_and_no_values() -> None:
         ({"sliding_pattern": (1, 1, 0, 1) * 8}, 24),
     ],
 )
-def test_sliding_layers_keep_their_window(facts: dict[str, object], windowed: int) -> None:
-    shape = shape_of_header(header(sliding_window=1024, **facts), GB)
+def test_sliding_layers_keep_their_window(facts: dict[str, Any], windowed: int) -> None:
+    of_file = {name: value for name, value in facts.items() if name != "full_every"}
+    held = header(sliding_window=1024, **of_file)
+    shape = shape_of_header(held, GB, facts.get("full_every"))
     assert shape.windowed == windowed
     row = 8 * 256
     # The window, the batch, and what rounding up to 256 adds, which is nothing here.

@@ -2,12 +2,12 @@
 
 import importlib.util
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 from anyio import to_thread
@@ -16,6 +16,7 @@ from ollm_tui.config.backends import BACKEND
 from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.regular_file import is_file
 from ollm_tui.decode.json_fields import present
+from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
@@ -24,18 +25,15 @@ from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
-from ollm_tui.providers.embedded.settings import (
-    MODEL_DEFAULTS,
-    EmbeddedSettings,
-    ModelDefaults,
-    unread_settings,
-    with_defaults,
-)
+from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import JINJA, check_request
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
 
 ENGINE_PACKAGE = "xllamacpp"
 _BACKEND = BACKEND["embedded"]
@@ -66,7 +64,7 @@ class EmbeddedProvider:
         *,
         supervisor: Supervisor | None = None,
         is_installed: Callable[[], bool] | None = None,
-        defaults: Mapping[str, ModelDefaults] = MODEL_DEFAULTS,
+        known_models: KnownModels | None = None,
     ) -> None:
         self.name = _BACKEND.name
         self.label = _BACKEND.label
@@ -74,7 +72,7 @@ class EmbeddedProvider:
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
         self._is_installed = is_installed or engine_available
-        self._defaults = defaults
+        self._known_models = known_models or KnownModels()
         self._adapters: dict[Engine, LlamaCppProvider] = {}
 
     async def __aenter__(self) -> Self:
@@ -103,10 +101,10 @@ class EmbeddedProvider:
                 return
             load_s = time.monotonic() - begun if engine.ready_at > begun else 0.0
             adapter = await self._adapter(engine)
-            unread = await to_thread.run_sync(unread_settings, engine.plan.path)
-            events = adapter.chat_stream(self._ready_for(engine, request))
+            known = await self._known(engine)
+            events = adapter.chat_stream(_ready_for(known, request))
             entered = await stack.enter_async_context(events)
-            stream = EngineStream(entered, engine, load_s, unread)
+            stream = EngineStream(entered, engine, load_s, unused_settings(known))
             try:
                 yield stream
             finally:
@@ -133,7 +131,7 @@ class EmbeddedProvider:
             if engine is None:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
-            return await adapter.count_tokens(self._ready_for(engine, request))
+            return await adapter.count_tokens(_ready_for(await self._known(engine), request))
 
     async def prompt_text(self, request: Request) -> PromptText:
         """Return the prompt that the engine makes of a request, loading the model if needed.
@@ -146,7 +144,7 @@ class EmbeddedProvider:
             if engine is None:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
-            return await adapter.prompt_text(self._ready_for(engine, request))
+            return await adapter.prompt_text(_ready_for(await self._known(engine), request))
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""
@@ -170,10 +168,8 @@ class EmbeddedProvider:
         """
         facts = await to_thread.run_sync(self._library.facts, name)
         info = self._as_seen(await to_thread.run_sync(self._info, name))
-        path = await to_thread.run_sync(self._library.path_of, name)
-        unread = await to_thread.run_sync(unread_settings, path)
         program = self._settings.program
-        notes = present({"not_read": unread, "engine": None if program is None else str(program)})
+        notes = present({"engine": None if program is None else str(program)})
         return replace(info, details={**facts, **info.details, **notes})
 
     async def delete_model(self, name: str) -> None:
@@ -291,11 +287,12 @@ class EmbeddedProvider:
                 return replace(info, loaded=True, context=engine.plan.context, details=details)
         return replace(info, loaded=False, context=self._context(info))
 
-    def _ready_for(self, engine: Engine, request: Request) -> Request:
-        """Fill in the model's defaults, and remove the options that `_lease` has handled."""
-        request = with_defaults(request, self._defaults.get(engine.plan.name))
-        options = replace(request.options, num_ctx=None, keep_alive=None)
-        return replace(request, options=options)
+    async def _known(self, engine: Engine) -> "ModelKnowledge":
+        """Return what family and sidecar say of a model."""
+        plan = engine.plan
+        title = (await to_thread.run_sync(self._info, plan.name)).details.get("title")
+        names = (plan.name, title) if isinstance(title, str) else (plan.name,)
+        return await to_thread.run_sync(self._known_models.of, names, plan.path)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Return the client of one engine, and dispose of those whose engines have ended."""
@@ -322,6 +319,13 @@ class EmbeddedProvider:
         while self._adapters:
             _, adapter = self._adapters.popitem()
             await adapter.dispose()
+
+
+def _ready_for(known: "ModelKnowledge", request: Request) -> Request:
+    """Fill in the model's defaults, and remove the options that `_lease` has handled."""
+    request = with_defaults(request, defaults_of(known))
+    options = replace(request.options, num_ctx=None, keep_alive=None)
+    return replace(request, options=options)
 
 
 def _until(engine: Engine) -> str | None:

@@ -1,19 +1,23 @@
-"""The settings of the built-in engine, and the defaults of single models."""
+"""The settings of the built-in engine, and what fills the gaps of a request."""
 
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.paths import find_program
+from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults, not_applied
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.embedded.plan import merged
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,32 +79,11 @@ def server_program(
     return find_program(name, os.environ if environ is None else environ)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelDefaults:
-    """Recommended values; a request's own values win."""
-
-    system_prompt: str | None = None
-    temperature: float | None = None
-    repeat_penalty: float | None = None
-
-
-MODEL_DEFAULTS: Mapping[str, ModelDefaults] = {
-    # Found with eight prompts: without the system prompt it names the capital of France in
-    # broken French, and without the penalty three of seven answers repeat themselves until the
-    # window is full.
-    "SmolLM2-135M-Instruct.Q4_1": ModelDefaults(
-        system_prompt="You are a helpful assistant.", temperature=0.0, repeat_penalty=1.1
-    )
-}
-
-
-def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
+def with_defaults(request: Request, defaults: ModelDefaults) -> Request:
     """Fill in the defaults for what the request leaves open."""
-    if defaults is None:
-        return request
     options = request.options
-    names = ("temperature", "repeat_penalty")
-    filled = {name: getattr(defaults, name) for name in names if getattr(options, name) is None}
+    open_names = [one.name for one in fields(options) if getattr(options, one.name) is None]
+    filled: dict[str, Any] = {name: getattr(defaults.options, name) for name in open_names}
     request = replace(request, options=replace(options, **filled))
     is_instructed = any(message.role == "system" for message in request.conversation)
     if request.system_prompt is None and not is_instructed:
@@ -108,17 +91,19 @@ def with_defaults(request: Request, defaults: ModelDefaults | None) -> Request:
     return request
 
 
-def unread_settings(model_file: Path) -> str | None:
-    """Return the name of the settings file beside a model file, which is not supported yet."""
-    beside = model_file.with_name(f"{model_file.stem}.config.yaml")
-    return beside.name if beside.exists() else None
-
-
-def left_unread(name: str) -> LeftOut:
-    """Make the event for settings beside the model file that were ignored."""
-    why = AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
-        "Settings beside a model file are not read yet.",
-        hint="Put them into config.toml, or change them with /set.",
-    )
-    return LeftOut(name, why)
+def unused_settings(known: "ModelKnowledge") -> tuple[LeftOut, ...]:
+    """Return what of the settings beside a model file is not used, and why."""
+    beside = known.sidecar.name if known.sidecar else ""
+    unused = [
+        LeftOut(Path(problem.origin.name).name, AIError(ErrorCode.BAD_REQUEST, str(problem)))
+        for problem in known.problems
+        if problem.origin.name.endswith(SIDECAR_SUFFIX)
+    ]
+    if keys := not_applied(known):
+        why = AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"{', '.join(keys)} of {beside} {'is' if len(keys) == 1 else 'are'} not used yet.",
+            hint="Its parameters and its systemPrompt are used.",
+        )
+        unused.append(LeftOut(beside, why))
+    return tuple(unused)

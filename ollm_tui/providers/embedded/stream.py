@@ -1,6 +1,6 @@
 """An engine's answer with what only its supervisor knows: load time, and why it broke off."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
 import anyio
@@ -9,7 +9,6 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.settings import left_unread
 from ollm_tui.providers.embedded.supervisor import Engine
 
 EXIT_WAIT_S = 0.5
@@ -27,11 +26,11 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         events: AsyncIterator[ProviderEvent],
         engine: Engine,
         load_s: float,
-        unread: str | None = None,
+        unused: Sequence[LeftOut] = (),
     ) -> None:
         self._events = events
-        self._unread = unread
-        """The name of ignored settings beside the model file, until that is reported."""
+        self._unused = [*unused]
+        """What of the settings beside the model file is not used, until that is reported."""
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
@@ -42,9 +41,8 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         if self._engine.replaced is not None:
             report, self._engine.replaced = self._engine.replaced, None
             return report
-        if self._unread is not None:
-            name, self._unread = self._unread, None
-            return left_unread(name)
+        if self._unused:
+            return self._unused.pop(0)
         event = await anext(self._events)
         match event:
             case Finish():

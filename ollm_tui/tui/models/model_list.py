@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
+from anyio import to_thread
 
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import USUAL_CONTEXT, fit_of
@@ -93,8 +94,13 @@ class ModelListCache:
         return ModelEntry(ref, info, listing.label, running, check(ref, info) if check else None)
 
 
-def fit_check_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> FitCheck:
-    """Return a check for models of this machine; `place` returns where one is, with addresses."""
+def fit_check_for(
+    machine: Machine, place: Callable[[ModelRef], str | None], full_every: Mapping[str, int]
+) -> FitCheck:
+    """Return a check for models of this machine; `place` returns where one is, with addresses.
+
+    `full_every` is what `KnownModels.full_attention` returns.
+    """
     is_local: dict[str, bool] = {}
 
     def check(ref: ModelRef, info: ModelInfo) -> Fit | None:
@@ -106,7 +112,7 @@ def fit_check_for(machine: Machine, place: Callable[[ModelRef], str | None]) -> 
         if not is_local[ref.provider]:
             return None
         used = machine.for_engine if ref.provider == EMBEDDED else machine
-        return fit_of(reported_shape(info, size), used, context=_context(info))
+        return fit_of(reported_shape(info, size, full_every), used, context=_context(info))
 
     return check
 
@@ -176,7 +182,8 @@ class ModelListLoader:
         """Measure this machine, so that entries can tell if they fit."""
         machine = await self.runtime.machine()
         if machine.ram_free is not None or machine.gpus:
-            self.cache.put_fit_check(fit_check_for(machine, self.operations.place))
+            full_every = await to_thread.run_sync(self.runtime.manager.known_models.full_attention)
+            self.cache.put_fit_check(fit_check_for(machine, self.operations.place, full_every))
             self.changed()
 
     async def check_other_folders(self) -> None:

@@ -8,6 +8,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.library.fit import IDLE_GPU, USE_GPU, fit_words
 from ollm_tui.models.capabilities import ABILITIES, Source, capabilities_of
+from ollm_tui.models.family_words import family_rows
 from ollm_tui.tui.models.entry import FOREVER_S, seconds_left
 from ollm_tui.tui.models.sheet_lines import Fact, SheetSection
 
@@ -77,6 +78,7 @@ def sections_of(details: "ModelDetails", now: datetime) -> list[SheetSection]:
         SheetSection(id="summary", title="Summary", facts=tuple(_summary(details, now))),
         SheetSection(id="capabilities", title="Capabilities", facts=tuple(_abilities(details))),
         SheetSection(id="context", title="Context", facts=tuple(_windows(details.context))),
+        SheetSection(id="family", title="Family", facts=tuple(_family(details))),
         SheetSection(id="settings", title="Effective settings", facts=_settings(details.settings)),
         SheetSection(id="parameters", title="Model parameters", facts=parameters),
         SheetSection(id="fit", title="Memory on this machine", facts=tuple(fit_facts(details.fit))),
@@ -189,6 +191,18 @@ def _template(facts: "TemplateFacts | None") -> Iterator[Fact]:
 
 
 _YES_NO: Final[Mapping[bool, str]] = {True: "yes", False: "no"}
+
+
+def _family(details: "ModelDetails") -> Iterator[Fact]:
+    """Yield what is known of a model's family, with the values that are not sent."""
+    known = details.known
+    if known is None or known.family is None:
+        return
+    for name, value in family_rows(known):
+        yield Fact(name=name, value=clean_name(value))
+    for recommended in () if details.uses_family else known.parameters_in_use:
+        note = f"not sent: {clean_name(details.place)} has defaults of its own"
+        yield Fact(name=recommended.name, value=clean_name(_text(recommended.value)), note=note)
 
 
 def _settings(values: "Iterable[EffectiveValue]") -> tuple[Fact, ...]:

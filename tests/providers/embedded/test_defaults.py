@@ -1,10 +1,13 @@
 """Recommended values of known models: filled in, and never over what a person chose."""
 
+from ollm_tui.models.known_models import KnownModels, ModelDefaults, defaults_of
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, Request
-from ollm_tui.providers.embedded.settings import MODEL_DEFAULTS, ModelDefaults, with_defaults
+from ollm_tui.providers.embedded.settings import with_defaults
 
-DEFAULTS = ModelDefaults(system_prompt="Be kind.", temperature=0.0, repeat_penalty=1.1)
+DEFAULTS = ModelDefaults(
+    system_prompt="Be kind.", options=GenerationOptions(temperature=0.0, repeat_penalty=1.1)
+)
 USER = Message("user", "hi")
 
 
@@ -43,9 +46,11 @@ def test_a_system_message_counts_as_a_system_prompt() -> None:
 
 
 def test_models_that_are_not_known_get_nothing() -> None:
-    assert with_defaults(request(), None) == request()
+    known = KnownModels().of(["my-model"])
+    assert with_defaults(request(), defaults_of(known)) == request()
 
 
 def test_the_starter_model_is_known_by_its_file() -> None:
-    known = MODEL_DEFAULTS["SmolLM2-135M-Instruct.Q4_1"]
+    known = defaults_of(KnownModels().of(["SmolLM2-135M-Instruct.Q4_1"]))
     assert known.system_prompt == "You are a helpful assistant."
+    assert known.options == GenerationOptions(temperature=0.0, repeat_penalty=1.1)

@@ -1,5 +1,7 @@
 """The embedded provider on the real engine, from request to events."""
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,12 +25,20 @@ from ollm_tui.protocol.ports import (
     SupportsShow,
     SupportsUnload,
 )
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, TextDelta, ToolCallEvent
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    LeftOut,
+    ProviderEvent,
+    TextDelta,
+    ToolCallEvent,
+)
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Engine
+from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from tests.providers.answers import answer, end_of, text_of, thinking_of
 from tests.support.engine import (
     MODEL,
@@ -350,16 +360,36 @@ async def test_a_tool_that_is_named_is_the_one_that_is_called(model_folder: Path
         assert [event.call.name for event in got if isinstance(event, ToolCallEvent)] == [name]
 
 
-async def test_settings_beside_a_model_file_are_reported_as_unread(
-    model_folder: Path, tmp_path: Path
+async def test_the_family_and_the_settings_beside_a_file_fill_a_request(
+    model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / f"{MODEL}.gguf").symlink_to(model_folder / f"{MODEL}.gguf")
+    sent: list[Request] = []
+    original = LlamaCppProvider.chat_stream
+
+    def chat_stream(
+        self: LlamaCppProvider, request: Request
+    ) -> AbstractAsyncContextManager[AsyncIterator[ProviderEvent]]:
+        sent.append(request)
+        return original(self, request)
+
+    monkeypatch.setattr(LlamaCppProvider, "chat_stream", chat_stream)
+    (tmp_path / "qwen3-tiny.gguf").symlink_to(model_folder / f"{MODEL}.gguf")
+    beside = tmp_path / "qwen3-tiny.config.yaml"
+    asked = ask("hi", model="qwen3-tiny", options=GenerationOptions(top_k=3))
     async with embedded(tmp_path) as (provider, _):
-        assert not [e for e in await answer(provider, ask("hi")) if isinstance(e, LeftOut)]
-        assert "not_read" not in (await provider.show_model(MODEL)).details
-        (tmp_path / f"{MODEL}.config.yaml").write_text("parameters: {}")
-        first = (await answer(provider, ask("hi")))[0]
-        shown = await provider.show_model(MODEL)
-    assert isinstance(first, LeftOut)
-    assert first.field == shown.details["not_read"] == f"{MODEL}.config.yaml"
-    assert "not read yet" in first.error.message
+        assert not [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
+        beside.write_text("systemPrompt: Be brief.\nparameters: {temperature: 0.1}")
+        assert not [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
+        beside.write_text("template: x\nsupports: [tools]")
+        unused = [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
+        beside.write_text("parameters: {temperature: hot}")
+        broken = [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
+    family = GenerationOptions(temperature=0.6, top_p=0.95, top_k=3, min_p=0)
+    assert [request.options for request in sent[:2]] == [family, replace(family, temperature=0.1)]
+    assert [request.system_prompt for request in sent] == [None, "Be brief.", None, None]
+    assert [e.error.message for e in unused] == [
+        "supports, template of qwen3-tiny.config.yaml are not used yet."
+    ]
+    assert [(e.field, e.error.message) for e in broken] == [
+        (beside.name, f"{beside}:1: `parameters.temperature` must be a number.")
+    ]

@@ -8,6 +8,7 @@ import anyio
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
@@ -108,6 +109,7 @@ class ScriptedManager(ModelManager):
     fails: AIError | None = None
     held: anyio.Event | None = None
     details: dict[ModelRef, ModelDetails] = field(default_factory=dict)
+    known_models: KnownModels = field(default_factory=KnownModels)
 
     async def unavailable_reasons(self, ref: ModelRef) -> Mapping[ModelAction, str | None]:
         refused = self.refused.get(ref.provider, {})

@@ -1,11 +1,13 @@
 """The details of a model: their sections, keys, search, and what is handed back."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from ollm_tui.models.actions import MODEL_ACTIONS
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
@@ -86,6 +88,20 @@ async def test_every_section_says_what_is_known_and_by_whom(tmp_path: Path) -> N
         "Version 2.0, January 2004",
     ):
         assert words in text, words
+
+
+def test_the_family_of_a_model_and_what_is_not_sent_have_a_section() -> None:
+    known = KnownModels().of(["gemma3:4b"])
+    details = replace(known_details(), known=known)
+    [family] = [one for one in sections_of(details, NOW) if one.id == "family"]
+    facts = {fact.name: (fact.value, fact.note) for fact in family.facts}
+    assert facts["family"] == ("Gemma", "")
+    assert facts["sliding window"] == ("1,024 tokens in 5 of 6 layers", "")
+    assert facts["top_k"] == ("64", f"not sent: {details.place} has defaults of its own")
+    [used] = [
+        one for one in sections_of(replace(details, uses_family=True), NOW) if one.id == "family"
+    ]
+    assert "top_k" not in {fact.name for fact in used.facts}
 
 
 async def test_what_is_not_known_has_no_section() -> None:

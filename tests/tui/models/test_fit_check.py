@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
 GB = 1_000_000_000
+FULL = {"gemma3": 6, "gptoss": 2}
 REF = ModelRef("local", "m")
 
 
@@ -34,7 +35,7 @@ def test_here_is_what_has_no_address_elsewhere(place: str | None, expected: bool
 
 
 def judged(info: ModelInfo, place: str | None = "Ollama at http://localhost:1") -> int | None:
-    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: place)(REF, info)
+    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: place, FULL)(REF, info)
     return None if fit is None else fit.context
 
 
@@ -64,7 +65,7 @@ def test_a_place_is_asked_for_once() -> None:
         asked.append(ref)
         return "On this machine"
 
-    judge = fit_check_for(Machine(ram_free=GB), place)
+    judge = fit_check_for(Machine(ram_free=GB), place, FULL)
     for _turn in range(3):
         fit = judge(REF, ModelInfo(name="m", size_bytes=4 * GB))
         assert fit is not None
@@ -86,7 +87,7 @@ def test_what_keeps_no_cache_is_judged_without_one(
     details: dict[str, object], has_cache: bool
 ) -> None:
     info = ModelInfo(name="m", size_bytes=GB, details=details)  # type: ignore[arg-type]
-    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine")(REF, info)
+    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine", FULL)(REF, info)
     assert fit is not None
     assert (fit.cache > 0) is has_cache
 
@@ -100,7 +101,7 @@ def test_layers_with_a_window_keep_no_more_than_that(family: str | None, sliding
     }  # fmt: skip
     details: JsonObject = {"shape": shape} | ({"family": family} if family else {})
     info = ModelInfo(name="m", size_bytes=GB, context=32_768, details=details)
-    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine")(REF, info)
+    fit = fit_check_for(Machine(ram_free=8 * GB), lambda _ref: "On this machine", FULL)(REF, info)
     row = 4 * (256 + 256) * 2
     assert fit is not None
     assert fit.cache == row * ((34 - sliding) * 32_768 + sliding * 1536)
@@ -109,7 +110,7 @@ def test_layers_with_a_window_keep_no_more_than_that(family: str | None, sliding
 def test_the_built_in_engine_gets_no_graphics_card_that_it_does_not_use() -> None:
     card = Gpu(name="A card", total=8 * GB, free=8 * GB)
     machine = Machine(ram_free=8 * GB, gpus=(card,), engine_uses_gpus=False)
-    judge = fit_check_for(machine, lambda _ref: "On this machine")
+    judge = fit_check_for(machine, lambda _ref: "On this machine", FULL)
     info = ModelInfo(name="m", size_bytes=GB)
     verdicts = [
         fit.verdict if (fit := judge(ModelRef(provider, "m"), info)) else None

@@ -1,0 +1,275 @@
+"""What a family file may hold: its keys, their types, and the checks that go over several keys.
+
+Specification: 05, "Model Configuration". Keys of our own are `source`, `priority`, `context`,
+`slidingWindow`, `systemPrompt`, and below `shouldThink` what switches thinking.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails
+
+from ollm_tui.config.complaints import complaint
+from ollm_tui.config.origin import KeyPath, dotted, nearest
+from ollm_tui.config.schema import GenerationSettings
+from ollm_tui.config.values import Text, TokenCount
+from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
+from ollm_tui.models.name_pattern import BadPatternError, NamePattern
+from ollm_tui.models.thinking import ThinkingSupport
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.request import TagPattern, TagSpec, ThinkingEffort, ThinkingMode
+
+DEFAULT_VARIANT: Final = "@"
+Ability: TypeAlias = Literal[
+    "tools", "parallelTools", "systemPrompt", "vision", "audio", "video", "infill", "embedding"
+]
+ABILITIES: Final[tuple[Ability, ...]] = get_args(Ability)
+_NOT_FOR_FAMILIES: Final = frozenset({"num_ctx", "keep_alive", "extra_body", "seed"})
+
+
+class _Section(BaseModel):
+    """A table of a family file."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+        alias_generator=to_camel,
+        arbitrary_types_allowed=True,
+    )
+
+
+class Switch(_Section):
+    """How thinking is switched in the prompt."""
+
+    variable: Text | None = None
+    """A variable of the chat template that is true or false: `enable_thinking`."""
+    effort_variable: Text | None = None
+    """A variable of the chat template that takes an effort: `reasoning_effort`."""
+    on_text: Text | None = None
+    off_text: Text | None = None
+    """Words in the prompt: `/think`, `/no_think`."""
+    text_in: Literal["system", "user"] | None = None
+    """Which message has them."""
+
+
+Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
+
+
+class Thinking(_Section):
+    """How models of a family think, as spec 05 has it with `shouldThink`."""
+
+    mode: ThinkingMode | None = None
+    """The default."""
+    effort: ThinkingEffort | None = None
+    efforts: list[ThinkingEffort] = []
+    visible: bool | None = None
+    depth: Annotated[int, Field(ge=1)] | None = None
+    steps: Annotated[int, Field(ge=1)] | None = None
+    think_tag: Tag | None = None
+    answer_tag: Tag | None = None
+    starts_open: bool = False
+    """Whether the chat template ends inside the thinking."""
+    skip_default_prompt: bool = False
+    default_think_prompt: dict[str, Any] | None = None
+    switch: Switch | None = None
+
+    @field_validator("think_tag", "answer_tag")
+    @classmethod
+    def _usable(cls, tag: Tag | None) -> Tag | None:
+        tag_of(tag)
+        return tag
+
+    def support(self, modes: frozenset[ThinkingMode]) -> ThinkingSupport:
+        """Return what drives parser and request; `modes` are those of `supports`."""
+        return ThinkingSupport(
+            modes=modes,
+            default=self.mode,
+            effort=self.effort,
+            think_tag=tag_of(self.think_tag),
+            answer_tag=tag_of(self.answer_tag),
+            starts_open=self.starts_open,
+        )
+
+
+def tag_of(tag: Tag | None) -> TagSpec | None:
+    """Return a tag as parsers take it.
+
+    Raises:
+        ValueError: it cannot be searched for in a stream.
+    """
+    found: TagSpec | None
+    match tag:
+        case None | str():
+            found = tag
+        case PatternText():
+            found = TagPattern(_expression(tag), "")
+        case [PatternText() as start, PatternText() as end]:
+            found = TagPattern(_expression(start), _expression(end))
+        case [str() as one]:
+            found = one
+        case [str() as start, str() as end]:
+            found = (start, end)
+        case _:
+            raise ValueError("must be one tag, or a list of a start and an end")
+    try:
+        ThinkingSupport(think_tag=found)
+    except AIError as error:
+        raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
+    return found
+
+
+def _expression(tag: PatternText) -> str:
+    return NamePattern(tag, is_built_in=False).text
+
+
+class SlidingWindow(_Section):
+    """Layers that only see the newest tokens."""
+
+    size: TokenCount
+    full_every: Annotated[int, Field(ge=2, le=100)]
+    """Every n-th layer sees all tokens."""
+    architectures: list[Text] = []
+    """As model files name them."""
+
+
+class Modes(_Section):
+    """The thinking modes that a model declares, in the list of `supports`."""
+
+    think_mode: list[ThinkingMode]
+
+
+class Abilities(_Section):
+    """What goes in and comes out, where `supports` does not say it all."""
+
+    input: list[Text]
+    output: list[Text]
+    features: list[Text] = []
+
+
+class FamilyPart(_Section):
+    """What a whole family and each of its variants may have."""
+
+    source: Text | list[Text] | None = None
+    """Where the values are from: addresses of model cards."""
+    supports: list[Ability | Modes] | None = None
+    should_think: Thinking | None = None
+    prompt: dict[str, str] | None = None
+    """Variables of the template."""
+    template: Text | None = None
+    template_format: Literal["hf", "jinja2", "golang"] | None = None
+    system_prompt: Text | None = None
+    """What is sent where neither a chat nor the settings have a system prompt."""
+    context: TokenCount | None = None
+    """The window that the models were made for."""
+    sliding_window: SlidingWindow | None = None
+    capability: Abilities | None = None
+
+
+Pattern: TypeAlias = PatternText | Text
+
+
+class Family(FamilyPart):
+    """A family file, or the settings beside a model file."""
+
+    id: Text | None = Field(default=None, alias="_id")
+    extends: Text | None = None
+    type: Literal["model", "system"] | None = None
+    """`system` is a template that others extend; its patterns are searched last."""
+    priority: Annotated[int, Field(ge=-100, le=100)] = 0
+    """Families with a higher one are searched first: those made from models of other families."""
+    version: dict[str, FamilyPart] = {}
+    model_pattern: dict[str, Pattern] = {}
+    parameters: dict[str, GenerationSettings] = {}
+
+    @field_validator("parameters", mode="before")
+    @classmethod
+    def _by_variant(cls, values: object) -> object:
+        """Take options without a variant as those of the default one, as sidecars have them."""
+        if not isinstance(values, dict) or any(isinstance(one, dict) for one in values.values()):
+            return values
+        return {DEFAULT_VARIANT: values} if values else {}
+
+    @field_validator("parameters")
+    @classmethod
+    def _sampling_only(cls, values: dict[str, GenerationSettings]) -> dict[str, GenerationSettings]:
+        for settings in values.values():
+            for name in sorted(settings.model_fields_set & _NOT_FOR_FAMILIES):
+                raise ValueError(f"may not set {name}: it belongs into the settings")
+        return values
+
+    @field_validator("model_pattern")
+    @classmethod
+    def _valid(cls, patterns: dict[str, Pattern], info: ValidationInfo) -> dict[str, Pattern]:
+        is_built_in = bool(info.context)
+        for variant, pattern in patterns.items():
+            try:
+                NamePattern(pattern, is_built_in=is_built_in).check()
+            except BadPatternError as error:
+                raise ValueError(f"has a pattern for {variant!r} that {error}") from None
+        return patterns
+
+    @model_validator(mode="after")
+    def _variants_are_known(self) -> "Family":
+        known = {*self.model_pattern, DEFAULT_VARIANT}
+        for key in ("version", "parameters"):
+            for variant in getattr(self, key):
+                if variant not in known and self.id is not None:
+                    raise ValueError(
+                        f"names the variant {variant!r} in {key}, which modelPattern does not have"
+                    )
+        return self
+
+
+def read_family(file: YamlFile, *, is_built_in: bool = False) -> Family:
+    """Return what a file holds.
+
+    Raises:
+        YamlProblem: a key is unknown, or a value is of the wrong type; with file and line.
+    """
+    try:
+        return Family.model_validate(file.values, strict=True, context=is_built_in or None)
+    except ValidationError as error:
+        raise _problem(file, error.errors(include_url=False, include_input=False)[0]) from None
+
+
+def _problem(file: YamlFile, error: ErrorDetails) -> YamlProblem:
+    path = _written_path(error["loc"], file.values)
+    if error["type"] == "extra_forbidden":
+        near = nearest(path[-1], _known_keys())
+        hint = f"Did you mean `{near}`?" if near else None
+        return file.problem(f"Unknown key `{dotted(path)}`.", path, hint)
+    subject = f"`{dotted(path)}`" if path else "The file"
+    return file.problem(f"{subject} {complaint(error)}.", path)
+
+
+def _written_path(location: tuple[int | str, ...], values: Mapping[str, object]) -> KeyPath:
+    """Return the part of a location that is in the file; pydantic adds the members of unions."""
+    path: list[str] = []
+    node: object = values
+    for part in location:
+        if isinstance(node, Mapping) and part in node:
+            node = node[str(part)]
+        elif isinstance(node, list) and isinstance(part, int) and part < len(node):
+            node = node[part]
+        else:
+            continue
+        path.append(str(part))
+    return tuple(path)
+
+
+def _known_keys() -> list[str]:
+    kinds: tuple[type[BaseModel], ...] = (Family, Thinking, Switch, SlidingWindow, Abilities)
+    known = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
+    return [*known, "thinkMode", *GenerationSettings.model_fields]
