@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
+
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_format import setting_json
 from ollm_tui.cli.model_runtime import find_model, in_runtime, required_name
@@ -49,16 +51,18 @@ def run_explain(arguments: Arguments, output: Output) -> int:
 
 
 async def _explained(name: str, runtime: Runtime) -> Explained:
-    manager = runtime.manager
+    manager, known_models = runtime.manager, runtime.manager.known_models
     try:
         model = await find_model(manager, name)
         details = await manager.show(model.ref)
     except AIError as error:
-        known = await manager.knowledge(name.rpartition("://")[2])
+        known = await to_thread.run_sync(known_models.of_model, name.rpartition("://")[2])
         return Explained(address=name, known=known, problem=error)
     address = runtime.catalog.shown_address(details.ref)
-    known = details.known or await manager.knowledge(details.ref.model)
-    return Explained(address=address, known=known, details=details)
+    known_model = details.known
+    if known_model is None:
+        known_model = await to_thread.run_sync(known_models.of_model, details.ref.model)
+    return Explained(address=address, known=known_model, details=details)
 
 
 def _write(explained: Explained, output: Output) -> None:

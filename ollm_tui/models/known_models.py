@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ollm_tui.config.origin import ConfigProblem
     from ollm_tui.models.family_facts import ModelKnowledge
     from ollm_tui.models.family_files import FamilyLibrary
+    from ollm_tui.protocol.model import ModelInfo
 
 SIDECAR_SUFFIX: Final = ".config.yaml"
 NOT_APPLIED: Final = frozenset(
@@ -50,6 +51,14 @@ class KnownModels:
 
         sidecar = sidecar_path(model_file) if model_file is not None else None
         return know_model(self._families(), names, sidecar)
+
+    def of_model(self, name: str, info: "ModelInfo | None" = None) -> "ModelKnowledge":
+        """Return what is known of a model by its name, its titles, and beside its file."""
+        details = info.details if info is not None else {}
+        titles = (details.get("title"), details.get("base_model"))
+        names = (name, *(title for title in titles if isinstance(title, str)))
+        path = details.get("path")
+        return self.of(names, Path(path) if isinstance(path, str) else None)
 
     def problems(self) -> "tuple[ConfigProblem, ...]":
         """Return what is wrong with families of the user."""

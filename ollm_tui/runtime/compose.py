@@ -2,36 +2,31 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.model_support import ToolMode
-from ollm_tui.config.backends import BUILT_IN_ALIASES
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
-from ollm_tui.config.named import Named, named_by
 from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
-from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.starter import STARTER
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.ports import Approver, ProviderAdapter
+from ollm_tui.protocol.ports import Approver
 from ollm_tui.providers.base import UnusableProvider
-from ollm_tui.providers.catalog import Listing, ModelCatalog
-from ollm_tui.providers.discovery import Discovery
+from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.embedded.settings import server_program
-from ollm_tui.providers.lifecycle import AdapterLifecycle, adapter_lifecycle
-from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.router import EMBEDDED, LOCAL, Router
+from ollm_tui.providers.lifecycle import adapter_lifecycle
+from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.runtime.chats import (
     ChatBranches,
     ChatFactory,
@@ -42,7 +37,6 @@ from ollm_tui.runtime.chats import (
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.download_targets import DownloadTargets
 from ollm_tui.runtime.downloads import DownloadService, open_downloads
-from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import (
     FirstModel,
     choose_first,
@@ -63,8 +57,8 @@ from ollm_tui.runtime.provider_set import (
     ports_of,
     services_of,
     settings_error,
-    usable_services,
 )
+from ollm_tui.runtime.providers import Providers, providers_of, registry_of
 from ollm_tui.store.conversations import ConversationStore, open_store
 
 if TYPE_CHECKING:
@@ -81,20 +75,6 @@ PATIENCE_S = 1.5
 """How long the first screen waits for engines before it chooses among those that answered."""
 NAMED_PATIENCE_S = 5.0
 """How long a provider that was named may take to list its models."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Providers:
-    """The providers of a runtime, and what finds models among them."""
-
-    registry: ProviderRegistry
-    catalog: ModelCatalog
-    prober: EngineProber
-    router: Router
-    named: Named
-    """The provider and model that the command line, the environment and the settings name."""
-    lifecycle: AdapterLifecycle
-    """Initializes adapters before their first use and disposes of them."""
 
 
 class Runtime:
@@ -140,9 +120,8 @@ class Runtime:
             *notices,
         )
         """Sentences about settings that could not be used."""
-        self.manager = ModelManager(
-            loaded, self.registry, self.catalog, self.router, self.prober, downloads.forget
-        )
+        known_models = KnownModels(paths.families_dir)
+        self.manager = ModelManager(loaded, providers, known_models, downloads.forget)
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
         self.download_service = downloads
@@ -150,7 +129,8 @@ class Runtime:
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
-        self.branches, self.chat_id = ChatBranches(store, factory.open), chat_id_of
+        self.branches = ChatBranches(store, factory.open)
+        self.chat_id = chat_id_of
         self.open_chat, self.last_chat = factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
@@ -328,55 +308,19 @@ async def open_runtime(
             store = await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
         redact = without_keys(config)
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
-        registry = _registry(config, adapters, lifecycle)
+        registry = registry_of(config, adapters, lifecycle)
         registry.redact = redact
-        providers = _providers(loaded, registry, lifecycle)
+        providers = providers_of(loaded, registry, lifecycle)
         downloads = await stack.enter_async_context(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
         runtime = Runtime(loaded, paths, providers, downloads, store)
         stack.callback(runtime.manager.templates.close)
-        runtime.manager.known_models = KnownModels(paths.families_dir)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:
             await _continue_last_chat(runtime)
         yield runtime
-
-
-def _registry(
-    config: AppConfig, adapters: Iterable[ProviderAdapter], lifecycle: AdapterLifecycle
-) -> ProviderRegistry:
-    registry = ProviderRegistry()
-    for adapter in adapters:
-        lifecycle.add(adapter)
-        registry.register(adapter, priority=config.providers[adapter.name].priority)
-    for alias, name in config.aliases.items():
-        if alias not in registry.list():
-            registry.register_alias(alias, name, is_shown=BUILT_IN_ALIASES.get(alias) == name)
-    # An unknown name must not keep the program from opening: its first use raises.
-    registry.set_default(named if registry.resolve(named := config.provider or LOCAL) else LOCAL)
-    return registry
-
-
-def _providers(
-    loaded: LoadedConfig, registry: ProviderRegistry, lifecycle: AdapterLifecycle
-) -> Providers:
-    prober = EngineProber(loaded, registry, Discovery(), lifecycle.add)
-    services = usable_services(loaded.config.providers)
-    catalog = ModelCatalog(registry, gate=prober.is_there, prober=prober, services=services)
-    catalog.initialize = lifecycle.initialize
-    named = named_by(loaded)
-    is_local_here = LOCAL not in named.moved
-    router = Router(registry, catalog, named=named.providers, is_local_here=is_local_here)
-    return Providers(
-        registry=registry,
-        catalog=catalog,
-        prober=prober,
-        router=router,
-        named=named,
-        lifecycle=lifecycle,
-    )
 
 
 async def _import_plugins(runtime: Runtime) -> None:

@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
@@ -25,21 +23,17 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
-from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.embedded.failures import not_installed
 from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.operations import cannot, has_method, method_of, show_model, translated
-from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.router import Router, same_model
+from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
 from ollm_tui.runtime.provider_set import has_engine
+from ollm_tui.runtime.providers import Providers
 from ollm_tui.runtime.templates import Templates
-
-if TYPE_CHECKING:
-    from ollm_tui.models.family_facts import ModelKnowledge
 
 
 class ModelManager:
@@ -53,24 +47,19 @@ class ModelManager:
     def __init__(
         self,
         loaded: LoadedConfig,
-        registry: ProviderRegistry,
-        catalog: ModelCatalog,
-        router: Router,
-        prober: EngineProber,
+        providers: Providers,
+        known_models: KnownModels,
         on_deleted: Callable[[str], Awaitable[None]],
     ) -> None:
         """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
         self._on_deleted = on_deleted
         self._loaded = loaded
         self._config = loaded.config
-        self._registry = registry
-        self._catalog = catalog
-        self._router = router
-        self._prober = prober
+        self._registry, self._catalog = providers.registry, providers.catalog
+        self._router, self._prober = providers.router, providers.prober
         self.templates = Templates()
         """Renders and reads the models' chat templates."""
-        self.known_models = KnownModels()
-        """A runtime replaces it by one that has the user's families, too."""
+        self.known_models = known_models
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -124,7 +113,7 @@ class ModelManager:
             raw,
             corrected,
             self._loaded,
-            known=await self.knowledge(model.ref.model, raw),
+            known=await to_thread.run_sync(self.known_models.of_model, model.ref.model, raw),
             loads_with_window=isinstance(model.adapter, SupportsWindow),
         )
         details = await self.templates.read_for(details)
@@ -143,15 +132,6 @@ class ModelManager:
             known_models=self.known_models,
             owns_path=is_ours,
         )
-
-    async def knowledge(self, name: str, info: ModelInfo | None = None) -> "ModelKnowledge":
-        """Return what is known of a model by its name, what it is called, and beside its file."""
-        details = info.details if info is not None else {}
-        titles = (details.get("title"), details.get("base_model"))
-        names = (name, *(title for title in titles if isinstance(title, str)))
-        path = details.get("path")
-        file = Path(path) if isinstance(path, str) else None
-        return await to_thread.run_sync(self.known_models.of, names, file)
 
     async def run(self, action: ModelAction, ref: ModelRef, value: str | None = None) -> ModelRef:
         """Run an action that changes a model, and return the model, or its copy.

@@ -104,8 +104,7 @@ LOOKERS = {
     *("library/downloads/web_download.py", "library/downloads/transfer.py"),
     "library/starter.py",
     # Names that a folder gave, whose errors are caught; folders of the program itself.
-    *("library/model_files.py", "library/machine_probe.py"),
-    *("providers/embedded/settings.py", "cli/reference.py", "tui/theming/themes.py"),
+    *("library/model_files.py", "cli/reference.py", "tui/theming/themes.py"),
 }
 
 

@@ -8,6 +8,7 @@ connects to an address beyond this machine.
 import ctypes
 import fcntl
 import os
+import shutil
 import socket
 import struct
 import sys
@@ -71,7 +72,10 @@ def own_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
         f"XDG_{kind}_HOME": str(home / f".{kind.lower()}")
         for kind in ("CONFIG", "DATA", "STATE", "CACHE")
     }
-    return {**kept, **folders, "HOME": str(home), "LANG": "C.UTF-8"}
+    own = {"HOME": str(home), "LANG": "C.UTF-8"}
+    if shutil.which("llama-server", path=kept.get("PATH")):
+        own["OLLM_EMBEDDED__SERVER"] = "none"  # it would run the model files of the tests
+    return {**kept, **folders, **own}
 
 
 def guarded_path(*folders: Path) -> str:

@@ -27,7 +27,6 @@ from ollm_tui.providers.catalog import DESCRIBE_S, Listing, ModelCatalog
 from ollm_tui.providers.lifecycle import AdapterLifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.runtime import compose
 from ollm_tui.runtime.chats import ChatBranches, OfferedTool
 from ollm_tui.runtime.choices import Choices
 from ollm_tui.runtime.compose import Runtime
@@ -37,6 +36,7 @@ from ollm_tui.runtime.exact_prompt import ExactPrompt
 from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
+from ollm_tui.runtime.providers import providers_of
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
@@ -247,7 +247,7 @@ class ScriptedRuntime(Runtime):
         given, nothing = dict(vars(self)), cast("Any", None)
         loaded, paths = LoadedConfig(AppConfig(), Path()), AppPaths(*[Path("/nowhere")] * 4)
         registry, catalog = self.catalog.registry, self.catalog
-        made = compose._providers(loaded, registry, AdapterLifecycle(nothing))
+        made = providers_of(loaded, registry, AdapterLifecycle(nothing))
         providers = replace(made, catalog=catalog, router=Router(registry, catalog))
         service = DownloadService(nothing, loaded.config, paths, *[nothing] * 3)
         super().__init__(loaded, paths, providers, service)
