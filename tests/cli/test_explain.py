@@ -77,6 +77,21 @@ def test_a_family_of_the_user_counts_and_what_is_wrong_with_one_is_said(
     assert capsys.readouterr().out == f"{families}\n"
 
 
+def test_hostile_texts_of_families_and_settings_drive_nothing(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = r'"\e]0;owned\a\e[2J[red]text[/red]\u202e"'
+    family = f"_id: {hostile}\nsource: {hostile}\nmodelPattern: {{'@': 'qwen3-t*'}}\n"
+    (home / "config" / "ollm" / "families" / "own.yaml").write_text(family)
+    (home / "files" / "qwen3-tiny.config.yaml").write_text(
+        f"systemPrompt: {hostile}\nstop: [{hostile}]\n{hostile}: 1\n"
+    )
+    main(["models", "explain", "embedded://qwen3-tiny"])
+    out, err = capsys.readouterr()
+    assert "[red]text[/red]" in out
+    assert not {"\x1b", "\a", "\u202e"} & set(out + err)
+
+
 def test_a_server_has_defaults_of_its_own(models: Run) -> None:
     told = json.loads(models("explain", "tiny", "--json")[1])
     assert (told["family"], told["parameters_sent"]) == (None, False)

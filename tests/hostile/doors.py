@@ -243,6 +243,8 @@ READERS: Mapping[str, str] = {
     "config/edit.py": "settings: read and written back, never shown",
     "config/hub.py": "the hub's token, which is never shown",
     "config/toml_file.py": "settings, providers, broken settings",
+    "config/yaml_file.py": "families, settings beside models: tests/cli/test_explain.py",
+    "models/family_files.py": "names of users' families, which problems name: as above",
     "library/downloads/job_folder.py": "files of its own; titles and notes are painted rows",
     "library/downloads/local_copy.py": "files that are copied; only plain names are taken",
     "library/downloads/starter_download.py": "pip's last words, shown as an error is",
