@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from anyio import to_thread
+
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.decode.json_fields import string
@@ -136,7 +138,7 @@ async def _rendered(
         template = await _template_of(model, parts)
         if template is None:
             return Unknown(f"{model.provider.label} does not tell the model's template.")
-        if template_format(template) != "hf":
+        if await to_thread.run_sync(template_format, template) != "hf":
             return Unknown(
                 "The model's template is in Ollama's language, which only Ollama renders."
             )

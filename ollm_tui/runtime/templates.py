@@ -7,6 +7,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final
 
+from anyio import to_thread
+
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
@@ -61,7 +63,7 @@ class Templates:
         except AIError as error:
             logger.warning("A chat template could not be read: %s", error.message)
             return details
-        facts = facts_of(details.template, abilities, details.info)
+        facts = await to_thread.run_sync(facts_of, details.template, abilities, details.info)
         return replace(details, template_facts=facts)
 
     def close(self) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from anyio import to_thread
+
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.templates.conversation import USUAL_VARIABLES, variants
 from ollm_tui.templates.go_template import fields_of
@@ -58,8 +60,9 @@ async def template_abilities(renderer: TemplateRenderer, template: str) -> Templ
     Raises:
         AIError: no process for rendering can be started.
     """
-    if template_format(template) == "golang":
-        return abilities_of_go(template)
+    # Templates come from strangers, and may be long.
+    if await to_thread.run_sync(template_format, template) == "golang":
+        return await to_thread.run_sync(abilities_of_go, template)
     forms = [(name, form) for name, probe in _probes().items() for form in variants(probe)]
     texts = await renderer.render_all(template, [form for _, form in forms])
     by_name: dict[str, list[Rendered]] = {}

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.templates.go_template import READ_LIMIT, actions_of, fields_of
 from ollm_tui.templates.renderer import Refusal, TemplateRenderer
 from tests.support.seeds import chance_for
 
@@ -67,6 +68,40 @@ BOMBS = {
     "a" * (1024 * 1024 + 1): "too_long",
 }
 ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
+
+GO_BOMBS = {
+    "quotes that close and open": ('{{ "', '}}""'),
+    "quotes that are never closed": ("", '{{\\" }}'),
+    "quotes that are never closed in one action": ("{{", '\\"'),
+    "other quotes that are never closed": ("", "{{\\' }}"),
+    "actions that are never closed": ("", "{{ .A"),
+    "a field that never ends": ("{{ ", ".a"),
+}
+"""Texts of Ollama's language: how each begins, and what follows many times."""
+
+
+def reading_time(template: str) -> float:
+    """Return the least processor time, in seconds, of a few readings."""
+    times = []
+    for _ in range(3):
+        began = time.thread_time()
+        fields_of(template)
+        times.append(time.thread_time() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("kind", GO_BOMBS)
+def test_a_hostile_go_template_is_read_about_as_fast_as_a_usual_one(kind: str) -> None:
+    start, piece = GO_BOMBS[kind]
+    length = 24 * 1024
+    hostile = (start + piece * length)[: length - 2] + "}}"
+    usual = ("{{ .Role }} " * length)[:length]
+    assert reading_time(hostile) <= 12 * reading_time(usual)
+
+
+def test_a_go_template_is_read_up_to_a_limit() -> None:
+    filler = " " * (READ_LIMIT - 10)
+    assert list(actions_of(f"{{{{ .A }}}}{filler}{{{{ .B }}}}")) == [".A"]
 
 
 async def test_no_template_reaches_python() -> None:
