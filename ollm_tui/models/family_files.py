@@ -201,16 +201,24 @@ class FamilyLibrary:
 
 
 def _listed(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
-    """Return path, time and size of each file in the user's folder."""
-    found = []
+    """Return path, time and size of each file in the user's folder.
+
+    One without a time, such as a link that leads nowhere, cannot be read: that is reported then.
+    """
     try:
-        for path in sorted(folder.iterdir()) if folder is not None else ():
-            if path.suffix in _SUFFIXES and not path.name.startswith("."):
-                status = path.stat()
-                found.append((str(path), status.st_mtime_ns, status.st_size))
+        paths = sorted(folder.iterdir()) if folder is not None else []
     except OSError:
         return ()
-    return tuple(found[:MOST_USER_FILES])
+    wanted = [one for one in paths if one.suffix in _SUFFIXES and not one.name.startswith(".")]
+    found = []
+    for path in wanted[:MOST_USER_FILES]:
+        try:
+            status = path.stat()
+        except OSError:
+            found.append((str(path), 0, 0))
+        else:
+            found.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(found)
 
 
 def _read(path: Path, *, is_built_in: bool) -> FamilyFile:

@@ -370,6 +370,18 @@ def test_two_files_with_one_id_are_one_too_many(write: Write, tmp_path: Path) ->
     ]
 
 
+def test_a_link_that_leads_nowhere_hides_no_other_family(write: Write, tmp_path: Path) -> None:
+    write("tiny.yaml", "_id: Tiny\nmodelPattern: {'@': 'tiny-*'}")
+    link, circle = tmp_path / "a.yaml", tmp_path / "b.yaml"
+    link.symlink_to(tmp_path / "gone.yaml")
+    circle.symlink_to(circle)
+    model = KnownModels(tmp_path).of(["tiny-scripted"])
+    assert model.family == "Tiny"
+    first, second = map(str, FamilyLibrary(tmp_path).problems)
+    assert first == f"{link}: The file no longer exists."
+    assert second.startswith(f"{circle}: The file cannot be read")
+
+
 def test_the_title_of_a_file_counts_after_its_name(known: KnownModels) -> None:
     assert known.of(["model", "Qwen3 8B"]).variant == "qwen3"
     assert known.of(["gemma-3-4b-it", "Qwen3 8B"]).family == "Gemma"
