@@ -5,7 +5,7 @@ White space is held back until it is known whether it stands beside a tag, and t
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, TypeAlias, TypeVar
 
 from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
 
@@ -284,3 +284,11 @@ class _Searches:
             for counts in (False, True)
         }
         """By whether start tags count, and whether an answer tag is open."""
+
+
+_TEMPLATE_MARKS: Final = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
+
+
+def mentions_thinking(template: str) -> bool:
+    """Whether a chat template has something that only templates of thinking models have."""
+    return any(mark in template for mark in _TEMPLATE_MARKS)

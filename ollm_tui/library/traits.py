@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping
 
 from ollm_tui.decode.json_fields import present
+from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.library.gguf_header import GGUFHeader
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
 _TEXT = frozenset({"text"})
-_THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 WHISPER = "whisper"
 _KINDS: Mapping[str, frozenset[str]] = {
     WHISPER: frozenset({WHISPER}),
@@ -87,7 +87,7 @@ def capability_of(header: GGUFHeader) -> ModelCapability:
         features |= {"multi_turn", "system_prompt"}
         if "tools" in template:
             features.add("tool_use")
-        if any(mark in template for mark in _THINKING_MARKS):
+        if mentions_thinking(template):
             features.add("thinking")
     return ModelCapability(_TEXT, _TEXT, frozenset(features))
 

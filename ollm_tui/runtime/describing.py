@@ -47,8 +47,7 @@ def described(
     settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
     used = known.parameters_in_use if kind == EMBEDDED else ()
-    sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label)
-    sources.known = used
+    sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
     effective = stacked(sources.values(), f"the default of {model.adapter.label}")
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
@@ -146,14 +145,20 @@ class SettingSources:
     """Collects the values for one model, what counts most in front."""
 
     def __init__(
-        self, loaded: LoadedConfig, ref: ModelRef, info: ModelInfo, kind: str | None, label: str
+        self,
+        loaded: LoadedConfig,
+        ref: ModelRef,
+        info: ModelInfo,
+        kind: str | None,
+        label: str,
+        known: "Sequence[KnownValue]",
     ) -> None:
         self._loaded = loaded
         self._ref = ref
         self._info = info
         self._kind = kind
         self._label = label
-        self.known: Sequence[KnownValue] = ()
+        self._known = known
         """What family and sidecar set, if the provider takes its defaults from them."""
 
     def values(self) -> Iterator[EffectiveValue]:
@@ -196,7 +201,7 @@ class SettingSources:
             yield _value(OLLAMA_NAMES.get(name, name), value, MODEL_FILE, "model")
 
     def _of_family(self) -> Iterator[EffectiveValue]:
-        for known in self.known:
+        for known in self._known:
             for one in (known, *known.beneath):
                 yield _value(one.name, one.value, one.origin, one.layer)
 

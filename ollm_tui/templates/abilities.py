@@ -10,6 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from anyio import to_thread
 
+from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.templates.conversation import USUAL_VARIABLES, variants
 from ollm_tui.templates.go_template import fields_of
@@ -23,7 +24,6 @@ FORMAT_NAMES: Final[dict[str, TemplateFormat]] = {
 """The names that people write, in requests and model files."""
 _CALL_ID: Final = "abcdefghi"
 """Nine letters: some templates of Mistral refuse every other form."""
-_THINKING_MARKS: Final = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,12 +92,11 @@ def _read(template: str, by_name: dict[str, list[Rendered]], plain: str) -> Temp
     on, off = by_name["thinking on"], by_name["thinking off"]
     switch = any(isinstance(text, str) and text != off[at] for at, text in enumerate(on))
     opened = plain.rstrip().endswith(("<think>", "<|START_THINKING|>", "[THINK]"))
-    marked = any(mark in template for mark in _THINKING_MARKS)
     calls = _shows([_CALL], by_name["calls"])
     return TemplateAbilities(
         tools=_shows([_TOOL], by_name["tools"]),
         system=_shows([_SYSTEM], by_name["system"]),
-        thinking=switch or opened or marked,
+        thinking=switch or opened or mentions_thinking(template),
         parallel_calls=calls and _shows([_CALL, _OTHER_CALL], by_name["several calls"]),
         thinking_switch=switch,
         starts_thinking=opened,

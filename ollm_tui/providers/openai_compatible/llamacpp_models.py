@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
+from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.request import SAMPLING_OPTIONS, PromptToken
@@ -14,7 +15,6 @@ _DEFAULTS: Mapping[str, str] = {name: name for name in SAMPLING_OPTIONS} | {
     "n_predict": "max_tokens"
 }
 _ANY_SEED = 2**32 - 1
-_THINKING_MARKS = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
 
 
 def is_llamacpp(reply: JsonValue) -> bool:
@@ -149,5 +149,4 @@ def _features(props: JsonObject) -> frozenset[str]:
     template = string(props, "chat_template") or ""
     features = set(CHAT_FEATURES) | {"json_mode"}
     features |= {"tool_use"} if capabilities.get("supports_tools") is True else set()
-    thinks = any(mark in template for mark in _THINKING_MARKS)
-    return frozenset(features | ({"thinking"} if thinks else set()))
+    return frozenset(features | ({"thinking"} if mentions_thinking(template) else set()))
