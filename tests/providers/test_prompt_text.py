@@ -100,9 +100,24 @@ async def test_an_older_ollama_is_not_asked_since_it_would_answer(version: str |
     assert refused.value.code == ErrorCode.UNSUPPORTED_FEATURE
 
 
+@pytest.mark.parametrize("key", ["remote_host", "remote_model"])
+async def test_a_prompt_for_a_model_in_the_cloud_is_not_sent(key: str) -> None:
+    replies = {
+        "/api/version": {"version": "0.13.0"},
+        "/api/show": {key: "https://ollama.com:443"},
+        "/api/chat": {"_debug_info": {"rendered_template": "hello"}},
+    }
+    async with serve(answering(replies)) as server:
+        with pytest.raises(AIError, match="sends what tiny:latest is asked to another") as refused:
+            await told(server, None)
+        assert [request.path for request in server.received] == ["/api/version", "/api/show"]
+    assert refused.value.code == ErrorCode.UNSUPPORTED_FEATURE
+
+
 async def test_a_reply_without_the_prompt_is_an_error() -> None:
     replies = {
         "/api/version": {"version": "0.13.0"},
+        "/api/show": {},
         "/api/chat": {"message": {"content": "Hello!"}, "done": True},
         "/apply-template": {},
         "/tokenize": {"tokens": [5]},

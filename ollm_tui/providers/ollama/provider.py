@@ -61,10 +61,12 @@ class OllamaProvider(HttpProvider):
         """Return the prompt that the server makes of a request, which loads the model.
 
         Raises:
-            AIError: any failure; UNSUPPORTED_FEATURE if the server is too old.
+            AIError: any failure; UNSUPPORTED_FEATURE if the server is too old, or passes the
+                model's requests on to another one.
         """
         if is_older(await self.server_version(), FIRST_TO_RENDER):
             raise self._tells_no_prompt()
+        await self._check_runs_here(request.model)
         body = chat_body(request) | {"stream": False, "_debug_render_only": True}
         reply = await self._json(
             "POST",
@@ -78,6 +80,18 @@ class OllamaProvider(HttpProvider):
         if text is None:
             raise self._tells_no_prompt()
         return PromptText(text)
+
+    async def _check_runs_here(self, name: str) -> None:
+        """Raise an AIError for a model in the cloud, where a prompt would be sent."""
+        shown = as_object(await self._json("POST", "/api/show", "tell its prompt", model=name))
+        if shown.get("remote_host") or shown.get("remote_model"):
+            raise AIError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                f"{self.label} sends what {name} is asked to another server, and cannot tell"
+                " the prompt there.",
+                hint="Choose a model that runs on the server itself to see its exact prompt.",
+                provider=self.name,
+            )
 
     def _tells_no_prompt(self) -> AIError:
         return AIError(
