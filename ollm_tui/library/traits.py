@@ -100,6 +100,7 @@ def facts_of(header: GGUFHeader) -> JsonObject:
             "kind": kind_of(header),
             "family": header.architecture,
             "title": header.name,
+            "base_model": header.base_model,
             "quantization": header.quantization,
             "context_trained": header.context_trained,
             # The first part of a split model only counts its own tensors.
@@ -114,7 +115,6 @@ def all_facts_of(header: GGUFHeader) -> JsonObject:
         {
             "licence": header.licence,
             "size_label": header.size_label,
-            "base_model": header.base_model,
             "parameter_count": header.parameters if header.shards == 1 else None,
             "parts": header.shards if header.shards > 1 else None,
             "layers": header.block_count,

@@ -213,6 +213,8 @@ class PromptText:
     """None if the engine does not report them."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """What the engine gives its template beside the chat, such as `bos_token`, if it says so."""
+    system_prompt: str | None = None
+    """The system prompt in it, where the provider has one for requests without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,6 +80,8 @@ async def exact_prompt(
     request = maker.as_sent(_asking(maker.next_request(), conversation, text))
     told = await _told(adapter, request, parts)
     variables = told.variables if isinstance(told, PromptText) else {}
+    if isinstance(told, PromptText) and told.system_prompt is not None:
+        request = replace(request, system_prompt=told.system_prompt)
     rendered = await _rendered(maker.resolved, context_of(request, variables), parts, templates)
     if isinstance(told, PromptText):
         notes = [f"This is the text that {adapter.label} makes of the chat."]

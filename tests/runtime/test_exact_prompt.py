@@ -11,8 +11,10 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import PromptToken, Request
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.runtime.exact_prompt import PromptPart, parts_of, with_tokens
+from tests.support.engine import needs_engine
 from tests.support.fake_ollama import Json, OllamaServer
 from tests.support.http_server import Received, Reply, serve
+from tests.support.tiny_gguf import write_scripted
 
 TEMPLATE = (
     "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"
@@ -58,6 +60,31 @@ async def test_the_engine_tells_the_prompt_of_the_last_answer_or_of_the_next(
     assert last.notes[0] == "This is the text that Ollama makes of the chat."
     assert following.text.endswith("<user>and now?\n<assistant>")
     assert "assistant" in [part.role for part in following.parts]
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_the_system_prompt_of_a_family_is_a_part_of_the_prompt(tmp_path: Path) -> None:
+    paths, models = paths_in(tmp_path), tmp_path / "models"
+    for folder in (models, paths.families_dir):
+        folder.mkdir(parents=True)
+    write_scripted(models / "tuned.gguf", base_model="Zebra 1B")
+    settings = f'[embedded]\nserver = "none"\nthreads = 1\nmodel_folders = ["{models}"]\n'
+    paths.config_file.write_text(settings)
+    zebra = "_id: Zebra\nmodelPattern: {'@': 'zebra*'}\nsystemPrompt: Be striped."
+    (paths.families_dir / "zebra.yaml").write_text(zebra)
+    async with load_runtime(Flags(), {}, paths)() as runtime:
+        client = runtime.new_client("built-in://tuned")
+        prompt = await runtime.exact_prompt(client.conversation, "hello")
+        details = await runtime.manager.show(prompt.ref)
+        client.conversation.system_prompt = "Be plain."
+        chosen = await runtime.exact_prompt(client.conversation, "hello")
+    assert details.known is not None
+    assert details.known.family == "Zebra"
+    said = [(part.role, part.text) for part in prompt.parts if part.role != "template"]
+    assert said == [("system", "Be striped."), ("user", "hello")]
+    assert prompt.notes[1] == "The model's template, rendered here, gives the same."
+    assert "Be striped." not in chosen.text
 
 
 async def test_without_the_engines_word_the_template_is_rendered_here(tmp_path: Path) -> None:

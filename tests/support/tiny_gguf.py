@@ -60,13 +60,19 @@ SURE, CALL_INSTEAD, CLOSE_SOON = 150.0, 130.0, 10.0
 SEED = 7
 
 
-def write_scripted(path: Path, template: str = TEMPLATE) -> None:
-    """Write the model; with another template it says nothing that was planned."""
+def write_scripted(path: Path, template: str = TEMPLATE, *, base_model: str | None = None) -> None:
+    """Write the model; with another template it says nothing that was planned.
+
+    `base_model` is the model that it claims to be made from.
+    """
     script = _Script()
     embedding, output = _weights(script)
     width = embedding.shape[1]
     writer = gguf.GGUFWriter(path, "llama")
     _describe(writer, width, len(script.vocabulary.tokens))
+    if base_model is not None:
+        writer.add_base_model_count(1)
+        writer.add_base_model_name(0, base_model)
     add_tokenizer(writer, script.vocabulary, template)
     _add_tensors(writer, embedding, output)
     writer.write_header_to_file()

@@ -144,7 +144,9 @@ class EmbeddedProvider:
             if engine is None:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
-            return await adapter.prompt_text(_ready_for(await self._known(engine), request))
+            ready = _ready_for(await self._known(engine), request)
+            told = await adapter.prompt_text(ready)
+            return replace(told, system_prompt=ready.system_prompt)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""
@@ -290,9 +292,9 @@ class EmbeddedProvider:
     async def _known(self, engine: Engine) -> "ModelKnowledge":
         """Return what family and sidecar say of a model."""
         plan = engine.plan
-        title = (await to_thread.run_sync(self._info, plan.name)).details.get("title")
-        names = (plan.name, title) if isinstance(title, str) else (plan.name,)
-        return await to_thread.run_sync(self._known_models.of, names, plan.path)
+        info = await to_thread.run_sync(self._info, plan.name)
+        info = replace(info, details={**info.details, "path": str(plan.path)})
+        return await to_thread.run_sync(self._known_models.of_model, plan.name, info)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Return the client of one engine, and dispose of those whose engines have ended."""
