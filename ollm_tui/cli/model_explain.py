@@ -70,7 +70,7 @@ def _write(explained: Explained, output: Output) -> None:
     rows = [(name.upper(), value) for name, value in family_rows(known)]
     output.table(("MODEL", explained.address), rows)
     output.line("")
-    steps = [(f"{number} {step.name}", step.outcome) for number, step in enumerate(known.steps)]
+    steps = [(f"{number} {step.name}", step.outcome) for number, step in enumerate(known.steps, 1)]
     output.table(("STEP", "OUTCOME"), steps)
     if details is not None:
         output.line("")

@@ -106,8 +106,8 @@ def template_text(facts: TemplateFacts) -> str:
         return f"unknown: {facts.problem}"
     differs = dict(facts.differs)
     has = [name for name, is_there in facts.abilities if is_there]
-    says = [f"the engine says {YES_NO[value]} to {name}" for name, value in differs.items()]
-    return f"{', '.join(has) or 'nothing special'}{'; ' if says else ''}{', '.join(says)}"
+    says = ", ".join(f"{name} {YES_NO[value]}" for name, value in differs.items())
+    return f"{', '.join(has) or 'nothing special'}{'; the engine reports: ' if says else ''}{says}"
 
 
 def details_to_json(details: ModelDetails) -> JsonObject:

@@ -206,7 +206,7 @@ class Family(FamilyPart):
     def _sampling_only(cls, values: dict[str, GenerationSettings]) -> dict[str, GenerationSettings]:
         for settings in values.values():
             for name in sorted(settings.model_fields_set & _NOT_FOR_FAMILIES):
-                raise ValueError(f"may not set {name}: it belongs into the settings")
+                raise ValueError(f"may not set {name}: it belongs in the settings")
         return values
 
     @field_validator("model_pattern")

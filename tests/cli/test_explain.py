@@ -52,7 +52,7 @@ def test_every_value_has_its_origin_and_what_it_replaced(
     assert main(["models", "explain", "embedded://qwen3-tiny"]) == 0
     shown = capsys.readouterr().out
     assert "MODEL                     built-in://qwen3-tiny" in shown
-    assert "0 sidecar        qwen3-tiny.config.yaml: merged with the family" in shown
+    assert "1 sidecar        qwen3-tiny.config.yaml: merged with the family" in shown
     assert "deep by default, or off; <think> … </think>; switched by enable_thinking" in shown
 
 
