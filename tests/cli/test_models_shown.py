@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.model_format import can_text, fit_text
+from ollm_tui.cli.model_format import can_text, fit_text, template_text
 from ollm_tui.cli.models import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.runtime.details import TemplateFacts
 from tests.cli.conftest import Run
 from tests.support.fake_backends import FakeLMStudio
 from tests.support.fake_ollama import OllamaServer
@@ -191,3 +192,13 @@ def test_a_fit_is_a_verdict_with_its_numbers() -> None:
         "9.0 GB model, 1.0 GB context of 8192 tokens"
     )
     assert fit_text(None) == ""
+
+
+def test_where_the_engine_says_otherwise_its_word_stands_beside_the_template() -> None:
+    abilities = (("tools", True), ("thinking", False))
+    facts = TemplateFacts(format="jinja2", abilities=abilities)
+    assert template_text(facts) == "tools"
+    differs = (("tools", False), ("thinking", True))
+    assert template_text(replace(facts, differs=differs)) == (
+        "tools; the engine reports: tools no, thinking yes"
+    )

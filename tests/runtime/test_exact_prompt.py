@@ -1,6 +1,7 @@
 """The exact prompt: what the engine tells, what the template gives, and how it is divided."""
 
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 
@@ -11,6 +12,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import PromptToken, Request
 from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.runtime.exact_prompt import PromptPart, parts_of, with_tokens
+from ollm_tui.templates.go_template import fields_of
 from tests.support.engine import needs_engine
 from tests.support.fake_ollama import Json, OllamaServer
 from tests.support.http_server import Received, Reply, serve
@@ -128,6 +130,29 @@ async def test_without_either_the_messages_are_shown_with_the_reason(
         ("user", "hello"),
     ]
     assert reason in prompt.notes[1]
+
+
+async def test_prompt_and_details_read_templates_beside_the_event_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def reading(template: str) -> frozenset[str]:
+        threads.append(get_ident())
+        return fields_of(template)
+
+    monkeypatch.setattr("ollm_tui.templates.abilities.fields_of", reading)
+    old = Old()
+    old.template = "{{ .Prompt }}"
+    async with serve(old) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            prompt = await runtime.exact_prompt(client.conversation, "hello")
+            read_for_the_prompt = len(threads)
+            await runtime.manager.show(prompt.ref)
+    assert 0 < read_for_the_prompt < len(threads)
+    assert get_ident() not in threads
 
 
 async def test_a_chat_without_a_model_has_no_prompt(tmp_path: Path) -> None:
