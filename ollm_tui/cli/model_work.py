@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ollm_tui.cli.pull_report import PullReport
 
 _LONGEST_TEMPLATE: Final = 1_000_000
-_STOPPED: Final = "Stopped. Repeat the command to start over."
+_STOPPED: Final = "Stopped. Repeat the command to try again."
 _Work: TypeAlias = Callable[[ReportProgress], Awaitable[object]]
 
 
@@ -115,7 +115,7 @@ async def _create(
     of_profile = profile_of(runtime.config)
     source, settings, lost = of_profile or ("", ModelDraft(), ())
     if lost:
-        output.note(f"A model cannot keep what the profile says of {', '.join(lost)}.")
+        output.note(f"A model cannot keep these settings of the profile: {', '.join(lost)}.")
     source = arguments.source.strip() or source
     if not source:
         raise UsageError(

@@ -139,7 +139,7 @@ _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
     now = host.conversation().should_think
     words = [
-        Completion(name, f"{_MEANINGS[name]}; in use" if wanted == now else _MEANINGS[name])
+        Completion(name, _MEANINGS.get(name, name) + ("; in use" if wanted == now else ""))
         for name, wanted in THINKING_LEVELS.items()
     ]
     return [*words, Completion("none", "model default")]

@@ -6,6 +6,7 @@ from typing import Final
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.options import CLEARED, OPTION_FORMS, show_value
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.config.profiles import NO_PROFILE
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.protocol.request import GenerationOptions, thinking_level, thinking_mode
 
@@ -21,7 +22,7 @@ def _profiles(host: CommandHost, _argument: str) -> Sequence[Completion]:
 
 def _profiles_or_none(host: CommandHost, argument: str) -> Sequence[Completion]:
     known = _profiles(host, argument)
-    return [*known, Completion("none", "only the other settings")] if known else ()
+    return [*known, Completion(NO_PROFILE, "no profile")] if known else ()
 
 
 @command("profile", aliases=("profiles",), usage="[NAME | none]", complete=_profiles_or_none)
@@ -33,7 +34,7 @@ async def choose_profile(host: CommandHost, argument: str) -> None:
         else:
             host.say(_NO_PROFILES)
         return
-    wanted = "none" if argument.casefold() in CLEARED else argument
+    wanted = NO_PROFILE if argument.casefold() in CLEARED else argument
     preset = await host.profiles.load(wanted)
     if preset.model is not None:
         await host.set_model(preset.model)  # first: without its model nothing changes
@@ -56,7 +57,9 @@ async def save_profile(host: CommandHost, argument: str) -> None:
     name = (name if replaces else argument).strip()
     conversation = host.conversation()
     if not name:
-        host.say("/save NAME saves the model, system prompt, options and tools of this chat.")
+        host.say(
+            "/save NAME saves the model, system prompt, options, tools and thinking of this chat."
+        )
         return
     is_own = name.casefold() == (conversation.profile or "").casefold()
     saved = await host.profiles.save(name, conversation, replaces=replaces or is_own)
@@ -65,7 +68,7 @@ async def save_profile(host: CommandHost, argument: str) -> None:
     host.say(f"Saved the profile {shown}. /profile {shown} uses it, and so does --profile.")
     if saved.left_out:
         left_out = ", ".join(saved.left_out)
-        host.say(f"A profile cannot hold what this chat has for {left_out}.", "warning")
+        host.say(f"A profile cannot hold these settings of the chat: {left_out}.", "warning")
 
 
 def chat_listing(host: CommandHost) -> str:
@@ -83,7 +86,7 @@ def chat_listing(host: CommandHost) -> str:
         ("system", clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"),
     ]
     lines = [f"{name:<16} {clean_name(str(value))}" for name, value in rows if value is not None]
-    return "\n".join(("What this chat uses, where it is not the model's default:", *lines))
+    return "\n".join(("This chat uses:", *lines))
 
 
 def _option(options: GenerationOptions, name: str) -> str | None:

@@ -225,7 +225,7 @@ class AppConfig(BaseSettings):
         description="How much models think in a new chat; not set is up to the model.",
     )
     profile: Text | None = Field(
-        None, examples=["coding"], description="Profile of new chats; `none` is none: see /profile."
+        None, examples=["coding"], description="Profile of new chats; `none` for no profile."
     )
     ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = Field(

@@ -107,7 +107,7 @@ class Profiles:
         if not is_profile_name(name):
             raise AIError(
                 ErrorCode.BAD_REQUEST,
-                "This cannot name a profile.",
+                "This is not a valid profile name.",
                 hint=f"Use at most {LONGEST_NAME} characters, and not `{NO_PROFILE}`.",
             )
         return await anyio.to_thread.run_sync(
@@ -244,4 +244,4 @@ def summary(profile: ProfileSettings) -> str:
         *(f"{name} {value}" for name, value in options.items() if name != "extra_body"),
         "system prompt" if profile.system_prompt else None,
     ]
-    return " · ".join(part for part in parts if part) or "as the other settings"
+    return " · ".join(part for part in parts if part) or "same as the other settings"

@@ -38,7 +38,7 @@ def test_a_profile_becomes_a_model(models: Run, server: OllamaServer) -> None:
     code, out, err = models("create", "coder", "--profile", "coding")
     assert (code, out) == (0, "ollama://coder\n")
     assert err.splitlines()[0] == (
-        "ollm: A model cannot keep what the profile says of tools, keep_alive."
+        "ollm: A model cannot keep these settings of the profile: tools, keep_alive."
     )
     assert err.splitlines()[-1] == "ollm: Created coder."
     assert server.made["coder:latest"] == {

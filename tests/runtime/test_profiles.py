@@ -156,7 +156,7 @@ async def test_what_a_profile_cannot_hold_is_named(paths: AppPaths) -> None:
         with pytest.raises(AIError, match=r"cannot hold this chat's options\.num_ctx"):
             await runtime.profiles.save("b", chat)
         for name in ("none", " x", "", "a\nb", "x" * 65):
-            with pytest.raises(AIError, match="cannot name a profile"):
+            with pytest.raises(AIError, match="not a valid profile name"):
                 await runtime.profiles.save(name, chat)
 
 
