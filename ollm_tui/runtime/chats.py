@@ -131,6 +131,7 @@ class ChatFactory:
         settings = stored.settings
         conversation = Conversation(
             own_title=stored.title if stored.state.is_renamed else None,
+            profile=settings.profile,
             model=settings.model,
             system_prompt=settings.system_prompt,
             options=settings.options,

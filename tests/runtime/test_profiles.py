@@ -186,6 +186,18 @@ async def test_the_last_chat_continues_with_the_profile_that_is_named(paths: App
             assert (chat.model, chat.system_prompt) == (model, prompt)
 
 
+async def test_a_saved_chat_keeps_its_profile(paths: AppPaths) -> None:
+    write(paths, "[profiles.a]\ntools = []\n")
+    async with opened(paths, Flags(profile="a")) as runtime:
+        client = runtime.new_client("local://tiny")
+        journal = client.saving.journal
+        assert journal is not None
+        client.conversation.messages.append(Message("user", "hello"))
+        await journal.begin(client.conversation.messages[0])
+    async with opened(paths, Flags(goes_on=True)) as runtime:
+        assert runtime.new_client().conversation.profile == "a"
+
+
 async def test_what_is_listed_is_clean(paths: AppPaths) -> None:
     write(
         paths,
