@@ -1,10 +1,10 @@
 """Commands about the settings of a chat as a whole: /profile, /save, and `/show chat`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.options import CLEARED, OPTION_FORMS, show_value
+from ollm_tui.commands.options import CLEARED, OPTION_FORMS, described_schema, show_value
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.config.profiles import NO_PROFILE
 from ollm_tui.decode.clean import clean, clean_name
@@ -74,14 +74,17 @@ async def save_profile(host: CommandHost, argument: str) -> None:
 def chat_listing(host: CommandHost) -> str:
     """Return what the chat uses, a line for each setting that is not the default."""
     conversation, options = host.conversation(), host.conversation().options
+    in_use = (address for address, is_used in host.model_addresses().items() if is_used)
+    schema = conversation.schema
     prompt, think = conversation.system_prompt, conversation.should_think
     level = thinking_level(think) or thinking_mode(think)
     rows = [
-        ("model", conversation.model),
+        ("model", next(in_use, conversation.model)),
         ("profile", conversation.profile),
         ("thinking", level or "the model's default"),
         ("tools", ", ".join(conversation.tools) or "off"),
         *((name, _option(options, name)) for name in OPTION_FORMS),
+        ("schema", None if schema is None else described_schema(schema)),
         ("extra_body", "set" if options.extra_body else None),
         ("system", clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"),
     ]
@@ -91,4 +94,5 @@ def chat_listing(host: CommandHost) -> str:
 
 def _option(options: GenerationOptions, name: str) -> str | None:
     value = getattr(options, name)
-    return None if value is None else show_value(value)
+    # A JSON Schema has a row of its own.
+    return None if value is None or isinstance(value, Mapping) else show_value(value)

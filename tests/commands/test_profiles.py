@@ -138,6 +138,20 @@ async def test_what_was_left_out_is_said_and_a_name_is_needed() -> None:
     assert len(known.written) == 1
 
 
+async def test_the_schema_and_the_model_are_shown_as_people_write_them() -> None:
+    host, _ = host_with()
+    host.current.schema = {"title": "Person"}
+    host.model_addresses = lambda: {"built-in://tiny": True}  # type: ignore[method-assign]
+    ((_, said),) = await run(host, "/show chat")
+    lines = dict(line.split(None, 1) for line in said.splitlines()[1:])
+    assert (lines["model"], lines["schema"]) == ("built-in://tiny", "Person")
+    assert "response_format" not in lines
+    for value in ("json", "none"):
+        assert await run(host, f"/set response_format {value}") == [
+            ("error", "Answers match a JSON Schema. /schema off ends that first.")
+        ]
+
+
 async def test_the_chat_says_what_it_uses() -> None:
     host, _ = host_with()
     CODING.apply_to(host.current)

@@ -186,6 +186,39 @@ async def test_the_last_chat_continues_with_the_profile_that_is_named(paths: App
             assert (chat.model, chat.system_prompt) == (model, prompt)
 
 
+async def test_a_profile_has_a_schema_or_keeps_the_one_of_the_chat(paths: AppPaths) -> None:
+    write(paths, '[profiles.a]\nschema = "person.json"\n[profiles.b]\ntools = []\n')
+    file = paths.config_dir / "person.json"
+    file.write_text('{"title": "Person"}')
+    async with opened(paths, Flags(profile="a")) as runtime:
+        assert runtime.problems == ()
+        chat = conversation_of(runtime)
+        assert (chat.schema, chat.schema_file) == ({"title": "Person"}, str(file))
+        saved = await runtime.profiles.save("c", chat)
+        assert saved.left_out == ()
+        assert (await runtime.profiles.load("c")).schema == {"title": "Person"}
+        (await runtime.profiles.load("b")).apply_to(chat)
+        assert chat.schema == {"title": "Person"}
+        chat.schema = {"title": "Other"}
+        (await runtime.profiles.load("b")).apply_to(chat)
+        assert chat.schema == {"title": "Other"}
+        assert (await runtime.profiles.save("d", chat)).left_out == ("schema",)
+        (await runtime.profiles.load("a")).apply_to(chat)
+        assert chat.schema == {"title": "Person"}
+
+
+async def test_a_profile_whose_schema_cannot_be_used_is_refused(paths: AppPaths) -> None:
+    write(paths, '[profiles.a]\nschema = "person.json"\n')
+    (paths.config_dir / "person.json").write_text("[")
+    async with opened(paths, Flags(profile="a")) as runtime:
+        assert ["person.json is not JSON" in one for one in runtime.problems] == [True]
+        assert conversation_of(runtime).schema is None
+        with pytest.raises(AIError, match="is not JSON"):
+            await runtime.profiles.check()
+        with pytest.raises(AIError, match="is not JSON"):
+            await runtime.profiles.load("a")
+
+
 async def test_a_saved_chat_keeps_its_profile(paths: AppPaths) -> None:
     write(paths, "[profiles.a]\ntools = []\n")
     async with opened(paths, Flags(profile="a")) as runtime:
