@@ -121,7 +121,8 @@ async def _prepared(
     """Return the chat to ask in, and with which tools and schema."""
     offered = runtime.offered_tools()
     allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
-    await runtime.profiles.check()
+    if flags.schema is None:
+        await runtime.profiles.check()
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
