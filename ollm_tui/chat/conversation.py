@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ollm_tui.chat.prompt import is_question, turn_starts
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
@@ -34,6 +35,8 @@ class Conversation:
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
     """Names of the tools on offer; none by default."""
+    schema_file: str | None = field(default=None, compare=False)
+    """Absolute path of the file of `schema`, if it is known."""
     turns_left_out: int = 0
     """Number of the oldest turns that are not sent, to make room; they stay in the history."""
     drops_attachments: bool = False
@@ -63,8 +66,13 @@ class Conversation:
 
     @schema.setter
     def schema(self, schema: JsonMapping | None) -> None:
+        self.use_schema(schema)
+
+    def use_schema(self, schema: JsonMapping | None, file: str | None = None) -> None:
+        """Have answers match a JSON Schema, from the file of that path if it is from one."""
         wanted = None if schema is None else dict(schema)
         self.options = replace(self.options, response_format=wanted)
+        self.schema_file = file
 
     def last_answer(self) -> str | None:
         """The text of the newest answer, stopped or not."""
@@ -108,6 +116,11 @@ class Preset:
     model: str | None = None
     """The model that the profile itself names."""
     system_prompt: str | None = None
+    schema: JsonMapping | None = None
+    """The JSON Schema that answers must match; None keeps the one of the conversation."""
+    schema_file: str | None = None
+    schema_problem: AIError | None = None
+    """Why the schema that the profile names cannot be used."""
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
@@ -118,6 +131,11 @@ class Preset:
         """Use it from the next prompt on; the model stays, since it must be found first."""
         conversation.profile = self.profile
         conversation.system_prompt = self.system_prompt
+        wanted, file = conversation.schema, conversation.schema_file
+        if self.schema is not None:
+            wanted, file = self.schema, self.schema_file
         conversation.options = self.options
+        if wanted is not None:
+            conversation.use_schema(wanted, file)
         conversation.should_think = self.should_think
         conversation.tools = self.tools

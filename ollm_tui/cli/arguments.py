@@ -195,7 +195,8 @@ def _shared_options() -> _Parser:
     add("--host", metavar="URL", help=about)
     add("--api-key", metavar="KEY", help="API key of the provider; visible in the process list")
     add("--system", metavar="TEXT", help="system prompt")
-    about = "profile of the settings to use: a preset of model, system prompt, options and tools"
+    about = "profile of the settings to use: a preset of model, system prompt, options, tools and "
+    about += "thinking"
     add("--profile", metavar="NAME", help=about)
     add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")

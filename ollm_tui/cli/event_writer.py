@@ -36,7 +36,8 @@ class TextWriter:
     An answer to a JSON Schema is written once it matches, and nothing is if none does.
     """
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: Output, *, is_structured: bool = False) -> None:
+        """Write an answer; `is_structured`: it must match a JSON Schema."""
         self._output = output
         self._cleaner = Cleaner()
         self._held_return = ""
@@ -44,8 +45,7 @@ class TextWriter:
         self._is_thinking = False
         self._no_answer: chat.NoAnswer | None = None
         self._media_reported: set[str] = set()
-        self.is_structured = False
-        """Whether the answer must match a JSON Schema."""
+        self._is_structured = is_structured
 
     def set_model(self, ref: ModelRef | None) -> None:
         """A no-op: standard output carries the answer alone."""
@@ -82,9 +82,9 @@ class TextWriter:
     def _answer(self, event: chat.TextDelta | chat.StructuredAnswer) -> None:
         self._end_thinking()
         if isinstance(event, chat.TextDelta):
-            if not self.is_structured:
+            if not self._is_structured:
                 self._text(event.delta)
-        elif self.is_structured:
+        elif self._is_structured:
             self._output.json(event.value, indent=2, is_answer=True)
 
     def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
@@ -145,9 +145,6 @@ class TextWriter:
 
 class JsonWriter:
     """Every event as one line of JSON."""
-
-    is_structured = False
-    """Of no matter: every event is written."""
 
     def __init__(self, output: Output) -> None:
         self._output = output

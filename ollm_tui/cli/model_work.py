@@ -26,7 +26,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.models.actions import ACTIONS, ModelAction
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelDraft, ModelRef, PullProgress
-from ollm_tui.protocol.ports import ReportProgress
+from ollm_tui.protocol.ports import ProviderAdapter, ReportProgress
 from ollm_tui.providers.operations import method_of
 from ollm_tui.providers.router import same_model
 from ollm_tui.providers.single_error import single_error
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ollm_tui.cli.pull_report import PullReport
 
 _LONGEST_TEMPLATE: Final = 1_000_000
-_STOPPED: Final = "Stopped. Repeat the command to start over."
+_STOPPED: Final = "Stopped. Repeat the command to try again."
 _Work: TypeAlias = Callable[[ReportProgress], Awaitable[object]]
 
 
@@ -67,11 +67,13 @@ class _Progress:
         as_json, words = self._arguments.as_json, ACTIONS[self._action].done
         provider = ref.provider if as_json else runtime.catalog.shown_name(ref.provider)
         self._report = report = pull_report(
-            self._output, ModelRef(provider, ref.model), self._arguments
+            self._output,
+            ModelRef(provider, ref.model),
+            self._arguments,
+            done_words=words.format(name=clean_name(ref.model), copy=clean_name(copy)),
+            event=f"{self._action}_progress",
+            result=ModelRef(provider, copy) if copy else None,
         )
-        report.done_words = words.format(name=clean_name(ref.model), copy=clean_name(copy))
-        report.event = f"{self._action}_progress"
-        report.result = ModelRef(provider, copy) if copy else None
 
         async def take(step: PullProgress) -> None:
             report.progress(step)
@@ -90,18 +92,29 @@ class _Progress:
 def run_create(arguments: Arguments, output: Output) -> int:
     """Create a model; asks before it replaces one."""
     required_name(arguments.name)
-    known = None if arguments.yes else in_runtime(arguments, output, partial(_known, arguments))
-    if known is not None and not confirm(f"Replace {clean_name(known)}?", output):
+    if not _may_replace(partial(_known, arguments), arguments, output):
         output.note("Nothing was created.")
         return ERROR
     progress = _Progress("create", arguments, output)
     return progress.run(partial(_create, arguments, output, progress))
 
 
+def _may_replace(
+    find_known: Callable[[Runtime], Awaitable[str | None]], arguments: Arguments, output: Output
+) -> bool:
+    """Ask before the work replaces a model, if there is one."""
+    known = None if arguments.yes else in_runtime(arguments, output, find_known)
+    return known is None or confirm(f"Replace {clean_name(known)}?", output)
+
+
 async def _known(arguments: Arguments, runtime: Runtime) -> str | None:
     """Return the model that has the name already, with its place."""
     adapter, ref = await runtime.manager.provider_for(arguments.name)
     method_of(adapter, "create")
+    return await _same_name(adapter, ref, runtime)
+
+
+async def _same_name(adapter: ProviderAdapter, ref: ModelRef, runtime: Runtime) -> str | None:
     listing = await runtime.catalog.listing(adapter.name)
     is_there = any(same_model(ref.model, info.name) for info in listing.models)
     return f"{ref.model} at {runtime.manager.place(ref)}" if is_there else None
@@ -115,7 +128,7 @@ async def _create(
     of_profile = profile_of(runtime.config)
     source, settings, lost = of_profile or ("", ModelDraft(), ())
     if lost:
-        output.note(f"A model cannot keep what the profile says of {', '.join(lost)}.")
+        output.note(f"A model cannot keep these settings of the profile: {', '.join(lost)}.")
     source = arguments.source.strip() or source
     if not source:
         raise UsageError(
@@ -141,11 +154,22 @@ def _template(path: Path) -> str:
 
 
 def run_quantize(arguments: Arguments, output: Output) -> int:
-    """Make a quantized copy of a model."""
+    """Make a quantized copy of a model; asks before it replaces one."""
     if not (arguments.level.strip() and arguments.copy.strip()):
         raise UsageError("The quantization or the new name is empty.")
+    if not _may_replace(partial(_known_copy, arguments), arguments, output):
+        output.note("Nothing was quantized.")
+        return ERROR
     progress = _Progress("quantize", arguments, output)
     return progress.run(partial(_quantize, arguments, progress))
+
+
+async def _known_copy(arguments: Arguments, runtime: Runtime) -> str | None:
+    """Return the model that has the name of the copy already, with its place."""
+    model = await find_model(runtime.manager, arguments.name)
+    method_of(model.adapter, "quantize")
+    copy = ModelRef(model.ref.provider, arguments.copy.strip())
+    return await _same_name(model.adapter, copy, runtime)
 
 
 async def _quantize(

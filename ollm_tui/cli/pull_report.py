@@ -1,7 +1,8 @@
 """Progress and end of a download: one line that changes, plain lines, or JSON lines."""
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import Final
 
 from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output
@@ -20,22 +21,35 @@ WATCH_HINT = "Stopped watching; the server may continue. Repeat the command to s
 """For servers that continue when the client disconnects."""
 
 
-class PullReport:
-    """Reports the progress of a server's work; one of the last three methods ends it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """How a report names the work; a download by default."""
 
-    That is a download, unless `done_words` say something else.
-    """
-
-    done_words = ""
+    done: str = ""
+    """The sentence at the end, if the work is no download."""
+    event: str = "pull_progress"
+    """What `--json` calls a step."""
     result: ModelRef | None = None
     """The model that the work has made, if it is not the one it is about."""
-    event = "pull_progress"
-    """What `--json` calls a step."""
 
-    def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
+
+DOWNLOAD: Final = Wording()
+
+
+class PullReport:
+    """Reports the progress of a server's work; one of the last three methods ends it."""
+
+    def __init__(
+        self,
+        output: Output,
+        ref: ModelRef,
+        clock: Callable[[], float],
+        wording: Wording = DOWNLOAD,
+    ) -> None:
         self._output = output
         self._ref = ref
         self._clock = clock
+        self._wording = wording
         self._sum = PullSum(clock)
 
     def progress(self, step: PullProgress) -> None:
@@ -47,9 +61,9 @@ class PullReport:
 
     def done(self) -> None:
         """Report that the model is there."""
-        if self.done_words:
-            self._output.note(self.done_words)
-            self._output.line(clean_line(str(self.result or self._ref)))
+        if self._wording.done:
+            self._output.note(self._wording.done)
+            self._output.line(clean_line(str(self._wording.result or self._ref)))
         else:
             _say_done(self._output, self._ref.model, self._sum.total, str(self._ref))
 
@@ -64,8 +78,14 @@ class PullReport:
 class LiveReport(PullReport):
     """One line that changes, for a person who watches."""
 
-    def __init__(self, output: Output, ref: ModelRef, clock: Callable[[], float]) -> None:
-        super().__init__(output, ref, clock)
+    def __init__(
+        self,
+        output: Output,
+        ref: ModelRef,
+        clock: Callable[[], float],
+        wording: Wording = DOWNLOAD,
+    ) -> None:
+        super().__init__(output, ref, clock, wording)
         self._next = clock()
         self._held: PullProgress | None = None
 
@@ -123,7 +143,7 @@ class JsonReport(PullReport):
 
     def progress(self, step: PullProgress) -> None:
         """Write one line."""
-        self._output.json({"type": self.event, **asdict(step)})
+        self._output.json({"type": self._wording.event, **asdict(step)})
 
     def done(self) -> None:
         """Write the end."""
@@ -136,7 +156,7 @@ class JsonReport(PullReport):
 
     def _end(self, reason: str) -> None:
         self._output.json(
-            {"type": "finish", "reason": reason, "model": str(self.result or self._ref)}
+            {"type": "finish", "reason": reason, "model": str(self._wording.result or self._ref)}
         )
 
 

@@ -81,17 +81,17 @@ def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
             output.note(str(problem))
-    writer = JsonWriter(output) if arguments.as_json else TextWriter(output)
-    return anyio.run(partial(_run, prompt, arguments, loaded, paths, writer, output))
+    return anyio.run(partial(_run, prompt, arguments, loaded, paths, output))
+
+
+def _writer(arguments: Arguments, output: Output, *, is_structured: bool = False) -> EventWriter:
+    if arguments.as_json:
+        return JsonWriter(output)
+    return TextWriter(output, is_structured=is_structured)
 
 
 async def _run(
-    prompt: str,
-    arguments: Arguments,
-    loaded: LoadedConfig,
-    paths: AppPaths,
-    writer: EventWriter,
-    output: Output,
+    prompt: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
     with stopping() as stop:
         content = await with_images(prompt, arguments.images, output)
@@ -99,8 +99,14 @@ async def _run(
         async with open_runtime(loaded, paths) as runtime:
             for problem in runtime.plugin_problems:
                 output.note(problem)
+            writer = _writer(arguments, output)
             try:
-                code = await _ask(content, runtime, flags, stop, writer, output)
+                client, options = await _prepared(runtime, flags, output)
+                schema = flags.schema or client.conversation.schema
+                writer = _writer(arguments, output, is_structured=schema is not None)
+                code = await _ask(client, content, options, stop, writer, output)
+                if client.saving.problem is None and flags.goes_on:
+                    await _note_news(runtime, client, output)
             except AIError as error:
                 writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
@@ -109,20 +115,32 @@ async def _run(
     return stop.exit_code
 
 
-async def _ask(
-    prompt: Content, runtime: Runtime, flags: Flags, stop: Stop, writer: EventWriter, output: Output
-) -> int:
+async def _prepared(
+    runtime: Runtime, flags: Flags, output: Output
+) -> tuple[ChatClient, ChatOptions]:
+    """Return the chat to ask in, and with which tools and schema."""
     offered = runtime.offered_tools()
     allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
+    if flags.schema is None:
+        await runtime.profiles.check()
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
     elif (line := _tools_note(client.conversation.tools, allowed, offered)) is not None:
         output.note(line)
+    return client, ChatOptions(tools=allowed, schema=flags.schema)
+
+
+async def _ask(
+    client: ChatClient,
+    prompt: Content,
+    options: ChatOptions,
+    stop: Stop,
+    writer: EventWriter,
+    output: Output,
+) -> int:
     stop.answering = True
     code = OK
-    options = ChatOptions(tools=allowed, schema=flags.schema)
-    writer.is_structured = (flags.schema or client.conversation.schema) is not None
     async with client.chat(prompt, options, signal=stop.signal) as events:
         async for event in events:
             writer.set_model(ModelRef.parse(client.conversation.model or ""))
@@ -133,9 +151,12 @@ async def _ask(
             f"{unsaved.message.rstrip('.')}. This question and its answer are not in the chat."
         )
         code = code or code_of(ErrorEvent(error=unsaved))
-    elif flags.goes_on and (news := await runtime.branches.news(client)) and news.branch:
-        output.note("This chat was continued in another window: it now has a new branch.")
     return code
+
+
+async def _note_news(runtime: Runtime, client: ChatClient, output: Output) -> None:
+    if (news := await runtime.branches.news(client)) and news.branch:
+        output.note("This chat was continued in another window: it now has a new branch.")
 
 
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:

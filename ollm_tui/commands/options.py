@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, TypeAlias
 
+from ollm_tui.attachments.paths import as_path
 from ollm_tui.chat.answer_schema import read_schema
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
@@ -86,10 +87,13 @@ def change_option(
     """Return the options with one changed, and a sentence about it; `none` restores the default.
 
     Raises:
-        OptionRefused: there is no such option, or it does not take this value.
+        OptionRefused: there is no such option, it does not take this value, or a JSON Schema is in
+            its place.
     """
     known = option_name(name)
     value = _read(known, value_text.strip())
+    if known == "response_format" and isinstance(options.response_format, Mapping):
+        raise OptionRefused("Answers match a JSON Schema. /schema off ends that first.")
     changed: dict[str, Any] = {known: value}  # the type of each field is what its form reads
     now = "reset to the model's default" if value is None else f"now {show_value(value)}"
     return replace(options, **changed), f"{known} is {now}."
@@ -139,7 +143,7 @@ _NOT_THERE: Final = frozenset({"first", "last", "deep"})
 def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
     now = host.conversation().should_think
     words = [
-        Completion(name, f"{_MEANINGS[name]}; in use" if wanted == now else _MEANINGS[name])
+        Completion(name, _MEANINGS.get(name, name) + ("; in use" if wanted == now else ""))
         for name, wanted in THINKING_LEVELS.items()
     ]
     return [*words, Completion("none", "model default")]
@@ -195,16 +199,19 @@ async def schema(host: CommandHost, argument: str) -> None:
         if known is None:
             host.say("Answers may have any form. /schema FILE has them match a JSON Schema.")
         else:
-            host.say(f"Answers must match a JSON Schema: {_described(known)}. /schema off ends it.")
+            host.say(
+                f"Answers must match a JSON Schema: {described_schema(known)}. /schema off ends it."
+            )
     elif argument.casefold() in {*CLEARED, "off"}:
         conversation.schema = None
         host.say("Answers may have any form from now on.")
     else:
-        conversation.schema = wanted = await read_schema(argument)
-        host.say(f"Answers must match this JSON Schema from now on: {_described(wanted)}.")
+        wanted, path = await read_schema(argument), as_path(argument)
+        conversation.use_schema(wanted, str(path.absolute()) if path else None)
+        host.say(f"Answers must match this JSON Schema from now on: {described_schema(wanted)}.")
 
 
-def _described(schema: Mapping[str, object]) -> str:
+def described_schema(schema: Mapping[str, object]) -> str:
     """Return the title of a schema, or what it holds."""
     title, keys = schema.get("title"), schema.get("properties")
     if isinstance(title, str) and title.strip():

@@ -1,11 +1,12 @@
 """Commands about the settings of a chat as a whole: /profile, /save, and `/show chat`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.options import CLEARED, OPTION_FORMS, show_value
+from ollm_tui.commands.options import CLEARED, OPTION_FORMS, described_schema, show_value
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.config.profiles import NO_PROFILE
 from ollm_tui.decode.clean import clean, clean_name
 from ollm_tui.protocol.request import GenerationOptions, thinking_level, thinking_mode
 
@@ -21,7 +22,7 @@ def _profiles(host: CommandHost, _argument: str) -> Sequence[Completion]:
 
 def _profiles_or_none(host: CommandHost, argument: str) -> Sequence[Completion]:
     known = _profiles(host, argument)
-    return [*known, Completion("none", "only the other settings")] if known else ()
+    return [*known, Completion(NO_PROFILE, "no profile")] if known else ()
 
 
 @command("profile", aliases=("profiles",), usage="[NAME | none]", complete=_profiles_or_none)
@@ -33,7 +34,7 @@ async def choose_profile(host: CommandHost, argument: str) -> None:
         else:
             host.say(_NO_PROFILES)
         return
-    wanted = "none" if argument.casefold() in CLEARED else argument
+    wanted = NO_PROFILE if argument.casefold() in CLEARED else argument
     preset = await host.profiles.load(wanted)
     if preset.model is not None:
         await host.set_model(preset.model)  # first: without its model nothing changes
@@ -56,7 +57,9 @@ async def save_profile(host: CommandHost, argument: str) -> None:
     name = (name if replaces else argument).strip()
     conversation = host.conversation()
     if not name:
-        host.say("/save NAME saves the model, system prompt, options and tools of this chat.")
+        host.say(
+            "/save NAME saves the model, system prompt, options, tools and thinking of this chat."
+        )
         return
     is_own = name.casefold() == (conversation.profile or "").casefold()
     saved = await host.profiles.save(name, conversation, replaces=replaces or is_own)
@@ -65,27 +68,31 @@ async def save_profile(host: CommandHost, argument: str) -> None:
     host.say(f"Saved the profile {shown}. /profile {shown} uses it, and so does --profile.")
     if saved.left_out:
         left_out = ", ".join(saved.left_out)
-        host.say(f"A profile cannot hold what this chat has for {left_out}.", "warning")
+        host.say(f"A profile cannot hold these settings of the chat: {left_out}.", "warning")
 
 
 def chat_listing(host: CommandHost) -> str:
     """Return what the chat uses, a line for each setting that is not the default."""
     conversation, options = host.conversation(), host.conversation().options
+    in_use = (address for address, is_used in host.model_addresses().items() if is_used)
+    schema = conversation.schema
     prompt, think = conversation.system_prompt, conversation.should_think
     level = thinking_level(think) or thinking_mode(think)
     rows = [
-        ("model", conversation.model),
+        ("model", next(in_use, conversation.model)),
         ("profile", conversation.profile),
         ("thinking", level or "the model's default"),
         ("tools", ", ".join(conversation.tools) or "off"),
         *((name, _option(options, name)) for name in OPTION_FORMS),
+        ("schema", None if schema is None else described_schema(schema)),
         ("extra_body", "set" if options.extra_body else None),
         ("system", clean(prompt[:_SHOWN_PROMPT]).replace("\n", " ") if prompt else "none"),
     ]
     lines = [f"{name:<16} {clean_name(str(value))}" for name, value in rows if value is not None]
-    return "\n".join(("What this chat uses, where it is not the model's default:", *lines))
+    return "\n".join(("This chat uses:", *lines))
 
 
 def _option(options: GenerationOptions, name: str) -> str | None:
     value = getattr(options, name)
-    return None if value is None else show_value(value)
+    # A JSON Schema has a row of its own.
+    return None if value is None or isinstance(value, Mapping) else show_value(value)

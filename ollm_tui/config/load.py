@@ -203,11 +203,20 @@ def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
     embedded = _absolute(config.embedded, ("model_folders", "server"), folder)
     files = ("path", "projector", "lora", "draft_model")
     models = {name: _absolute(model, files, folder) for name, model in config.models.items()}
+    profiles = {
+        name: _absolute(one, ("schema_file",), folder) for name, one in config.profiles.items()
+    }
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(
-        update={"providers": providers, "embedded": embedded, "tools": tools, "models": models}
+        update={
+            "providers": providers,
+            "embedded": embedded,
+            "tools": tools,
+            "models": models,
+            "profiles": profiles,
+        }
     )
 
 
@@ -300,7 +309,7 @@ def known_keys(table: KeyPath) -> tuple[str, ...]:
         if get_origin(field.annotation) is dict:  # what follows is a name that a person chose
             next(steps, None)
         model = inner
-    return tuple(model.model_fields)
+    return tuple(field.alias or name for name, field in model.model_fields.items())
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:

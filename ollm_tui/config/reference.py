@@ -105,7 +105,7 @@ def _commented(model: type[BaseModel]) -> Iterator[str]:
             continue
         yield f"# {field.description}"
         example = "  # for example" if _is_unset(_default(field)) else ""
-        yield f"# {name} = {_toml(_sample(field))}{example}"
+        yield f"# {field.alias or name} = {_toml(_sample(field))}{example}"
         yield ""
 
 
@@ -164,7 +164,8 @@ def _rows(model: type[BaseModel]) -> Iterator[str]:
             default = _default(field)
             is_value = default is not None and not isinstance(default, BaseModel)
             shown = f"`{_toml(default)}`" if is_value else "not set"
-            yield f"| `{name}` | {_type_text(field.annotation)} | {shown} | {field.description} |"
+            key, kind = field.alias or name, _type_text(field.annotation)
+            yield f"| `{key}` | {kind} | {shown} | {field.description} |"
 
 
 def _type_text(annotation: object) -> str:

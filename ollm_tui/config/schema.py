@@ -100,7 +100,7 @@ class GenerationSettings(SettingsSection):
         return GenerationOptions(**values, stop=tuple(stop) if stop else None)
 
 
-class ProfileSettings(SettingsSection):
+class ProfileSettings(SettingsSection, serialize_by_alias=True):
     """A preset for chats: `[profiles.NAME]`. A key that is not set is as in the other settings."""
 
     model: Text | None = Field(
@@ -114,6 +114,13 @@ class ProfileSettings(SettingsSection):
     )
     tools: list[Text] | None = Field(
         None, examples=[["read_file"]], description="Tools that are offered, by name; [] is none."
+    )
+    schema_file: FilePath | None = Field(
+        None,
+        alias="schema",
+        examples=["~/person.json"],
+        description="File with the JSON Schema that answers must match; not set keeps the one of "
+        "the chat.",
     )
     options: GenerationSettings = Field(
         GenerationSettings(),
@@ -225,7 +232,7 @@ class AppConfig(BaseSettings):
         description="How much models think in a new chat; not set is up to the model.",
     )
     profile: Text | None = Field(
-        None, examples=["coding"], description="Profile of new chats; `none` is none: see /profile."
+        None, examples=["coding"], description="Profile of new chats; `none` for no profile."
     )
     ui: UiSettings = Field(UiSettings(), description="The screen: what it shows and how it moves.")
     keymap: dict[str, str] = Field(

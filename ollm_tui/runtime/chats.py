@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
@@ -20,6 +21,7 @@ from ollm_tui.config.regular_file import is_folder
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.request import THINKING_LEVELS
@@ -78,8 +80,10 @@ class ChatFactory:
         self._guard = guard
         self._redact = without_keys(config)
         tools, self.problems = _tools(config, guard)
-        """Sentences about tools that are enabled but not available."""
+        """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
         self.tools = ToolRegistry(tools)
+        if (bad_schema := self.preset(config).schema_problem) is not None:
+            self.problems = (*self.problems, bad_schema.message)
         self._modes = ToolModes(
             chosen={name: m.tool_mode for name, m in config.models.items() if m.tool_mode},
             learned={name: "react" for name, m in (learned_modes or {}).items() if m == "react"},
@@ -107,9 +111,14 @@ class ChatFactory:
         """Return what settings say of a chat, with the tools that exist."""
         wanted, profile = config.tools.enabled, config.profiles.get(config.profile or "")
         known = tuple(tool.schema.name for tool in self.tools.list())
+        file = str(profile.schema_file) if profile and profile.schema_file else None
+        schema, problem = _schema_of(file)
         return Preset(
             profile=config.profile if profile else None,
             model=profile.model if profile else None,
+            schema=schema,
+            schema_file=file,
+            schema_problem=problem,
             system_prompt=config.system_prompt or None,
             options=config.options.to_options(),
             should_think=THINKING_LEVELS[config.thinking] if config.thinking else None,
@@ -131,6 +140,7 @@ class ChatFactory:
         settings = stored.settings
         conversation = Conversation(
             own_title=stored.title if stored.state.is_renamed else None,
+            profile=settings.profile,
             model=settings.model,
             system_prompt=settings.system_prompt,
             options=settings.options,
@@ -331,3 +341,11 @@ def unknown_tools(loaded: LoadedConfig) -> Iterator[ConfigProblem]:
 def _nearest_tool(name: str, known: Sequence[str]) -> str:
     near = nearest(name, known)
     return f"Did you mean {near}?" if near else f"Available: {', '.join(known)}."
+
+
+def _schema_of(file: str | None) -> tuple[JsonObject | None, AIError | None]:
+    """Return the JSON Schema in a file, or why it cannot be used."""
+    try:
+        return (load_schema(file) if file else None), None
+    except AIError as error:
+        return None, error

@@ -1,5 +1,6 @@
 """What a new model is made of: another model, or files, and the settings of a profile."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio.to_thread
@@ -31,12 +32,15 @@ async def draft_of(
         AIError: there is no such model or file, or the server cannot use it.
     """
     path = _path_of(source)
-    if path is None:
+    paths: Sequence[Path]
+    if path is not None:
+        paths = (path,)
+    else:
         found = await manager.find(source)
         if found.adapter.name == target.name:
             return ModelDraft(base=found.ref.model, quantization=quantization)
-        path = _file_of(found, target)
-    files = await anyio.to_thread.run_sync(_checked_files, path)
+        paths = _files_of(found, target)
+    files = await anyio.to_thread.run_sync(_checked_files, paths)
     return ModelDraft(files=files, quantization=quantization)
 
 
@@ -55,6 +59,7 @@ def profile_of(config: AppConfig) -> tuple[str, ModelDraft, tuple[str, ...]] | N
         "tools": profile.tools,
         "thinking": profile.thinking,
         "keep_alive": profile.options.keep_alive,
+        "extra_body": profile.options.extra_body,
     }
     return profile.model or "", kept, tuple(name for name, value in lost.items() if value)
 
@@ -66,8 +71,8 @@ def _path_of(source: str) -> Path | None:
     return Path(source) if is_gguf(Path(source)) and "://" not in source else None
 
 
-def _file_of(found: FoundModel, target: ProviderAdapter) -> Path:
-    """Return the file of a model of the built-in engine, whose details have a folder."""
+def _files_of(found: FoundModel, target: ProviderAdapter) -> tuple[Path, ...]:
+    """Return the files of a model of the built-in engine, whose details have a folder."""
     details = found.info.details if found.info else {}
     path = string(details, "path") if "folder" in details else None
     if path is None:
@@ -77,11 +82,12 @@ def _file_of(found: FoundModel, target: ProviderAdapter) -> Path:
             "to it.",
             hint="Name a model of the same server, or a GGUF file.",
         )
-    return Path(path)
+    projector = string(details, "projector")
+    return (Path(path), Path(projector)) if projector else (Path(path),)
 
 
-def _checked_files(path: Path) -> tuple[Path, ...]:
-    files = tuple(file for file, _ in given_files(path))
+def _checked_files(paths: Sequence[Path]) -> tuple[Path, ...]:
+    files = tuple(file for path in paths for file, _ in given_files(path))
     for file in files:
         if (problem := gguf_problem(file)) is not None:
             raise AIError(

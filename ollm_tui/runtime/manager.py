@@ -190,10 +190,20 @@ class ModelManager:
     async def quantize(
         self, ref: ModelRef, level: str, copy: str, report: ReportProgress
     ) -> ModelRef:
-        """Make a quantized copy of a model, and return it."""
+        """Make a quantized copy of a model, in place of one that has its name, and return it.
+
+        Raises:
+            AIError: it could not be made; CONFLICT if the copy would replace the model itself.
+        """
         adapter = await self._router.provider(ref.provider)
         quantize = method_of(adapter, "quantize")
-        with self._changing(adapter, ref.model):
+        if same_model(copy, ref.model):
+            raise AIError(
+                ErrorCode.CONFLICT,
+                "The copy would replace the model itself.",
+                hint="Give the copy another name.",
+            )
+        with self._changing(adapter, ref.model), self._changing(adapter, copy):
             await quantize(ref.model, level, copy, report)
         return ModelRef(adapter.name, copy)
 

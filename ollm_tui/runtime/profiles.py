@@ -67,6 +67,16 @@ class Profiles:
         if self._named is not None:
             self._preset(self._named).apply_to(conversation)
 
+    async def check(self) -> None:
+        """Check the schema of the chosen profile.
+
+        Raises:
+            AIError: it cannot be used; new chats go without it.
+        """
+        preset = await anyio.to_thread.run_sync(self._preset, self._config)
+        if preset.schema_problem is not None:
+            raise preset.schema_problem
+
     def listed(self) -> Mapping[str, str]:
         """Return the profiles that were read last, each with a line about it."""
         profiles = self._config.profiles.items()
@@ -82,7 +92,8 @@ class Profiles:
         """Return what a profile says of a chat; `none` is the settings without one.
 
         Raises:
-            AIError: there is none of this name, or the settings of it are wrong.
+            AIError: there is none of this name, its settings are wrong, or its schema cannot be
+                used.
         """
         loaded = await anyio.to_thread.run_sync(self._read, name)
         chosen = loaded.config.profile or ""
@@ -92,6 +103,7 @@ class Profiles:
                 is_of_it or not problem.path or problem.path == ("profile",)
             ):
                 raise settings_error(problem)
+        await self.check()
         return self._preset(loaded.config)
 
     async def save(
@@ -107,7 +119,7 @@ class Profiles:
         if not is_profile_name(name):
             raise AIError(
                 ErrorCode.BAD_REQUEST,
-                "This cannot name a profile.",
+                "This is not a valid profile name.",
                 hint=f"Use at most {LONGEST_NAME} characters, and not `{NO_PROFILE}`.",
             )
         return await anyio.to_thread.run_sync(
@@ -147,6 +159,7 @@ class Profiles:
             "system_prompt": prompt,
             "thinking": thinking_level(conversation.should_think),
             "tools": list(conversation.tools),
+            "schema": conversation.schema_file,
             "options": options or None,
         }
         references = self._references()
@@ -227,7 +240,9 @@ def _unsaved(conversation: Conversation, base: Preset, saved: ProfileSettings) -
         wanted = getattr(conversation.options, option.name)
         if option.name not in _OPTION_NAMES:
             if wanted is not None:
-                yield option.name
+                is_schema = isinstance(wanted, Mapping)
+                if not (is_schema and saved.schema_file):
+                    yield "schema" if is_schema else option.name
         elif wanted is None and getattr(base.options, option.name) is not None:
             yield option.name
     if conversation.should_think != base.should_think and saved.thinking is None:
@@ -242,6 +257,7 @@ def summary(profile: ProfileSettings) -> str:
         f"thinking {profile.thinking}" if profile.thinking else None,
         None if profile.tools is None else f"tools {', '.join(profile.tools) or 'off'}",
         *(f"{name} {value}" for name, value in options.items() if name != "extra_body"),
+        "schema" if profile.schema_file else None,
         "system prompt" if profile.system_prompt else None,
     ]
-    return " · ".join(part for part in parts if part) or "as the other settings"
+    return " · ".join(part for part in parts if part) or "same as the other settings"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import Field, fields
 from typing import Any, TypeVar
 
-from ollm_tui.decode.json_fields import as_object, present, strings
+from ollm_tui.decode.json_fields import as_object, present, string, strings
 from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -30,6 +30,7 @@ def options_to_json(settings: ConversationSettings) -> str:
         "generation": _generation(settings.options),
         "should_think": _thinking(settings.should_think),
         "tools": list(settings.tools),
+        "profile": settings.profile,
     }
     try:
         return repaired(json.dumps(data, ensure_ascii=False))
@@ -72,6 +73,7 @@ def settings_of(model: str | None, system_prompt: str | None, options: str) -> C
     """Return settings from columns; `options` is JSON, and may be unreadable."""
     data = _loaded(options) or {}
     return ConversationSettings(
+        profile=string(data, "profile"),
         model=model,
         system_prompt=system_prompt,
         options=_read_generation(as_object(data.get("generation"))),

@@ -40,6 +40,10 @@ class HasSettings(Protocol):
     """The settings of a conversation, read when a message begins; a `Conversation` has them."""
 
     @property
+    def profile(self) -> str | None:
+        """Name of the profile that was chosen last."""
+
+    @property
     def model(self) -> str | None:
         """`provider://model` or a bare name."""
 
@@ -64,6 +68,7 @@ class HasSettings(Protocol):
 class ConversationSettings:
     """The settings when a message began."""
 
+    profile: str | None = None
     model: str | None = None
     system_prompt: str | None = None
     options: GenerationOptions = field(default_factory=GenerationOptions)
@@ -74,6 +79,7 @@ class ConversationSettings:
     def of(cls, source: HasSettings) -> "ConversationSettings":
         """Copy settings that may change later."""
         return cls(
+            profile=source.profile,
             model=source.model,
             system_prompt=source.system_prompt,
             options=source.options,

@@ -12,6 +12,7 @@ from tests.library.gguf_bytes import file_of
 from tests.support.fake_ollama import OllamaServer
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Server, in_thread
+from tests.support.seeing_gguf import write_seeing
 
 PROFILES = """\
 [options]
@@ -24,6 +25,7 @@ tools = ["current_time"]
 temperature = 0.2
 num_ctx = 8192
 keep_alive = "5m"
+extra_body = { logprobs = true }
 """
 
 
@@ -38,7 +40,7 @@ def test_a_profile_becomes_a_model(models: Run, server: OllamaServer) -> None:
     code, out, err = models("create", "coder", "--profile", "coding")
     assert (code, out) == (0, "ollama://coder\n")
     assert err.splitlines()[0] == (
-        "ollm: A model cannot keep what the profile says of tools, keep_alive."
+        "ollm: A model cannot keep these settings of the profile: tools, keep_alive, extra_body."
     )
     assert err.splitlines()[-1] == "ollm: Created coder."
     assert server.made["coder:latest"] == {
@@ -80,6 +82,15 @@ def test_a_model_of_the_built_in_engine_is_sent_too(models: Run, server: OllamaS
     assert list(server.made["mine:latest"]["files"]) == ["small.gguf"]  # type: ignore[call-overload]
 
 
+def test_the_image_encoder_of_a_model_is_sent_with_it(models: Run, server: OllamaServer) -> None:
+    folder = default_paths().models_dir / "o--r"
+    folder.mkdir(parents=True)
+    write_seeing(folder / "see-Q4_K_M.gguf", folder / "mmproj-F16.gguf")
+    assert models("create", "mine", "built-in://see-Q4_K_M")[0] == 0
+    files = server.made["mine:latest"]["files"]
+    assert list(files) == ["see-Q4_K_M.gguf", "mmproj-F16.gguf"]  # type: ignore[call-overload]
+
+
 def test_a_model_is_replaced_only_when_that_is_wanted(models: Run, server: OllamaServer) -> None:
     code, out, err = models("create", "thinker", "tiny")
     assert (code, out, server.made) == (3, "", {})
@@ -119,6 +130,20 @@ def test_a_model_is_quantized_and_pushed(models: Run, server: OllamaServer) -> N
     code, out, err = models("push", "me/big:q8")
     assert (code, out) == (0, "ollama://me/big:q8\n")
     assert err.splitlines()[-1] == "ollm: Pushed me/big:q8."
+
+
+def test_a_copy_replaces_a_model_only_when_that_is_wanted(
+    models: Run, server: OllamaServer
+) -> None:
+    server.models["me/big:f16"] = ["completion"]
+    server.models["me/big:q8"] = ["completion"]
+    code, out, err = models("quantize", "me/big:f16", "q8_0", "me/big:q8")
+    assert (code, out, server.made) == (3, "", {})
+    assert "no terminal for confirmation" in err
+    assert models("quantize", "me/big:f16", "q8_0", "me/big:q8", "--yes")[0] == 0
+    code, _, err = models("quantize", "me/big:f16", "q8_0", "me/big:f16", "--yes")
+    assert code == 1
+    assert "The copy would replace the model itself." in err
 
 
 def test_other_servers_refuse_it_with_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ async def test_profiles_are_completed() -> None:
     assert suggestions is not None
     assert [(one.value, one.help) for one in suggestions.items] == [
         ("coding", "local://gemma3:4b"),
-        ("none", "only the other settings"),
+        ("none", "no profile"),
     ]
     assert suggest("/profile ", COMMANDS, host_with()[0]) is None
 
@@ -132,10 +132,24 @@ async def test_what_was_left_out_is_said_and_a_name_is_needed() -> None:
     said = await run(host, "/save a")
     assert said[1] == (
         "warning",
-        "A profile cannot hold what this chat has for response_format, top_k.",
+        "A profile cannot hold these settings of the chat: response_format, top_k.",
     )
     assert (await run(host, "/save"))[0][1].startswith("/save NAME saves")
     assert len(known.written) == 1
+
+
+async def test_the_schema_and_the_model_are_shown_as_people_write_them() -> None:
+    host, _ = host_with()
+    host.current.schema = {"title": "Person"}
+    host.model_addresses = lambda: {"built-in://tiny": True}  # type: ignore[method-assign]
+    ((_, said),) = await run(host, "/show chat")
+    lines = dict(line.split(None, 1) for line in said.splitlines()[1:])
+    assert (lines["model"], lines["schema"]) == ("built-in://tiny", "Person")
+    assert "response_format" not in lines
+    for value in ("json", "none"):
+        assert await run(host, f"/set response_format {value}") == [
+            ("error", "Answers match a JSON Schema. /schema off ends that first.")
+        ]
 
 
 async def test_the_chat_says_what_it_uses() -> None:
@@ -144,6 +158,7 @@ async def test_the_chat_says_what_it_uses() -> None:
     host.current.system_prompt = "Two\nlines \x1b[31m."
     ((_, said),) = await run(host, "/show chat")
     assert "\x1b" not in said
+    assert said.startswith("This chat uses:\n")
     lines = dict(line.split(None, 1) for line in said.splitlines()[1:])
     assert lines == {
         "model": "local://qwen3:8b",

@@ -61,3 +61,14 @@ async def test_a_file_that_cannot_be_used_changes_nothing(
     assert host.asked[-1][0] == "error"
     assert "it does not exist" in said
     assert host.current.schema == PERSON
+
+
+async def test_the_file_of_a_schema_is_known_until_another_one_is_set(
+    host: RecordingHost, tmp_path: Path
+) -> None:
+    file = tmp_path / "person.json"
+    file.write_text('{"title": "Person"}')
+    await run(host, f"/schema {file}")
+    assert host.current.schema_file == str(file)
+    host.current.schema = {"title": "Other"}
+    assert host.current.schema_file is None

@@ -76,6 +76,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "profiles.p.model": (*TEXT, '"locl://m"'),
     "profiles.p.system_prompt": NO_TEXT,
     "profiles.p.thinking": ('"lots"', "true"),
+    "profiles.p.schema": FILE,
     "profiles.p.tools": ('"read_file"', '["read_fil"]', "[5]"),
     **{f"profiles.p.options.{name}": wrong[:1] for name, wrong in GENERATION.items()},
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
@@ -131,7 +132,7 @@ def settings(
     for name, field in model.model_fields.items():
         inner = _table(field.annotation)
         if inner is None:
-            yield above + name, field
+            yield above + (field.alias or name), field
         else:
             key = f"{name}.{NAMES[name]}" if name in NAMES else name
             yield from settings(inner, f"{above}{key}.")

@@ -42,8 +42,8 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppPaths:
 
 
 def make_files(text: str, home: Path) -> None:
-    """Make the model files and the program that a text names below the home folder."""
-    for name in re.findall(r'"~/([^"]+(?:\.gguf|/llama-server))"', text):
+    """Make the files of models and schemas and the program that a text names below the home."""
+    for name in re.findall(r'"~/([^"]+(?:\.gguf|\.json|/llama-server))"', text):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).touch()
 

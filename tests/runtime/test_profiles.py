@@ -156,7 +156,7 @@ async def test_what_a_profile_cannot_hold_is_named(paths: AppPaths) -> None:
         with pytest.raises(AIError, match=r"cannot hold this chat's options\.num_ctx"):
             await runtime.profiles.save("b", chat)
         for name in ("none", " x", "", "a\nb", "x" * 65):
-            with pytest.raises(AIError, match="cannot name a profile"):
+            with pytest.raises(AIError, match="not a valid profile name"):
                 await runtime.profiles.save(name, chat)
 
 
@@ -184,6 +184,51 @@ async def test_the_last_chat_continues_with_the_profile_that_is_named(paths: App
             chat = runtime.new_client().conversation
             assert [message.text for message in chat.messages] == ["hello"]
             assert (chat.model, chat.system_prompt) == (model, prompt)
+
+
+async def test_a_profile_has_a_schema_or_keeps_the_one_of_the_chat(paths: AppPaths) -> None:
+    write(paths, '[profiles.a]\nschema = "person.json"\n[profiles.b]\ntools = []\n')
+    file = paths.config_dir / "person.json"
+    file.write_text('{"title": "Person"}')
+    async with opened(paths, Flags(profile="a")) as runtime:
+        assert runtime.problems == ()
+        chat = conversation_of(runtime)
+        assert (chat.schema, chat.schema_file) == ({"title": "Person"}, str(file))
+        saved = await runtime.profiles.save("c", chat)
+        assert saved.left_out == ()
+        assert (await runtime.profiles.load("c")).schema == {"title": "Person"}
+        (await runtime.profiles.load("b")).apply_to(chat)
+        assert chat.schema == {"title": "Person"}
+        chat.schema = {"title": "Other"}
+        (await runtime.profiles.load("b")).apply_to(chat)
+        assert chat.schema == {"title": "Other"}
+        assert (await runtime.profiles.save("d", chat)).left_out == ("schema",)
+        (await runtime.profiles.load("a")).apply_to(chat)
+        assert chat.schema == {"title": "Person"}
+
+
+async def test_a_profile_whose_schema_cannot_be_used_is_refused(paths: AppPaths) -> None:
+    write(paths, '[profiles.a]\nschema = "person.json"\n')
+    (paths.config_dir / "person.json").write_text("[")
+    async with opened(paths, Flags(profile="a")) as runtime:
+        assert ["person.json is not JSON" in one for one in runtime.problems] == [True]
+        assert conversation_of(runtime).schema is None
+        with pytest.raises(AIError, match="is not JSON"):
+            await runtime.profiles.check()
+        with pytest.raises(AIError, match="is not JSON"):
+            await runtime.profiles.load("a")
+
+
+async def test_a_saved_chat_keeps_its_profile(paths: AppPaths) -> None:
+    write(paths, "[profiles.a]\ntools = []\n")
+    async with opened(paths, Flags(profile="a")) as runtime:
+        client = runtime.new_client("local://tiny")
+        journal = client.saving.journal
+        assert journal is not None
+        client.conversation.messages.append(Message("user", "hello"))
+        await journal.begin(client.conversation.messages[0])
+    async with opened(paths, Flags(goes_on=True)) as runtime:
+        assert runtime.new_client().conversation.profile == "a"
 
 
 async def test_what_is_listed_is_clean(paths: AppPaths) -> None:

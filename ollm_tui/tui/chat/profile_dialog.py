@@ -7,11 +7,11 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from ollm_tui.config.profiles import NO_PROFILE
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.dialogs import FilterList
 
-NONE = "none"
-_WITHOUT = "only the other settings"
+_WITHOUT = "no profile"
 _NAME_WIDTH = 20
 """Cells of a name, in a list with longer ones; a line about the profile follows."""
 
@@ -27,8 +27,8 @@ class PickProfile(FilterList[str | None]):
     def __init__(self, profiles: Mapping[str, str], used: str | None) -> None:
         """List these profiles, each with a line about it; `used` is the one of the chat."""
         super().__init__()
-        self._profiles = {**profiles, NONE: _WITHOUT}
-        self._used = used or NONE
+        self._profiles = {**profiles, NO_PROFILE: _WITHOUT}
+        self._used = used or NO_PROFILE
 
     def on_mount(self) -> None:
         """List all, with the one of the chat marked."""

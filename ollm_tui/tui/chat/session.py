@@ -73,6 +73,7 @@ class ChatSession:
         after.model, after.system_prompt = before.model, before.system_prompt
         after.options, after.should_think = before.options, before.should_think
         after.tools, after.profile = before.tools, before.profile
+        after.schema_file = before.schema_file
         self.usage = None
 
     def go_to(self, client: "ChatClient") -> None:
