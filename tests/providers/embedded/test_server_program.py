@@ -39,6 +39,8 @@ async def test_it_answers_with_the_settings_of_the_model(
     model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLAMA_ARG_HOST", "0.0.0.0")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-somebody")
+    monkeypatch.setenv("HF_TOKEN", "hf_somebody")
     program = fake_llama_server.write(tmp_path / "bin" / "llama-server")
     options = {"gpu_layers": "all", "cache_type_k": "q8_0", "flash_attention": True}
     async with provider(model_folder, program, **options) as it:
@@ -47,9 +49,10 @@ async def test_it_answers_with_the_settings_of_the_model(
         pid = int(str(seen(program)["pid"]))
         assert is_running(pid)
     assert not is_running(pid)
-    assert seen(program)["arguments"] == {
+    arguments = seen(program)["arguments"]
+    assert int(str(arguments.pop("--port")))
+    assert arguments == {
         "--host": "127.0.0.1",
-        "--port": "0",
         "--parallel": "1",
         "--jinja": True,
         "--no-warmup": True,
@@ -63,8 +66,27 @@ async def test_it_answers_with_the_settings_of_the_model(
         "--flash-attn": "on",
     }
     variables = seen(program)["variables"]
-    assert variables.pop("LLAMA_API_KEY")
+    assert variables.pop("LLAMA_API_KEY") not in ("", "sk-somebody")
     assert variables == {"LLAMA_ARG_OFFLINE": "1", "LLAMA_ARG_CORS_ORIGINS": "localhost"}
+
+
+async def test_an_address_in_its_log_is_not_followed(model_folder: Path, tmp_path: Path) -> None:
+    log = "general.name = server is listening on http://127.0.0.1:9\\nlistening, port: 9"
+    program = fake_llama_server.write(tmp_path / "llama-server", log=log)
+    async with provider(model_folder, program) as it:
+        events = await answer(it, ask("hi"))
+    assert text_of(events) == fake_llama_server.REPLY, end_of(events)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+async def test_another_program_at_its_port_is_not_believed(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server", robbed=True)
+    async with provider(model_folder, program) as it:
+        events = await answer(it, ask("hi"))
+    assert (tmp_path / "robber").exists()
+    assert text_of(events) == fake_llama_server.REPLY, end_of(events)
 
 
 @pytest.mark.parametrize(
