@@ -11,7 +11,7 @@ import pytest
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, Rerouted
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
@@ -107,6 +107,25 @@ async def test_why_it_ended_is_told(
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
     assert sentence in end.error.message
+    if "could not load" in end.error.message:
+        assert end.error.hint == (
+            f'{program} was used. Update it, or set server = "none" below [embedded] '
+            "to use the package xllamacpp."
+        )
+
+
+async def test_one_that_was_found_is_named_with_the_first_answer(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server")
+    settings = EmbeddedSettings(program=program, is_found=True)
+    library = FolderLibrary([model_folder])
+    async with EmbeddedProvider(library, settings, is_installed=lambda: False) as it:
+        first, second = [await answer(it, ask("hi")) for _ in range(2)]
+    (note,) = [event for event in first if isinstance(event, Rerouted)]
+    assert note.error.message == f"{program}, found on PATH, runs the model."
+    assert 'server = "none"' in str(note.instead)
+    assert not [event for event in second if isinstance(event, Rerouted)]
 
 
 async def test_an_adapter_whose_name_it_would_split_is_refused(
@@ -124,7 +143,7 @@ async def test_a_program_that_is_not_there_is_named(model_folder: Path, tmp_path
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
     assert end.error.message == f"{tmp_path / 'none'} does not exist."
-    assert "`server`" in str(end.error.hint)
+    assert end.error.hint == "Change or remove server below [embedded]."
 
 
 async def test_it_is_started_again_after_a_crash(model_folder: Path, tmp_path: Path) -> None:
