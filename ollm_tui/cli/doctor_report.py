@@ -276,7 +276,10 @@ def _abilities_line(check: ProviderCheck) -> str:
 
 def engine_lines(checkup: Checkup) -> Iterator[str]:
     """Yield whether models run without a server."""
-    if checkup.engine_program is not None:
+    if checkup.engine_program is not None and not checkup.engine_installed:
+        yield f"-- engine: {checkup.engine_program} does not exist"
+        yield "   -> Change or remove server below [embedded]."
+    elif checkup.engine_program is not None:
         yield f"ok engine: {checkup.engine_program}"
     elif checkup.engine_installed:
         yield "ok engine: installed"

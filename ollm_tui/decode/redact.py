@@ -167,6 +167,11 @@ def names_secret(name: str) -> bool:
     return _SECRET_NAME.search(name) is not None
 
 
+def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment for a program that needs none of its keys."""
+    return {name: value for name, value in environ.items() if not names_secret(name)}
+
+
 def is_guessable(secret: str) -> bool:
     """Return whether a value may be an ordinary word."""
     letters = _only_letters(secret)

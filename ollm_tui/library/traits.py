@@ -20,6 +20,7 @@ _KINDS: Mapping[str, frozenset[str]] = {
     "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
     "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
 }  # fmt: skip
+"""Architectures that llama.cpp cannot chat with, by what they make."""
 EMBEDDING, RERANKER = "embedding", "reranker"
 _RANKS = 4
 """The pooling type of a model that gives a score."""
@@ -30,7 +31,6 @@ _NAMES: Mapping[str, re.Pattern[str]] = {
     EMBEDDING: re.compile(r"(?i)embedding|\bembed\b"),
 }
 """Names that makers give to files without a pooling type."""
-"""Architectures that llama.cpp cannot chat with, by what they make."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
     "image": ModelCapability(_TEXT, frozenset({"image"})),

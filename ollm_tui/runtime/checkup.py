@@ -18,14 +18,13 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import shown_address
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.discovery import ProbeResult
-from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.http_errors import CHECK_KEY
 from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import FirstModel, can_chat
 from ollm_tui.runtime.other_models import OtherFolders
-from ollm_tui.runtime.provider_set import has_engine, is_service
+from ollm_tui.runtime.provider_set import is_service
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -88,6 +87,7 @@ class Checkup:
     quiet: tuple[tuple[str, str], ...]
     """Engines that were neither configured nor found: label and address."""
     engine_installed: bool
+    """Whether it exists."""
     engine_program: str | None
     """The llama-server that is used in place of the installed package."""
     starter_fetched: bool
@@ -118,7 +118,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
         probes, pools = await _probe(runtime.catalog, runtime.prober, registry, providers, within_s)
     listings = _listings(runtime.catalog, registry)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
-    program = server_program(runtime.config.embedded.server)
+    program = runtime.engine.program
     ref, reason, advice, is_own_advice = await _first(runtime.first_model, listings)
     return Checkup(
         providers=tuple(
@@ -139,7 +139,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
             if one.absent and (address := runtime.prober.address_of(one.provider))
             if not is_service(providers[one.provider])
         ),
-        engine_installed=program is not None or has_engine(runtime.config),
+        engine_installed=runtime.engine.problem is None,
         engine_program=None if program is None else str(program),
         starter_fetched=starter is not None,
         others=others,

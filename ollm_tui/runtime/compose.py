@@ -9,6 +9,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from anyio import to_thread
+
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.config.flags import Flags
@@ -18,13 +20,11 @@ from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.library.starter import STARTER
-from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.lifecycle import adapter_lifecycle
 from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.runtime.chats import (
@@ -52,7 +52,7 @@ from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
     EmbeddedFactory,
     embedded_factory,
-    has_engine,
+    find_engine,
     make_providers,
     ports_of,
     services_of,
@@ -120,8 +120,9 @@ class Runtime:
             *notices,
         )
         """Sentences about settings that could not be used."""
-        known_models = KnownModels(paths.families_dir)
-        self.manager = ModelManager(loaded, providers, known_models, downloads.forget)
+        self.engine = providers.engine
+        """What runs model files of this machine."""
+        self.manager = ModelManager(loaded, providers, downloads.forget)
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
         self.download_service = downloads
@@ -158,7 +159,7 @@ class Runtime:
         # Needed only to judge whether a model fits.
         from ollm_tui.library.machine_probe import Probe, find_machine
 
-        return await find_machine(Probe(server=server_program(self.config.embedded.server)))
+        return await find_machine(Probe(server=self.engine.program))
 
     async def other_folders(self) -> "OtherFolders":
         """Return which folders of other programs hold models."""
@@ -232,7 +233,7 @@ class Runtime:
             last=self._last_model(),
             unasked=() if named.providers else services_of(self.config.providers),
             starter=STARTER_REF,
-            engine_installed=has_engine(self.config),
+            engine_installed=self.engine.program is not None or self.engine.problem is None,
             ports=ports_of(self.config.providers),
         )
         before = passed_over(self._last_model(), named) if named.providers else None
@@ -292,7 +293,7 @@ async def open_runtime(
     loaded: LoadedConfig,
     paths: AppPaths,
     *,
-    embedded: EmbeddedFactory = embedded_factory,
+    embedded: EmbeddedFactory | None = None,
     goes_on: bool = False,
     imports_tools: bool = True,
 ) -> AsyncIterator[Runtime]:
@@ -302,6 +303,8 @@ async def open_runtime(
     """
     config = loaded.config
     async with AsyncExitStack() as stack:
+        engine = await to_thread.run_sync(find_engine, config, paths)
+        embedded = embedded or partial(embedded_factory, engine=engine)
         adapters = await make_providers(config, paths, stack, embedded)
         store = None
         if config.chat.save:
@@ -310,7 +313,7 @@ async def open_runtime(
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
         registry = registry_of(config, adapters, lifecycle)
         registry.redact = redact
-        providers = providers_of(loaded, registry, lifecycle)
+        providers = providers_of(loaded, registry, lifecycle, engine)
         downloads = await stack.enter_async_context(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )

@@ -10,7 +10,6 @@ from anyio import to_thread
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.urls import shown_url
 from ollm_tui.models.actions import ACTIONS, ModelAction
-from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import keep_alive_seconds, parse_keep_alive
 from ollm_tui.protocol.model import ModelDraft, ModelInfo, ModelRef
@@ -24,14 +23,11 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.providers.embedded.failures import not_installed
-from ollm_tui.providers.embedded.settings import server_program
 from ollm_tui.providers.operations import cannot, has_method, method_of, show_model, translated
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
-from ollm_tui.runtime.provider_set import has_engine
 from ollm_tui.runtime.providers import Providers
 from ollm_tui.runtime.templates import Templates
 
@@ -48,7 +44,6 @@ class ModelManager:
         self,
         loaded: LoadedConfig,
         providers: Providers,
-        known_models: KnownModels,
         on_deleted: Callable[[str], Awaitable[None]],
     ) -> None:
         """Work on the parts of a runtime; `on_deleted` gets the address of each deleted model."""
@@ -59,7 +54,8 @@ class ModelManager:
         self._router, self._prober = providers.router, providers.prober
         self.templates = Templates()
         """Renders and reads the models' chat templates."""
-        self.known_models = known_models
+        self._engine = providers.engine
+        self.known_models = self._engine.known_models
         self._ongoing: list[tuple[str, str]] = []
         """Provider and model of each action that runs."""
 
@@ -88,7 +84,8 @@ class ModelManager:
         info = self._catalog.find(ModelRef(adapter.name, ref.model))
         reasons = unavailable_reasons(adapter, self._place_of(adapter), listing, info)
         if self._is_embedded(adapter) and reasons["load"] is None:
-            return reasons | {"load": None if has_engine(self._config) else not_installed().message}
+            problem = self._engine.problem
+            return reasons | {"load": None if problem is None else problem.message}
         return reasons
 
     def takes_window(self, model: str) -> bool:
@@ -125,7 +122,7 @@ class ModelManager:
         from ollm_tui.library.machine_probe import Probe, find_machine
         from ollm_tui.runtime.model_fit import with_fit
 
-        probe = Probe(server=server_program(self._config.embedded.server))
+        probe = Probe(server=self._engine.program)
         return await with_fit(
             details,
             partial(find_machine, probe),

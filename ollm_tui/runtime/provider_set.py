@@ -2,16 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
-
-from anyio import to_thread
 
 from ollm_tui.config.backends import ADAPTERS, PRESETS, SERVICES
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
+from ollm_tui.config.regular_file import is_file
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.urls import url_origin
 from ollm_tui.library.folder_library import FolderLibrary
@@ -21,6 +21,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.ports import ProviderAdapter
 from ollm_tui.providers import create_provider, plugin_of
 from ollm_tui.providers.base import UnusableProvider
+from ollm_tui.providers.embedded.failures import no_program, not_installed
 from ollm_tui.providers.embedded.provider import EmbeddedProvider, engine_available
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
 from ollm_tui.providers.router import EMBEDDED
@@ -67,8 +68,8 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
     )
 
 
-def embedded_settings(config: AppConfig) -> EmbeddedSettings:
-    """Return the engine's settings; looks for llama-server on PATH."""
+def embedded_settings(config: AppConfig, program: Path | None) -> EmbeddedSettings:
+    """Return the settings of the engine, which is `program` or the installed package."""
     embedded, models = config.embedded, embedded_models(config)
     return EmbeddedSettings(
         context=embedded.context,
@@ -76,22 +77,53 @@ def embedded_settings(config: AppConfig) -> EmbeddedSettings:
         models=models,
         windows={name: own.context for name, own in models.items() if own.context is not None},
         idle_unload_s=embedded.idle_unload_s or None,
-        program=server_program(embedded.server),
+        program=program,
+        is_found=embedded.server is None,
     )
 
 
-def has_engine(config: AppConfig) -> bool:
-    """Return whether model files can be run here: by a llama-server, or the installed package."""
-    return server_program(config.embedded.server) is not None or engine_available()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalEngine:
+    """What runs model files of this machine, and what is known of models."""
+
+    known_models: KnownModels
+    program: Path | None = None
+    """The llama-server; None for the installed package."""
+    is_missing: bool = False
+    """Whether that llama-server does not exist."""
+
+    @property
+    def problem(self) -> AIError | None:
+        """Why no model file can be run; None if one can."""
+        if self.program is not None:
+            return no_program(self.program) if self.is_missing else None
+        return None if engine_available() else not_installed()
+
+
+def find_engine(config: AppConfig, paths: AppPaths) -> LocalEngine:
+    """Look for the engine, on PATH too; blocking."""
+    program = server_program(config.embedded.server)
+    return LocalEngine(
+        known_models=KnownModels(paths.families_dir),
+        program=program,
+        is_missing=program is not None and not is_file(program),
+    )
 
 
 def embedded_models(config: AppConfig) -> Mapping[str, ModelSettings]:
-    """Return the settings of models that the built-in engine may run, by name."""
+    """Return the settings of models that the built-in engine may run, by name.
+
+    What is set for `built-in://name` counts before what is set for the bare name.
+    """
     named = {name: own for name, own in config.models.items() if "://" not in name}
     mark = f"{EMBEDDED}://"
-    return named | {
-        name.removeprefix(mark): own for name, own in config.models.items() if name.startswith(mark)
-    }
+    for address, own in config.models.items():
+        if address.startswith(mark):
+            name = address.removeprefix(mark)
+            bare = named.get(name, ModelSettings())
+            set_here = {key: getattr(own, key) for key in own.model_fields_set}
+            named[name] = bare.model_copy(update=set_here)
+    return named
 
 
 def is_service(settings: ProviderSettings) -> bool:
@@ -155,11 +187,11 @@ async def make_providers(
 
 
 async def embedded_factory(
-    config: AppConfig, paths: AppPaths, stack: AsyncExitStack
+    config: AppConfig, paths: AppPaths, stack: AsyncExitStack, *, engine: LocalEngine
 ) -> ProviderAdapter:
     """Make the provider that runs model files of this machine in a child process."""
     models = embedded_models(config)
-    settings = await to_thread.run_sync(embedded_settings, config)
+    settings = embedded_settings(config, engine.program)
     library = FolderLibrary(
         model_folders(config, paths),
         own=paths.models_dir,
@@ -167,8 +199,7 @@ async def embedded_factory(
         named={name: own.path for name, own in models.items() if own.path},
         projectors={name: own.projector for name, own in models.items() if own.projector},
     )
-    known_models = KnownModels(paths.families_dir)
-    provider = EmbeddedProvider(library, settings, known_models=known_models)
+    provider = EmbeddedProvider(library, settings, known_models=engine.known_models)
     return await stack.enter_async_context(provider)
 
 

@@ -14,7 +14,7 @@ from ollm_tui.providers.lifecycle import AdapterLifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import LOCAL, Router
 from ollm_tui.runtime.engines import EngineProber
-from ollm_tui.runtime.provider_set import usable_services
+from ollm_tui.runtime.provider_set import LocalEngine, usable_services
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,8 @@ class Providers:
     """The provider and model that the command line, the environment and the settings name."""
     lifecycle: AdapterLifecycle
     """Initializes adapters before their first use and disposes of them."""
+    engine: LocalEngine
+    """What runs model files of this machine."""
 
 
 def registry_of(
@@ -48,7 +50,10 @@ def registry_of(
 
 
 def providers_of(
-    loaded: LoadedConfig, registry: ProviderRegistry, lifecycle: AdapterLifecycle
+    loaded: LoadedConfig,
+    registry: ProviderRegistry,
+    lifecycle: AdapterLifecycle,
+    engine: LocalEngine,
 ) -> Providers:
     """Join the registry with what finds engines and models."""
     prober = EngineProber(loaded, registry, Discovery(), lifecycle.add)
@@ -65,4 +70,5 @@ def providers_of(
         router=router,
         named=named,
         lifecycle=lifecycle,
+        engine=engine,
     )

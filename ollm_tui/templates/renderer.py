@@ -20,6 +20,7 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.redact import without_secrets
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.templates.conversation import best, fold_system, has_system, variants
@@ -229,6 +230,7 @@ class _Child:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             cwd="/",
+            env=without_secrets(os.environ),
             start_new_session=True,
         )
         assert self._popen.stdin is not None

@@ -271,3 +271,13 @@ def test_a_data_folder_that_cannot_be_written_keeps_one_from_chatting(
     assert done.returncode == 1
     assert "!! data:" in done.stdout
     assert "check its permissions" in done.stdout
+
+
+def test_an_engine_that_is_not_where_the_settings_say_is_reported(
+    ollm: Ollm, home: Mapping[str, str], tmp_path: Path
+) -> None:
+    file = settings(tmp_path, f'[embedded]\nserver = "{tmp_path}/gone"\n')
+    text = " ".join(ollm("doctor", "--config", file, **home).stdout.split())
+    assert f"-- engine: {tmp_path}/gone does not exist" in text
+    assert "-> Change or remove server below [embedded]." in text
+    assert report(ollm, home, "--config", file)["engine_installed"] is False

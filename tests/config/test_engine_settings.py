@@ -25,7 +25,7 @@ gpu_layers = 0
 [models."local://other"]
 context = 2048
 """
-    settings = embedded_settings(load(text).config)
+    settings = embedded_settings(load(text).config, None)
     assert [*settings.models] == ["bare", "full", "alias"]
     folder = paths.config_dir
     assert settings.models["bare"].lora == [folder / "a.gguf", tmp_path / "b.gguf"]
@@ -49,3 +49,16 @@ def test_files_that_do_not_exist_are_named(load: Load) -> None:
         "embedded.server",
         "models.m.lora",
     ]
+
+
+def test_a_model_has_what_is_set_for_its_name_and_for_its_address(load: Load) -> None:
+    text = """
+[models."tiny"]
+gpu_layers = 3
+context = 2048
+[models."built-in://tiny"]
+context = 1024
+"""
+    settings = embedded_settings(load(text).config, None)
+    assert settings.options_of("tiny").gpu_layers == 3
+    assert settings.windows == {"tiny": 1024}

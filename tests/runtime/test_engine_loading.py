@@ -1,5 +1,6 @@
 """How the built-in engine loads a model, from the settings to what the chat says."""
 
+import threading
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
@@ -8,9 +9,11 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.chat_events import ChatEvent, Retrying, TextDelta
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.request import GenerationOptions
+from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.support.engine import needs_engine
 from tests.support.seeing_gguf import NOTHING, write_seeing
@@ -81,3 +84,30 @@ async def test_the_chat_says_that_another_window_is_loaded(paths: AppPaths) -> N
         "It is loaded again."
     )
     assert "".join(event.delta for event in events if isinstance(event, TextDelta)) == NOTHING
+
+
+async def test_the_engine_is_looked_for_once_and_not_in_the_event_loop(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, made = [], []
+    begin = KnownModels.__init__
+
+    def find(*_: object) -> Path:
+        looks.append(threading.current_thread())
+        return paths.config_file
+
+    def init(self: KnownModels, *given: Path) -> None:
+        made.append(self)
+        begin(self, *given)
+
+    monkeypatch.setattr("ollm_tui.providers.embedded.settings.find_program", find)
+    monkeypatch.setattr(KnownModels, "__init__", init)
+    paths.config_file.write_text(SETTINGS.replace('server = "none"\n', ""))
+    async with open_runtime(paths) as runtime:
+        mine = ModelRef("embedded", "mine")
+        assert (await runtime.manager.unavailable_reasons(mine))["load"] is None
+        assert (await runtime.manager.show(mine)).info.details["engine"] == str(paths.config_file)
+        await runtime.first_model([])
+        await check_up(runtime)
+    assert len(looks) == len(made) == 1
+    assert looks[0] is not threading.current_thread()

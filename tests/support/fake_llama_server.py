@@ -7,6 +7,7 @@ it into `seen.json` beside itself, is not ready at the first look, and answers e
 import http.server
 import json
 import os
+import signal
 import sys
 import textwrap
 from pathlib import Path
@@ -24,39 +25,57 @@ Available devices:
 """
 
 
-def write(path: Path, *, devices: str = DEVICES, log: str = "", ends: int | None = None) -> Path:
-    """Write the program; `log` is printed first, and `ends` is what it ends with at once."""
+def write(
+    path: Path,
+    *,
+    devices: str = DEVICES,
+    log: str = "",
+    ends: int | None = None,
+    robbed: bool = False,
+) -> Path:
+    """Write the program; `log` is printed first, and `ends` is what it ends with at once.
+
+    If it is `robbed`, another program, which asks for no key, has its port at the first start.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    seen = str(path.parent / "seen.json")
     path.write_text(
         textwrap.dedent(f"""\
             #!{sys.executable} -IS
             import runpy, sys
             sys.path[:0] = {sys.path!r}
             run = runpy.run_path({__file__!r})
-            run["main"]({str(path.parent / "seen.json")!r}, {devices!r}, {log!r}, {ends!r})
+            run["main"]({seen!r}, {devices!r}, {log!r}, {ends!r}, {robbed!r})
             """)
     )
     path.chmod(0o755)
     return path
 
 
-def main(seen: str, devices: str, log: str, ends: int | None) -> None:
+def main(seen: str, devices: str, log: str, ends: int | None, robbed: bool) -> None:
     """Be llama-server."""
     if "--list-devices" in sys.argv:
         print(devices, end="")  # noqa: T201
         return
     arguments = _read(sys.argv[1:])
-    variables = {n: text for n, text in os.environ.items() if n.startswith("LLAMA_")}
+    kept = ("LLAMA_", "OLLM_", "OPENAI_", "HF_")
+    variables = {n: text for n, text in os.environ.items() if n.startswith(kept)}
     Path(seen).write_text(
         json.dumps({"arguments": arguments, "variables": variables, "pid": os.getpid()})
     )
     print(log, file=sys.stderr, flush=True)  # noqa: T201
     if ends is not None:
         sys.exit(ends)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    port = server.server_address[1]
-    line = f"main: server is listening on http://127.0.0.1:{port}"
-    print(line, file=sys.stderr, flush=True)  # noqa: T201
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", int(str(arguments["--port"]))), _Handler)
+    robber = Path(seen).with_name("robber")
+    if robber.exists():
+        os.kill(int(robber.read_text()), signal.SIGKILL)
+    elif robbed and (pid := os.fork()):
+        robber.write_text(str(pid))
+        signal.pause()
+    elif robbed:
+        signal.alarm(30)
+        _Handler.wants_key = False
     server.serve_forever()
 
 
@@ -76,26 +95,35 @@ def _read(words: list[str]) -> dict[str, object]:
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     looks = 0
+    wants_key = True
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""
 
     def do_GET(self) -> None:
+        if not self._is_allowed():
+            self._send(401, b"{}", "application/json")
+            return
         type(self).looks += 1
         self._send(200 if self.looks > 1 else 503, b'{"status":"ok"}', "application/json")
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
-        if self.headers.get("authorization") != f"Bearer {os.environ['LLAMA_API_KEY']}":
+        if not self._is_allowed():
             self._send(401, b"{}", "application/json")
             return
+        reply = REPLY if self.wants_key else "I am a stranger."
         chunks = [
-            {"delta": {"role": "assistant", "content": REPLY}, "finish_reason": None, "index": 0},
+            {"delta": {"role": "assistant", "content": reply}, "finish_reason": None, "index": 0},
             {"delta": {}, "finish_reason": "stop", "index": 0},
         ]
         events = [json.dumps({"choices": [chunk]}) for chunk in chunks]
         text = "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"])
         self._send(200, text.encode(), "text/event-stream")
+
+    def _is_allowed(self) -> bool:
+        key = os.environ["LLAMA_API_KEY"]
+        return not self.wants_key or self.headers.get("authorization") == f"Bearer {key}"
 
     def _send(self, status: int, body: bytes, kind: str) -> None:
         self.send_response(status)

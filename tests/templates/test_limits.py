@@ -217,3 +217,14 @@ async def test_no_random_template_hangs() -> None:
             began = time.monotonic()
             await renderer.render_all(" ".join(words), [{"messages": [{"role": "user"}]}])
             assert time.monotonic() - began < 2.5, words
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+async def test_the_process_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-somebody")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    async with TemplateRenderer() as renderer:
+        assert await renderer.render("hi", {}) == "hi"
+        given = Path(f"/proc/{renderer.process_id}/environ").read_bytes()
+    assert b"LANG=" in given
+    assert b"sk-somebody" not in given

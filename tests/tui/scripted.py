@@ -16,6 +16,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.library.machine import Machine
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.blocks import content_to_text
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, TextDelta, ThinkingDelta
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -36,6 +37,7 @@ from ollm_tui.runtime.exact_prompt import ExactPrompt
 from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
+from ollm_tui.runtime.provider_set import LocalEngine
 from ollm_tui.runtime.providers import providers_of
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
@@ -247,7 +249,8 @@ class ScriptedRuntime(Runtime):
         given, nothing = dict(vars(self)), cast("Any", None)
         loaded, paths = LoadedConfig(AppConfig(), Path()), AppPaths(*[Path("/nowhere")] * 4)
         registry, catalog = self.catalog.registry, self.catalog
-        made = providers_of(loaded, registry, AdapterLifecycle(nothing))
+        engine = LocalEngine(known_models=KnownModels(paths.families_dir))
+        made = providers_of(loaded, registry, AdapterLifecycle(nothing), engine)
         providers = replace(made, catalog=catalog, router=Router(registry, catalog))
         service = DownloadService(nothing, loaded.config, paths, *[nothing] * 3)
         super().__init__(loaded, paths, providers, service)

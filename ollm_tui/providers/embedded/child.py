@@ -9,9 +9,8 @@ import ctypes
 import http.client
 import json
 import os
-import queue
-import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -29,10 +28,8 @@ ERRORS_ONLY = 1
 """llama.cpp's log level; the reason for a failed load is only in its log."""
 
 HEALTH_S, POLL_S = 2.0, 0.05
-_LISTENING = re.compile(
-    rb"listening on http://[^ :]+:([0-9]{1,5})|listening, hostname: [^,]+, port: ([0-9]{1,5})"
-)
-"""llama-server's line about its address, of new and of older builds."""
+STARTS = 2
+"""How often llama-server is started when another program takes its port."""
 
 
 class Options(TypedDict, total=False):
@@ -96,35 +93,50 @@ def _die_with(parent: int) -> None:
 
 
 def _run_program(report: int, program: str, settings: Settings) -> NoReturn:
-    """Run llama-server, report its address once it is ready, and end with it."""
-    try:
-        process = subprocess.Popen(
-            [program, *settings["arguments"]],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            env=_environment(settings),
-            preexec_fn=None if sys.platform == "win32" else partial(_die_with, os.getpid()),
-        )
-    except OSError as error:
-        _say(report, {"error": f"{program} cannot be started: {error.strerror or error}"})
-        sys.exit(1)
-    port: queue.SimpleQueue[int | None] = queue.SimpleQueue()
-    log = threading.Thread(target=_follow, args=(process, port), daemon=True)
-    log.start()
-    threading.Thread(target=_end_with_input, args=(process,), daemon=True).start()
-    number = port.get()
-    if number is None or not _wait_until_ready(process, number):
+    """Run llama-server, report its address once it is ready, and end with it.
+
+    A port that another program took first is exchanged for another one, once.
+    """
+    started: list[subprocess.Popen[bytes]] = []
+    closed = threading.Event()
+    threading.Thread(target=_end_with_input, args=(started, closed), daemon=True).start()
+    while True:
+        port = _free_port()
+        try:
+            process = _started(program, settings, port)
+        except OSError as error:
+            _say(report, {"error": f"{program} cannot be started: {error.strerror or error}"})
+            os._exit(1)  # the thread that reads the input is not waited for
+        started.append(process)
+        if closed.is_set():
+            process.kill()
+        log = threading.Thread(target=_follow, args=(process,), daemon=True)
+        log.start()
+        problem = _wait_until_ready(process, port, settings["key"])
+        if problem is None:
+            break
         process.kill()
         process.wait()
         log.join(HEALTH_S)
-        _say(report, {"error": f"{program} ended"})
-        os._exit(1)  # the thread that reads the input is not waited for
-    _say(report, {"url": f"http://127.0.0.1:{number}"})
+        if len(started) == STARTS or closed.is_set() or not _is_taken(port):
+            _say(report, {"error": f"{program} {problem}"})
+            os._exit(1)
+    _say(report, {"url": f"http://127.0.0.1:{port}"})
     ending = process.wait()
     if ending < 0:
         os.kill(os.getpid(), -ending)  # end in the same way
     os._exit(ending)
+
+
+def _started(program: str, settings: Settings, port: int) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [program, *settings["arguments"], "--port", str(port)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=_environment(settings),
+        preexec_fn=None if sys.platform == "win32" else partial(_die_with, os.getpid()),
+    )
 
 
 def _environment(settings: Settings) -> dict[str, str]:
@@ -133,41 +145,70 @@ def _environment(settings: Settings) -> dict[str, str]:
     return kept | settings["variables"] | {"LLAMA_API_KEY": settings["key"]}
 
 
-def _follow(process: "subprocess.Popen[bytes]", port: "queue.SimpleQueue[int | None]") -> None:
-    """Pass the output on to the log, and the port as soon as it is printed; None at the end."""
+def _follow(process: "subprocess.Popen[bytes]") -> None:
+    """Pass the output on to the log; nothing is read from it, since it quotes the model file."""
     assert process.stdout is not None
     for line in process.stdout:
         with contextlib.suppress(BlockingIOError):  # a full log drops lines
             os.write(2, line)
-        found = _LISTENING.search(line)
-        if found is not None:
-            port.put(int(found[1] or found[2]))
-    port.put(None)
 
 
-def _end_with_input(process: "subprocess.Popen[bytes]") -> None:
+def _end_with_input(started: "list[subprocess.Popen[bytes]]", closed: threading.Event) -> None:
     """Kill llama-server when the parent closes the input, or is gone.
 
     This process ends after it, so that its memory is free when the parent is told.
     """
     sys.stdin.read()
-    process.kill()
+    closed.set()
+    for process in [*started]:
+        process.kill()
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int) -> bool:
-    """Return whether the model is loaded; False when the server has ended before."""
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _is_taken(port: int) -> bool:
+    """Return whether another program listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port), HEALTH_S).close()
+    except OSError:
+        return False
+    return True
+
+
+def _wait_until_ready(process: "subprocess.Popen[bytes]", port: int, key: str) -> str | None:
+    """Wait until the model is loaded; return why that will not be, or None.
+
+    Only a server that refuses those without the key, and serves us with it, is believed.
+    """
     while process.poll() is None:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HEALTH_S)
-        try:
-            connection.request("GET", "/health")
-            if connection.getresponse().status == http.client.OK:
-                return True
-        except (OSError, http.client.HTTPException):
-            pass
-        finally:
-            connection.close()
+        without_key = _status(port)
+        if without_key == http.client.OK:
+            return "was not reached: another program answers at its port"
+        with_key = _status(port, key) if without_key == http.client.UNAUTHORIZED else None
+        if with_key == http.client.UNAUTHORIZED:
+            return "was not reached: another program answers at its port"
+        if with_key == http.client.OK and process.poll() is None:
+            return None
         time.sleep(POLL_S)
-    return False
+    return "ended"
+
+
+def _status(port: int, key: str | None = None) -> int | None:
+    """Return the status of what only holders of the key are told; None without an answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HEALTH_S)
+    headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+    try:
+        connection.request("GET", "/props", headers=headers)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
 
 
 def _say(descriptor: int, line: dict[str, object]) -> None:

@@ -9,6 +9,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 INSTALL_HINT = "Install it with: pip install xllamacpp. Or put llama.cpp's llama-server on PATH."
 LOG_SHOWN = 1000
+_USE_PACKAGE = 'set server = "none" below [embedded] to use the package xllamacpp'
+PACKAGE_INSTEAD = 'Set server = "none" below [embedded] to use the package xllamacpp.'
 NO_GPU, NO_GPU_LOG = "no_gpu", "gpu-layers option will be ignored"
 """What the child reports, and what llama-server writes into its log."""
 _REASON = re.compile(
@@ -34,7 +36,7 @@ def no_program(program: Path) -> AIError:
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"{program} does not exist.",
-        hint="Change `server` below [embedded] to the path of a llama-server, or remove it.",
+        hint="Change or remove server below [embedded].",
     )
 
 
@@ -60,12 +62,12 @@ def no_gpu(name: str) -> AIError:
     """Layers are to go to a graphics card that the engine cannot use."""
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
-        f"{name} has layers for a graphics card (`gpu_layers`), and the engine can use none.",
+        f"`gpu_layers` is set for {name}, but the engine cannot use a graphics card.",
         hint="Remove `gpu_layers`, or use a llama-server that was built for your card.",
     )
 
 
-def load_refused(name: str, error: str, log: str) -> AIError:
+def load_refused(name: str, error: str, log: str, program: Path | None = None) -> AIError:
     """The engine ran but rejected the model; the reason is in its log."""
     if error == NO_GPU or NO_GPU_LOG in log:
         return no_gpu(name)
@@ -76,7 +78,9 @@ def load_refused(name: str, error: str, log: str) -> AIError:
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"The engine could not load {name}: {reason}.",
-        hint="Choose another model, or update the engine.",
+        hint="Choose another model, or update the engine."
+        if program is None
+        else f"{program} was used. Update it, or {_USE_PACKAGE}.",
     )
 
 
@@ -139,6 +143,11 @@ def not_started(error: OSError) -> AIError:
         f"The engine's process could not be started: {error.strerror or error}.",
         retryable=True,
     )
+
+
+def found_program(program: Path) -> AIError:
+    """A llama-server was found on PATH and used, which nobody asked for."""
+    return AIError(ErrorCode.MODEL_NOT_LOADED, f"{program}, found on PATH, runs the model.")
 
 
 def not_understood() -> AIError:

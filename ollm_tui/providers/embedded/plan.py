@@ -25,7 +25,7 @@ _FLAGS: Mapping[str, str] = {
 }
 """The options of llama-server by the settings they come from."""
 _ALWAYS = (
-    *("--host", "127.0.0.1", "--port", "0", "--parallel", "1"),
+    *("--host", "127.0.0.1", "--parallel", "1"),
     *("--jinja", "--no-warmup", "--no-webui"),
 )
 SERVER_ENVIRONMENT: Mapping[str, str] = {

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import anyio
 
+from ollm_tui.decode.redact import without_secrets
+
 LONGEST_LINE = 64 * 1024
 LOG_TAIL = 8 * 1024
 PIECE = 16 * 1024
@@ -37,6 +39,7 @@ class ChildProcess:
                 stderr=log_write,
                 bufsize=0,
                 cwd="/",
+                env=without_secrets(os.environ),
                 start_new_session=True,
             )
         except OSError:

@@ -20,7 +20,7 @@ from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
@@ -74,6 +74,7 @@ class EmbeddedProvider:
         self._is_installed = is_installed or engine_available
         self._known_models = known_models or KnownModels()
         self._adapters: dict[Engine, LlamaCppProvider] = {}
+        self._says_program = self._settings.is_found
 
     async def __aenter__(self) -> Self:
         await self._supervisor.__aenter__()
@@ -104,7 +105,8 @@ class EmbeddedProvider:
             known = await self._known(engine)
             events = adapter.chat_stream(_ready_for(known, request))
             entered = await stack.enter_async_context(events)
-            stream = EngineStream(entered, engine, load_s, unused_settings(known))
+            notes = (*self._found_program(), *unused_settings(known))
+            stream = EngineStream(entered, engine, load_s, notes)
             try:
                 yield stream
             finally:
@@ -230,6 +232,14 @@ class EmbeddedProvider:
             engine.idle_unload_s = idle_unload_s
             return engine
         return None
+
+    def _found_program(self) -> Sequence[ProviderEvent]:
+        """Return the note about a llama-server that was found on PATH, once."""
+        program = self._settings.program
+        if program is None or not self._says_program:
+            return ()
+        self._says_program = False
+        return (Rerouted(failures.found_program(program), instead=failures.PACKAGE_INSTEAD),)
 
     async def _responds(self, engine: Engine) -> bool:
         """Whether an engine responds in time; one that has ended counts as responding."""

@@ -34,6 +34,8 @@ class EmbeddedSettings:
     """Context windows of single models, by name."""
     program: Path | None = None
     """The llama-server that loads models; None for the installed package."""
+    is_found: bool = False
+    """Whether the llama-server was found on PATH, and not set: the first answer says so."""
     idle_unload_s: float | None = 300
     """Seconds without a stream after which a model is unloaded; None keeps it."""
     load_timeout_s: float = 300

@@ -18,7 +18,8 @@ EXIT_WAIT_S = 0.5
 class EngineStream(AsyncIterator[ProviderEvent]):
     """The events of one answer; `load_s` is the part of the wait that was loading.
 
-    It begins with the reason why the previous engine was replaced, unless that was reported before.
+    It begins with the reason why the previous engine was replaced, unless that was reported before,
+    and with `notes`.
     """
 
     def __init__(
@@ -26,11 +27,10 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         events: AsyncIterator[ProviderEvent],
         engine: Engine,
         load_s: float,
-        unused: Sequence[LeftOut] = (),
+        notes: Sequence[ProviderEvent] = (),
     ) -> None:
         self._events = events
-        self._unused = [*unused]
-        """What of the settings beside the model file is not used, until that is reported."""
+        self._notes = [*notes]
         self._engine = engine
         self._load_s = load_s
         self._has_begun = False
@@ -41,8 +41,8 @@ class EngineStream(AsyncIterator[ProviderEvent]):
         if self._engine.replaced is not None:
             report, self._engine.replaced = self._engine.replaced, None
             return report
-        if self._unused:
-            return self._unused.pop(0)
+        if self._notes:
+            return self._notes.pop(0)
         event = await anext(self._events)
         match event:
             case Finish():

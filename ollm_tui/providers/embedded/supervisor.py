@@ -286,7 +286,7 @@ class Supervisor:
         process.write_line(json.dumps(instructions).encode())
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
-                url = await _listening(process, plan.name)
+                url = await _listening(process, plan)
         except TimeoutError:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
         engine = Engine(plan, process, scope, url=url, key=key)
@@ -305,16 +305,17 @@ class Supervisor:
         engine.exited.set()
 
 
-async def _listening(process: ChildProcess, name: str) -> str:
+async def _listening(process: ChildProcess, plan: EnginePlan) -> str:
     line = await process.read_line()
     if not line.endswith(b"\n"):
         log = await _whole_log(process)
-        raise failures.died_loading(name, process.ending or 0, log)
+        raise failures.died_loading(plan.name, process.ending or 0, log)
     report = _read_report(line)
     if report.get("missing"):
         raise failures.not_installed()
     if "error" in report:
-        raise failures.load_refused(name, str(report["error"]), await _whole_log(process))
+        log = await _whole_log(process)
+        raise failures.load_refused(plan.name, str(report["error"]), log, plan.program)
     return str(report["url"])
 
 

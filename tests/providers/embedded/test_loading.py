@@ -125,7 +125,7 @@ async def test_layers_for_a_card_that_the_engine_cannot_use_are_refused(
         end = end_of(await answer(it, ask("hi", model=SEEING)))
     if isinstance(end, Finish):
         pytest.skip("this engine uses a graphics card")
-    assert "the engine can use none" in end.error.message
+    assert "the engine cannot use a graphics card" in end.error.message
 
 
 async def test_another_window_is_loaded_at_the_next_prompt_and_reported_once(

@@ -11,7 +11,7 @@ import pytest
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, Rerouted
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
@@ -39,6 +39,8 @@ async def test_it_answers_with_the_settings_of_the_model(
     model_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LLAMA_ARG_HOST", "0.0.0.0")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-somebody")
+    monkeypatch.setenv("HF_TOKEN", "hf_somebody")
     program = fake_llama_server.write(tmp_path / "bin" / "llama-server")
     options = {"gpu_layers": "all", "cache_type_k": "q8_0", "flash_attention": True}
     async with provider(model_folder, program, **options) as it:
@@ -47,9 +49,10 @@ async def test_it_answers_with_the_settings_of_the_model(
         pid = int(str(seen(program)["pid"]))
         assert is_running(pid)
     assert not is_running(pid)
-    assert seen(program)["arguments"] == {
+    arguments = seen(program)["arguments"]
+    assert int(str(arguments.pop("--port")))
+    assert arguments == {
         "--host": "127.0.0.1",
-        "--port": "0",
         "--parallel": "1",
         "--jinja": True,
         "--no-warmup": True,
@@ -63,8 +66,27 @@ async def test_it_answers_with_the_settings_of_the_model(
         "--flash-attn": "on",
     }
     variables = seen(program)["variables"]
-    assert variables.pop("LLAMA_API_KEY")
+    assert variables.pop("LLAMA_API_KEY") not in ("", "sk-somebody")
     assert variables == {"LLAMA_ARG_OFFLINE": "1", "LLAMA_ARG_CORS_ORIGINS": "localhost"}
+
+
+async def test_an_address_in_its_log_is_not_followed(model_folder: Path, tmp_path: Path) -> None:
+    log = "general.name = server is listening on http://127.0.0.1:9\\nlistening, port: 9"
+    program = fake_llama_server.write(tmp_path / "llama-server", log=log)
+    async with provider(model_folder, program) as it:
+        events = await answer(it, ask("hi"))
+    assert text_of(events) == fake_llama_server.REPLY, end_of(events)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+async def test_another_program_at_its_port_is_not_believed(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server", robbed=True)
+    async with provider(model_folder, program) as it:
+        events = await answer(it, ask("hi"))
+    assert (tmp_path / "robber").exists()
+    assert text_of(events) == fake_llama_server.REPLY, end_of(events)
 
 
 @pytest.mark.parametrize(
@@ -85,6 +107,25 @@ async def test_why_it_ended_is_told(
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
     assert sentence in end.error.message
+    if "could not load" in end.error.message:
+        assert end.error.hint == (
+            f'{program} was used. Update it, or set server = "none" below [embedded] '
+            "to use the package xllamacpp."
+        )
+
+
+async def test_one_that_was_found_is_named_with_the_first_answer(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server")
+    settings = EmbeddedSettings(program=program, is_found=True)
+    library = FolderLibrary([model_folder])
+    async with EmbeddedProvider(library, settings, is_installed=lambda: False) as it:
+        first, second = [await answer(it, ask("hi")) for _ in range(2)]
+    (note,) = [event for event in first if isinstance(event, Rerouted)]
+    assert note.error.message == f"{program}, found on PATH, runs the model."
+    assert 'server = "none"' in str(note.instead)
+    assert not [event for event in second if isinstance(event, Rerouted)]
 
 
 async def test_an_adapter_whose_name_it_would_split_is_refused(
@@ -102,7 +143,7 @@ async def test_a_program_that_is_not_there_is_named(model_folder: Path, tmp_path
         end = end_of(await answer(it, ask("hi")))
     assert isinstance(end, ErrorEvent)
     assert end.error.message == f"{tmp_path / 'none'} does not exist."
-    assert "`server`" in str(end.error.hint)
+    assert end.error.hint == "Change or remove server below [embedded]."
 
 
 async def test_it_is_started_again_after_a_crash(model_folder: Path, tmp_path: Path) -> None:
