@@ -54,7 +54,9 @@ class ModelCommands:
         # a screen of its own, which many never open
         from ollm_tui.tui.models.prompt_screen import PromptScreen
 
-        self.dialogs.open(PromptScreen(prompt, keymap=self.keymap, copies=self.operations.copies))
+        provider_name = self.runtime.catalog.shown_name(prompt.ref.provider)
+        copies = self.operations.copies
+        self.dialogs.open(PromptScreen(prompt, provider_name, keymap=self.keymap, copies=copies))
 
     def run(self, action: ModelAction, name: str, value: str | None = None) -> None:
         """Run an action that changes a model; `value` is what it takes beside the model."""

@@ -32,15 +32,20 @@ class PromptScreen(SheetScreen[None]):
     """Shows one prompt; each piece of it is a section, in the colour of its role."""
 
     def __init__(
-        self, prompt: "ExactPrompt", *, keymap: Keymap | None = None, copies: Path | None = None
+        self,
+        prompt: "ExactPrompt",
+        provider_name: str,
+        *,
+        keymap: Keymap | None = None,
+        copies: Path | None = None,
     ) -> None:
         """Show `prompt`; `copies` is the folder for copies that are too large for a clipboard."""
         super().__init__([*sections_of(prompt)], keymap=keymap, copies=copies)
-        self._ref = prompt.ref
+        self._model, self._provider_name = prompt.ref.model, provider_name
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
-        yield ChatHeader("Exact prompt", self._ref.model, self._ref.provider)
+        yield ChatHeader("Exact prompt", self._model, self._provider_name)
         yield Sheet(self._sections)
         yield HintLine()
         yield SearchBar([KeyHint("Enter", "next"), KeyHint("Esc", "close")])

@@ -25,7 +25,7 @@ async def test_picture_of_a_prompt(
     tmp_path: Path, svg_snapshot: SvgSnapshot, size: tuple[int, int]
 ) -> None:
     async with staged(tmp_path / "config.toml", size=size) as stage:
-        stage.app.push_screen(PromptScreen(PROMPT))
+        stage.app.push_screen(PromptScreen(PROMPT, "Ollama"))
         await stage.settle()
         svg_snapshot(stage.app)
 
@@ -95,7 +95,7 @@ async def test_no_text_of_a_prompt_drives_the_terminal(tmp_path: Path) -> None:
         notes=tuple(texts),
     )
     async with staged(tmp_path / "config.toml", size=(100, 40)) as stage:
-        page = PromptScreen(prompt)
+        page = PromptScreen(prompt, "Ollama")
         stage.app.push_screen(page)
         await stage.settle()
         while not page.sheet.is_whole:
