@@ -4,6 +4,7 @@ import string
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -47,6 +48,7 @@ async def asked(
 
 
 # Feature: stage-11-vllm-openai, Property 24: Backward Compatibility Preservation
+@pytest.mark.slow
 @given(
     settings=SETTINGS,
     others=st.dictionaries(NAMES, st.sampled_from(["vllm", "lmstudio", "kobold"]), max_size=3),
