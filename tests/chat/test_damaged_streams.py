@@ -43,7 +43,7 @@ from tests.support.tools import ScriptedTool, runner_for
 
 STREAMS = 10_000
 EACH = STREAMS // (2 * len(DIALECTS))
-PARTS = 14
+PARTS = 7
 """Of the streams of each kind; no divisor of theirs, so that each has all kinds of damage."""
 TORN, TORN_PARTS = 200, 4
 MOST_GROWTH_KB = 64 * 1024

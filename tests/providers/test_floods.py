@@ -10,7 +10,6 @@ import pytest
 
 from tests.providers.flooded import can_measure
 from tests.providers.floods import FLOODS, flooding
-from tests.support.seeds import sampled
 
 MOST_MB = 50
 BOUND_S = 120
@@ -43,7 +42,7 @@ async def outcomes(kind: str) -> dict[str, dict[str, Any]]:
 
 
 @pytest.mark.skipif(not can_measure, reason="this system does not tell the peak of memory")
-@pytest.mark.parametrize("kind", sampled(KINDS, 1))
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_flood_ends_in_one_error_that_names_its_limit(kind: str) -> None:
     met = await outcomes(kind)
     assert len(met) >= 14
