@@ -1,7 +1,8 @@
 """Chats are saved, listed, read, renamed and deleted."""
 
 import sqlite3
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -17,7 +18,7 @@ from ollm_tui.protocol.request import GenerationOptions, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store import statements
 from ollm_tui.store.branches import ChatNews
-from ollm_tui.store.conversations import open_store
+from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.rows import ConversationSettings
 from tests.store.rig import (
     SETTINGS,
@@ -538,7 +539,9 @@ async def test_a_chat_whose_messages_follow_each_other_in_a_circle_is_read(path:
         await database.close()
 
 
-async def test_what_waits_for_a_chat_stays_if_the_chat_does(path: Path) -> None:
+@asynccontextmanager
+async def waiting_prompt(path: Path) -> AsyncIterator[tuple[ConversationStore, str]]:
+    """A chat on a full disk, with a prompt that waits to be saved; gives its id."""
     database, _, store = await open_parts(path)
     try:
         journal = store.journal(SETTINGS)
@@ -546,23 +549,20 @@ async def test_what_waits_for_a_chat_stays_if_the_chat_does(path: Path) -> None:
         await on_connection(database, "PRAGMA max_page_count = 1")
         with pytest.raises(AIError):
             await journal.begin(asked("word " * 20_000))
-        with pytest.raises(AIError, match="Not deleted"):
-            await store.delete(journal.conversation_id, revision=-1)
         assert store.unsaved == 1
+        yield store, journal.conversation_id
     finally:
         await database.close()
+
+
+async def test_what_waits_for_a_chat_stays_if_the_chat_does(path: Path) -> None:
+    async with waiting_prompt(path) as (store, chat_id):
+        with pytest.raises(AIError, match="Not deleted"):
+            await store.delete(chat_id, revision=-1)
+        assert store.unsaved == 1
 
 
 async def test_what_waits_for_a_chat_goes_with_it(path: Path) -> None:
-    database, _, store = await open_parts(path)
-    try:
-        journal = store.journal(SETTINGS)
-        await journal.begin(asked())
-        await on_connection(database, "PRAGMA max_page_count = 1")
-        with pytest.raises(AIError):
-            await journal.begin(asked("word " * 20_000))
-        assert store.unsaved == 1
-        await store.delete(journal.conversation_id)
+    async with waiting_prompt(path) as (store, chat_id):
+        await store.delete(chat_id)
         assert store.unsaved == 0
-    finally:
-        await database.close()
