@@ -17,7 +17,13 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import leaves
 from ollm_tui.config.paths import CONFIG_VARIABLE, AppPaths
-from ollm_tui.config.profiles import LONGEST_NAME, NO_PROFILE, find_profile, is_profile_name
+from ollm_tui.config.profiles import (
+    LONGEST_NAME,
+    NO_PROFILE,
+    find_profile,
+    is_profile_name,
+    similar_profile,
+)
 from ollm_tui.config.schema import AppConfig, GenerationSettings, ProfileSettings
 from ollm_tui.config.sources import UndefinedVariableError, escaped, expand
 from ollm_tui.config.toml_file import toml_values
@@ -97,8 +103,16 @@ class Profiles:
         """
         loaded = await anyio.to_thread.run_sync(self._read, name)
         chosen = loaded.config.profile or ""
+        names = tuple(loaded.config.profiles)
+        is_known = name == NO_PROFILE or find_profile(names, name) is not None
         for problem in loaded.problems:
             is_of_it = problem.path[:2] == ("profiles", chosen)
+            if problem.path == ("profile",) and not is_known:
+                raise AIError(
+                    ErrorCode.BAD_REQUEST,
+                    f"There is no profile {name!r}.",
+                    hint=similar_profile(names, name),
+                )
             if problem.severity == "error" and (
                 is_of_it or not problem.path or problem.path == ("profile",)
             ):

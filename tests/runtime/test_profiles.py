@@ -64,7 +64,7 @@ async def test_a_profile_is_read_as_it_is_written_now(paths: AppPaths) -> None:
         )
         assert runtime.profiles.listed() == {"b": "y · tools current_time, clck"}
         assert await runtime.profiles.load("none") == Preset()
-        with pytest.raises(AIError, match="unknown profile") as caught:
+        with pytest.raises(AIError, match="There is no profile 'a'") as caught:
             await runtime.profiles.load("a")
         assert caught.value.hint == "Available: b."
         write(paths, "[profiles.b]\nmodel = 5\n")
