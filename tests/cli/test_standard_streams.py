@@ -78,7 +78,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         yield Shell(home, server.url)
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 2))
+@pytest.mark.parametrize("name", sampled(WRITERS, 1))
 def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Shell) -> None:
     ways = {
         ">&-": CLOSED,
@@ -106,7 +106,7 @@ def test_what_writes_needs_neither_input_nor_error_output(name: str, shell: Shel
         assert ended.out
 
 
-@pytest.mark.parametrize("name", sampled(WRITERS, 2))
+@pytest.mark.parametrize("name", sampled(WRITERS, 1))
 def test_a_reader_that_has_gone_ends_it_quietly(name: str, shell: Shell) -> None:
     ended = shell.run(WRITERS[name], "| true")
     assert (ended.code, ended.err) == (0, "")

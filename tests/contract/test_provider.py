@@ -36,6 +36,7 @@ def check(events: list[ProviderEvent], expected: Expected) -> None:
         assert (expected.reason, expected.code) == (end.reason, None)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("scenario", EXPECTED)
 async def test_every_scenario_gives_its_text_thinking_calls_and_one_end(
     rig: Rig, scenario: str
@@ -46,6 +47,7 @@ async def test_every_scenario_gives_its_text_thinking_calls_and_one_end(
     await all_quiet(rig)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("scenario", EXPECTED)
 async def test_an_invocation_gives_the_same_as_the_stream(rig: Rig, scenario: str) -> None:
     needs(rig, scenario)
@@ -201,6 +203,7 @@ async def _read_some(
                 reached.set()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("wanted", range(4))
 async def test_a_cancelled_task_leaves_nothing_behind(rig: Rig, wanted: int, times: int) -> None:
@@ -220,6 +223,7 @@ async def test_a_cancelled_task_leaves_nothing_behind(rig: Rig, wanted: int, tim
     check(await events_of(rig, rig.request("text")), rig.expected.get("text", EXPECTED["text"]))
 
 
+@pytest.mark.one_in(5)
 async def test_sixty_double_cancels_leak_no_connection(rig: Rig) -> None:
     if rig.left() is None:
         pytest.skip("this backend cannot tell who left")

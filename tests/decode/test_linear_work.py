@@ -29,6 +29,7 @@ def work_of(decoder: Decoder, chunks: list[str]) -> int:
     return calls
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_ten_times_the_text_is_at_most_twelve_times_the_work(kind: str) -> None:
     make, _ = HOSTILE[kind]

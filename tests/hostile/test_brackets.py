@@ -56,6 +56,7 @@ async def test_model_names_with_brackets_are_listed_as_they_are(tmp_path: Path) 
     assert [name for name in BRACKETS if name not in seen] == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("start", range(0, len(BRACKETS), 3))
 async def test_labels_and_problems_with_brackets_are_shown_as_they_are(
     tmp_path: Path, start: int

@@ -28,6 +28,7 @@ FORGED = """\
 GUTTER = 3
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("space", ["", " ", "\u3000", "\t", "\b" * 9, "\r", "\u200b"])
 async def test_no_answer_reaches_the_columns_of_the_frame(

@@ -14,10 +14,8 @@ from tests.providers.floods import FLOODS, flooding
 MOST_MB = 50
 BOUND_S = 120
 KINDS = [
-    "ollama",
     "openai-compatible",
-    "anthropic",
-    pytest.param("openai", marks=pytest.mark.slow),
+    *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("ollama", "anthropic", "openai")),
 ]
 
 

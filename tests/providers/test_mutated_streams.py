@@ -116,6 +116,7 @@ def check(kind: str, body: bytes, chance: random.Random) -> list[ProviderEvent]:
     return events
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", [*DECODERS, *FURTHER])
 @pytest.mark.parametrize("count", [USUAL, pytest.param(MANY, marks=pytest.mark.slow)])
 async def test_a_damaged_answer_has_one_end_however_it_is_cut(kind: str, count: int) -> None:
@@ -161,6 +162,7 @@ def is_runnable(call: ToolCall) -> bool:
     return call.args is not None and INTACT.get(call.name, {"": None}).keys() <= call.args.keys()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", remotes(often=["kobold"]))
 async def test_damaged_answers_over_real_connections_end_once_and_leave_nothing(kind: str) -> None:
     chance, recorded = chance_for(20_265), await bodies(kind)

@@ -197,6 +197,7 @@ async def test_a_log_whose_database_is_gone_is_read(
         assert [chat.title for chat in await store.list()] == ["in the log"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(24))
 async def test_a_broken_frame_of_the_log_hides_no_message_that_stands_behind_it(
     path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

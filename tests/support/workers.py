@@ -3,14 +3,18 @@
 import gc
 import os
 import random
+from collections import defaultdict
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
+
+_CASES: Final = pytest.StashKey[defaultdict[tuple[Path, str], "count[int]"]]()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,6 +49,17 @@ def _import_from(config: pytest.Config, share: float) -> None:
         with suppress(Exception, pytest.skip.Exception):
             inside = file.resolve().relative_to(config.rootpath)
             import_module(".".join(inside.with_suffix("").parts))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Leave all but each n-th case of a test marked `one_in(n)` to the slow tests."""
+    marker = item.get_closest_marker("one_in")
+    if marker is None or not isinstance(item, pytest.Function):
+        return
+    cases = item.session.stash.setdefault(_CASES, defaultdict(count))
+    if next(cases[(item.path, item.originalname)]) % marker.args[0]:
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

@@ -63,6 +63,7 @@ def pressed(key: str) -> events.Key:
     return events.Key(key, "\r" if key == "enter" else None)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("scene", COVERED)
 @pytest.mark.parametrize("key", ["escape", "enter"])
 async def test_a_key_for_a_dialog_answers_no_question_that_opens_over_it(

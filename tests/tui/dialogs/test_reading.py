@@ -22,6 +22,7 @@ def on_screen(app: Page) -> list[str]:
     return [strip.text for strip in strips]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("width", [20, 41, 80])
 @pytest.mark.parametrize("height", [10, 24, 200])
 async def test_scrolling_through_shows_every_character(width: int, height: int) -> None:

@@ -94,6 +94,7 @@ TEXT = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("markdown", "words", "address"), OPENED)
 async def test_a_click_asks_and_a_yes_opens_what_is_shown(
     config: Path, markdown: str, words: str, address: str

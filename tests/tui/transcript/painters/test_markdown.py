@@ -320,6 +320,7 @@ def _stream(text: str, step: int) -> MarkdownPainter:
     return painter
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "text"),
     [

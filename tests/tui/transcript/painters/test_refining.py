@@ -187,6 +187,7 @@ MOST_AT_ONCE = 40_000
 """Characters one call may paint when its time is over from the start."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LONGEST_LAST)
 def test_a_hostile_document_comes_out_the_same_in_small_steps(name: str) -> None:
     text = DOCUMENTS[name](0.1)
@@ -217,6 +218,7 @@ def _work_off(pieces: list[str]) -> MarkdownPainter:
     return painter
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", LONGEST_LAST)
 def test_the_work_for_a_hostile_document_is_linear(name: str) -> None:
     def work(size: float) -> tuple[int, int]:
