@@ -1,6 +1,6 @@
 """What a conversation says of itself."""
 
-from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
@@ -47,3 +47,16 @@ def test_ids_of_calls_and_blocks_are_known_for_the_whole_chat() -> None:
     assert asked.call_ids() == {"a", "b"}
     assert [asked.next_block(), asked.next_block()] == ["b1", "b2"]
     assert asked.blocks_used == 2
+
+
+def test_a_preset_replaces_the_settings_of_a_conversation_but_keeps_its_schema() -> None:
+    conversation = Conversation()
+    conversation.use_schema({"type": "object"}, "person.json")
+    preset = Preset(profile="work", system_prompt="Be brief.", should_think="off", tools=("clock",))
+    preset.apply_to(conversation)
+    assert (conversation.profile, conversation.system_prompt) == ("work", "Be brief.")
+    assert (conversation.should_think, conversation.tools) == ("off", ("clock",))
+    assert (conversation.schema, conversation.schema_file) == ({"type": "object"}, "person.json")
+    Preset(schema={"type": "array"}, schema_file="list.json").apply_to(conversation)
+    assert (conversation.schema, conversation.schema_file) == ({"type": "array"}, "list.json")
+    assert conversation.profile is None

@@ -4,7 +4,6 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import Suggestions, suggest
 from ollm_tui.commands.registry import Completion
-from ollm_tui.decode.matching import rank
 from ollm_tui.protocol.request import GenerationOptions
 from tests.commands.recording_host import RecordingHost, SomeTool
 
@@ -78,15 +77,6 @@ def test_option_names_come_before_their_values() -> None:
 def test_themes_are_offered_by_name() -> None:
     assert values("/theme ") == ["dark", "light", "Terminal"]
     assert values("/theme term") == ["Terminal"]
-
-
-def test_ranks_go_from_the_whole_word_to_scattered_letters() -> None:
-    words = ["model", "models", "a-model", "remodel", "m-o-d-e-l"]
-    ranks = [rank("model", word) for word in words]
-    assert None not in ranks
-    assert ranks == sorted(ranks, key=lambda found: found or ())
-    assert len({found[0] for found in ranks if found}) == 5
-    assert rank("model", "mode") is None
 
 
 def test_long_lists_are_cut() -> None:

@@ -9,9 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode import redact as redact_module
-from ollm_tui.decode.redact import MARK, SecretFinder, environment_secrets, is_guessable, redactor
+from ollm_tui.decode.redact import (
+    MARK,
+    SecretFinder,
+    environment_secrets,
+    is_guessable,
+    redactor,
+    without_private_keys,
+)
 
 KEY = "sk-canary/12+34=é x"
+CODED = "MIIEvgIBADANBgkqhkiG9w0BAQEFAASC"
 
 
 @pytest.mark.parametrize("before", ["", "u", "us", "user:"])
@@ -193,3 +201,24 @@ def test_letters_are_looked_at_one_by_one_only_where_they_are_not_ascii(
     plain = "All of it is plain text. " * 400
     assert redact(f"{plain}{FORMS_KEY}é{plain}") == f"{plain}{MARK}é{plain}"
     assert len(looked) < 20
+
+
+def test_a_file_is_searched_for_whole_secrets() -> None:
+    finder = SecretFinder([KEY])
+    assert finder.is_in(f"key = {KEY}".encode())
+    assert finder.is_in(base64.b64encode(KEY.encode()))
+    assert not finder.is_in(KEY[:-4].encode())
+    assert not finder.is_in(b"\xff\xfe")
+    assert not SecretFinder([]).is_in(KEY.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"a\n-----BEGIN PRIVATE KEY-----\n{CODED}\n-----END PRIVATE KEY-----\nb", f"a\n{MARK}\nb"),
+        (f"a\n-----BEGIN RSA PRIVATE KEY-----\n{CODED}\nand all that follows", f"a\n{MARK}"),
+        ("no key: -----BEGIN CERTIFICATE-----", "no key: -----BEGIN CERTIFICATE-----"),
+    ],
+)
+def test_private_keys_are_replaced(text: str, left: str) -> None:
+    assert without_private_keys(text) == left

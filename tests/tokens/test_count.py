@@ -1,6 +1,6 @@
 """The counter: its sources in order, what it remembers and what it learns."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 import pytest
@@ -281,3 +281,30 @@ async def test_sizes_are_the_tokenizers_where_there_is_one() -> None:
     request = Request(model="words", messages=[Message("user", "a b"), Message("user", "c")])
     sizes = await counter.sizes(request, await counter.count(request))
     assert (sizes.fixed, sizes.messages) == (3, (6, 5))
+
+
+async def test_the_sizes_of_the_parts_add_up_to_the_count() -> None:
+    counter = TokenCounter(WordEncodings())
+    request = replace(
+        HI,
+        model="words",
+        system_prompt="one two three",
+        messages=[
+            Message("user", "a b c d e f g h"),
+            Message("assistant", "i j"),
+        ],
+    )
+    counted = await counter.count(request, ScriptedProvider())
+    sizes = await counter.sizes(request, counted)
+    assert sizes.fixed + sum(sizes.messages) == counted.tokens
+    assert sizes.messages[0] > sizes.messages[1]
+
+
+async def test_a_longer_draft_adds_to_the_count_of_the_engine() -> None:
+    counter = TokenCounter(NoEncodings())
+    base = await counter.count(HI, CountingProvider(tokens=500))
+    longer = replace(HI, messages=[Message("user", "12345678" * 100)])
+    before = counter.estimate(HI)
+    assert counter.recount(HI, base, before.uncorrected) == 500
+    assert counter.recount(longer, base, before.uncorrected) > 600
+    assert counter.recount(HI, before, before.uncorrected) == before.tokens
