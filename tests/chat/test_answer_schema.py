@@ -7,7 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from ollm_tui.chat.answer_schema import read_schema
+from ollm_tui.chat.answer_schema import load_schema, read_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
@@ -284,3 +284,18 @@ async def test_a_file_that_cannot_be_used_is_named_in_one_sentence(
     assert words in refused.value.message
     assert "person.json" in refused.value.message
     assert refused.value.code == ErrorCode.BAD_REQUEST
+
+
+async def test_a_huge_schema_goes_to_the_server_but_not_into_the_prompt() -> None:
+    chat = table(RIGHT)
+    huge: JsonObject = SCHEMA | {"description": "A person. " * 10_000}
+    chat.client.conversation.schema = huge
+    await chat.ask()
+    [request] = chat.provider.requests
+    assert request.options.response_format == huge
+    assert request.system_prompt == "Answer as one JSON value only, without any other text."
+
+
+def test_a_name_that_no_path_can_have_is_refused() -> None:
+    with pytest.raises(AIError, match="not the path of a JSON Schema"):
+        load_schema("\0")

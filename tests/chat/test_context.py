@@ -1,5 +1,7 @@
 """A chat warns before its context is full and does not send what cannot fit."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +14,7 @@ from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import Finish, TextDelta
+from ollm_tui.protocol.request import Request
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
@@ -116,3 +119,17 @@ def test_the_newest_turn_is_always_sent(left_out: int, turns: int) -> None:
     ]
     sent = messages_to_send(history, turns_left_out=left_out)
     assert [m.text for m in sent] == [m.text for m in history[2 * min(left_out, turns - 1) :]]
+
+
+async def test_between_two_prompts_the_use_is_the_count_and_an_estimate_of_the_rest() -> None:
+    client = await client_over(provider_with(1000))
+    await ask(client, "x" * 400)
+    request = Request(model="m", messages=[Message("user", "x" * 800)])
+    counted = client.conversation.counted
+    assert counted is not None
+    grown = client.guard.used_by(request, "scripted://m", counted)
+    assert grown > client.guard.used_by(
+        replace(request, messages=client.conversation.messages), "scripted://m", counted
+    )
+    for base in (None, replace(counted, model="other://m")):
+        assert client.guard.used_by(request, "scripted://m", base) == grown

@@ -17,6 +17,7 @@ from ollm_tui.protocol.message import Usage
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
@@ -100,6 +101,7 @@ async def test_a_picture_or_a_sound_in_the_answer_is_not_passed_over() -> None:
         content=(
             ImageContent(data=b"\x89PNG"),
             AudioContent(data="UklGRg=="),
+            AudioContent(data="not base64"),
             VideoContent(url="https://x/y.mp4"),
             UnknownContent("hologram", {}),
         )
@@ -109,6 +111,14 @@ async def test_a_picture_or_a_sound_in_the_answer_is_not_passed_over() -> None:
     assert [(event.modality, event.data) for event in media] == [
         ("image", b"\x89PNG"),
         ("audio", b"RIFF"),
+        ("audio", b""),
         ("video", b""),
         ("hologram", b""),
     ]
+
+
+async def test_a_call_of_a_whole_answer_is_refused_as_any_that_was_not_offered() -> None:
+    provider = refusing()
+    provider.answer = Response(content=(), tool_calls=(ToolCall(id="1", name="clock", args={}),))
+    events = await ask(provider)
+    assert [e.call.name for e in events if isinstance(e, chat_events.ToolCallResult)] == ["clock"]
