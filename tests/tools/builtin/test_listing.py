@@ -65,3 +65,12 @@ async def test_a_file_and_a_folder_outside_are_sentences(folder: Path) -> None:
         "a.txt is a file. Use read_file for it."
     )
     assert "is outside" in await fail(folder, "list_directory", path="..")
+
+
+async def test_what_may_hold_keys_is_counted_and_not_named(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("")
+    (tmp_path / ".env").write_text("KEY=1")
+    (tmp_path / "id_rsa").write_text("")
+    listed = await use(tmp_path, "list_directory", include_hidden=True)
+    assert "id_rsa" not in listed
+    assert listed.endswith("not named that may hold passwords or keys]")
