@@ -185,7 +185,7 @@ def _checker(schema: JsonMapping, name: str = "") -> "SchemaChecker":
     from ollm_tui.tools.json_schema import BadSchema, SchemaChecker
 
     try:
-        return SchemaChecker(schema)
+        return SchemaChecker(schema, formats=True)
     except BadSchema as error:
         which = f"The JSON Schema {name}" if name else "The JSON Schema"
         raise _unusable(f"{which} cannot be used: {error}") from None

@@ -56,8 +56,9 @@ def _sentence(fault: "ValidationError", whole: str) -> str:
         case "type":
             kinds = " or ".join(expected) if isinstance(expected, list) else expected
             return f"{where} must be {kinds}, not {_shown(value)}."
-        case "enum":
-            return f"{where} must be one of {_shown(expected, 400)}, not {_shown(value)}."
+        case "enum" | "format" as keyword:
+            wanted = "be one of" if keyword == "enum" else "have the format"
+            return f"{where} must {wanted} {_shown(expected, 400)}, not {_shown(value)}."
         case "anyOf" | "oneOf":
             return f"{where} cannot be {_shown(value)}."
         case keyword:

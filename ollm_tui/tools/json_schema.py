@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from ollm_tui.decode.json_guard import BadJson, dump_json, dump_or_reason, parse_json
 from ollm_tui.decode.schema_parts import NO_SCHEMAS, SCHEMA_MAPS
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
+from ollm_tui.tools.schema_formats import format_checker
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -75,11 +76,14 @@ class _Found:
 class SchemaChecker:
     """A schema that can be used, ready to check values; safe to use from several threads.
 
+    `formats`: whether the formats in `schema_formats.py` are checked; otherwise `format` is an
+    annotation.
+
     Raises:
         BadSchema: it is not a JSON Schema, too large, or leads out of itself.
     """
 
-    def __init__(self, schema: JsonMapping) -> None:
+    def __init__(self, schema: JsonMapping, *, formats: bool = False) -> None:
         own = _copy(schema)
         draft = _draft(own)
         found = _Found()
@@ -93,7 +97,8 @@ class SchemaChecker:
         from referencing import Registry
 
         # With a registry of its own a reference to elsewhere is a fault and never a download.
-        self._validator: Validator = kind(own, registry=Registry())
+        checker = format_checker() if formats else None
+        self._validator: Validator = kind(own, registry=Registry(), format_checker=checker)
         for value in _TRIALS:
             self.faults(value, _TRIAL_S)
 
@@ -277,7 +282,9 @@ class _Bounds:
         # Loaded with the first schema, as above.
         import regex
 
-        return bool(regex.search(pattern, text, timeout=min(_PATTERN_S, self.left())))
+        within_s = min(_PATTERN_S, self.left())
+        # `concurrent` lets the rest of the program run meanwhile.
+        return bool(regex.search(pattern, text, timeout=within_s, concurrent=True))
 
     def _pattern(self, _validator: Any, pattern: Any, instance: Any, _schema: Any) -> "Faults":
         if isinstance(instance, str) and not self._matches(pattern, instance):
