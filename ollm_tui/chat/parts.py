@@ -1,7 +1,8 @@
 """The parts that a chat is built from, and the limits of one prompt."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
@@ -9,9 +10,15 @@ from ollm_tui.chat.model_support import ToolModes, VisionSupport
 from ollm_tui.chat.tool_loop import OffersTools
 from ollm_tui.chat.turn import Sleep
 from ollm_tui.config.foreign import Redact
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.router import Router
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
+
+KnowledgeOf: TypeAlias = Callable[[str, ModelInfo | None], "ModelKnowledge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,5 +53,7 @@ class ChatParts:
     """Which models have vision; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
+    knowledge: KnowledgeOf | None = None
+    """Returns what families say of a model, by its name and its entry in the listing; blocks."""
     redact: Redact = str
     """Redacts secrets from the errors of adapters."""

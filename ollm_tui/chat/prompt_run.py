@@ -96,7 +96,7 @@ class PromptRun:
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
-        if not await self._schema_is_ready() or not await self._look_at_pictures():
+        if not await self._is_ready() or not await self._look_at_pictures():
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in count(1):
@@ -108,10 +108,12 @@ class PromptRun:
                 break
         return chat_events.Finish(reason="max_turns", turn=number)
 
-    async def _schema_is_ready(self) -> bool:
-        """Check the schema of the answer, if there is one; return False if stopped."""
+    async def _is_ready(self) -> bool:
+        """Check the schema, if there is one, and look up the model; return False if stopped."""
         schema = self._builder.answer_schema
-        return schema is None or await self._unless_stopped(schema.prepare) is not None
+        if schema is not None and await self._unless_stopped(schema.prepare) is None:
+            return False
+        return await self._unless_stopped(self._builder.look_up_calls) is not None
 
     async def _look_at_pictures(self) -> bool:
         """Leave images out, with a note, if the model lacks vision; return False if stopped."""

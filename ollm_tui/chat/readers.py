@@ -11,6 +11,7 @@ from typing import Final
 from ollm_tui.chat.react import correction
 from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
+from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.decode.react import ReActParser, ReActPiece
 from ollm_tui.decode.react_call import ReActCall
 from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
@@ -150,8 +151,9 @@ class LeakedCallReader(AnswerReader):
         offered: Iterable[ToolSchema],
         fits: Callable[[str, JsonObject], bool],
         new_id: Callable[[int], str] = new_call_id,
+        own_tags: Iterable[ToolTag] = (),
     ) -> None:
-        self._detector = LeakedCallDetector(offered, fits)
+        self._detector = LeakedCallDetector(offered, fits, own_tags)
         self._ids = map(new_id, count(1))
         self._calls: list[ProviderEvent] = []
 

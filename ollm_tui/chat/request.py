@@ -1,6 +1,9 @@
 """`RequestBuilder`: the next request of a prompt, and the reader for its answer."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
 
 from ollm_tui.chat.answer_schema import AnswerSchema
 from ollm_tui.chat.conversation import Conversation
@@ -21,6 +24,9 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.runner import not_offered
+
+if TYPE_CHECKING:
+    from ollm_tui.decode.leaked_forms import ToolTag
 
 
 def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
@@ -84,6 +90,16 @@ class RequestBuilder:
         schema = self._generation.response_format
         self.answer_schema = AnswerSchema(schema) if isinstance(schema, dict) else None
         """The JSON Schema that the answer must match, if there is one."""
+        self._tool_tags: tuple[ToolTag, ...] = ()
+
+    async def look_up_calls(self) -> bool:
+        """Look up how the model writes calls into its text, if that matters; return True."""
+        knowledge = self._parts.knowledge
+        if knowledge is not None and self.offer.schemas and self.mode == "native":
+            name, info = self.resolved.ref.model, self.resolved.info
+            known = await to_thread.run_sync(knowledge, name, info, abandon_on_cancel=True)
+            self._tool_tags = known.tool_tags
+        return True
 
     @property
     def mode(self) -> str:
@@ -155,7 +171,7 @@ class RequestBuilder:
         def fits(name: str, args: JsonObject) -> bool:
             return name in by_name and not find_faults(by_name[name], args)
 
-        return LeakedCallReader(self.offer.schemas, fits)
+        return LeakedCallReader(self.offer.schemas, fits, own_tags=self._tool_tags)
 
     def offer_nothing(self) -> None:
         """Offer no tool from now on, so that the server can hold the answer to its schema."""

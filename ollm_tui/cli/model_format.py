@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from ollm_tui.decode.counted import size_text
 from ollm_tui.library.fit import Fit, fit_words
-from ollm_tui.models.capabilities import ABILITIES, capabilities_of
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of, ranking_of
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.runtime.details import EffectiveValue, ModelDetails, TemplateFacts
@@ -38,13 +38,12 @@ def can_text(info: ModelInfo) -> str:
         return "unusable"
     abilities, can = capabilities_of(info), info.capability
     words = ["chat"] if can is not None and "text" in can.output else []
-    for name in ABILITIES:
-        fact = abilities.ability(name)
+    facts = {name: abilities.ability(name) for name in ABILITIES} | {"rerank": ranking_of(info)}
+    for name, fact in facts.items():
         if fact.value:
             words.append(name + {"known": "", "assumed": "?", "set": "!"}[fact.source])
     if can is not None:
         words += [kind for kind in _KINDS if kind in can.output]
-        words += ["rerank"] if "score" in can.output else []
         words += ["hears"] if "audio" in can.input else []
     return " ".join(words)
 

@@ -81,17 +81,21 @@ LeakedPiece: TypeAlias = TextPiece | LeakedCall
 class LeakedCallDetector:
     """Turn chunks of an answer, without its thinking, into text and calls.
 
-    ``fits`` tells whether a tool accepts the arguments. Without offered tools all is text.
+    ``fits`` tells whether a tool accepts the arguments. ``own_tags`` are those of the model's
+    family, beside the usual ones. Without offered tools all is text.
     """
 
     def __init__(
-        self, offered: Iterable[ToolSchema], fits: Callable[[str, JsonObject], bool]
+        self,
+        offered: Iterable[ToolSchema],
+        fits: Callable[[str, JsonObject], bool],
+        own_tags: Iterable[ToolTag] = (),
     ) -> None:
         self._offered = {tool.name: tool for tool in offered}
         self._fits = fits
         self._whole_answer = json_beginnings(self._offered)
-        self._in_tag = body_beginnings(self._offered)
-        self._tags = {tag.start: tag for tag in TOOL_TAGS}
+        self._tags = {tag.start: tag for tag in (*TOOL_TAGS, *own_tags)}
+        self._in_tag = body_beginnings(self._offered, self._tags.values())
         self._starts = TagSearch((*self._tags, FENCE))
         self._scanner = Scanner(self._in_lead)
         self._blanks: list[str] = []
@@ -224,7 +228,7 @@ class LeakedCallDetector:
 
     def _calls(self, text: str) -> list[Read] | None:
         whole_answer = self._tag is None
-        calls = read_calls(text, self._offered, arguments_needed=whole_answer)
+        calls = read_calls(text, self._offered, arguments_needed=whole_answer, tag=self._tag)
         fit = all(name in self._offered and self._fits(name, args) for name, args in calls or ())
         return calls if fit else None
 

@@ -12,15 +12,23 @@ from ollm_tui.decode.tool_calls import parse_arguments
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolSchema
 
+NAME_END: Final = "[ARGS]"
+
 
 @dataclass(frozen=True, slots=True)
 class ToolTag:
-    """A tag before a call, and the tags after it; the end of the answer ends a call too."""
+    """A tag before calls, and the tags after them; the end of the answer ends a call too."""
 
     start: str
-    ends: tuple[str, ...]
+    ends: tuple[str, ...] = ()
     in_call: bool = False
     """Whether the tags are part of the call's own text."""
+    call_start: str = ""
+    """What stands before each call inside the tags, if the form has such a mark."""
+    call_end: str = ""
+    """What stands after each call inside the tags."""
+    name_end: str = NAME_END
+    """What stands between the name of a tool and its arguments, where these are not one JSON."""
 
 
 FENCE: Final = "```"
@@ -36,6 +44,8 @@ TOOL_TAGS: Final = (
     ToolTag("<function=", ("</function>",), in_call=True),
     ToolTag('<invoke name="', ("</invoke>",), in_call=True),
 )
+"""The forms that models of many families borrow from each other: read in the answers of every
+model, with a bare JSON call. Forms of one family alone are in its file, below `toolCalls`."""
 _BLANKS: Final = Run(r"\s", 40)
 _COLON: Final = (_BLANKS, Words((":",)), _BLANKS)
 
@@ -46,22 +56,27 @@ def json_beginnings(names: Iterable[str]) -> PrefixMatcher:
     return PrefixMatcher((*fence, *form) for form in _json_forms(tuple(names)))
 
 
-def body_beginnings(names: Iterable[str]) -> PrefixMatcher:
-    """Return how a call of one of these tools begins inside a tool tag."""
-    listed = tuple(names)
+def body_beginnings(names: Iterable[str], tags: Iterable[ToolTag] = TOOL_TAGS) -> PrefixMatcher:
+    """Return how a call of one of these tools begins inside one of these tags."""
+    listed, used = tuple(names), tuple(tags)
     elements = Words(
         tuple(f"<function={name}>" for name in listed)
         + tuple(f'<invoke name="{name}">' for name in listed)
-        + tuple(name + MISTRAL_MARK for name in listed)
     )
-    return PrefixMatcher([(_BLANKS, elements), *((_BLANKS, *form) for form in _json_forms(listed))])
+    named = (
+        Words(("", *(tag.call_start for tag in used))),
+        *(_BLANKS, Words(("", _NAMESPACE)), Words(listed), Run(r":\d", 6)),
+        Words((NAME_END, *(tag.name_end for tag in used))),
+    )
+    forms = ((elements,), named, *_json_forms(listed))
+    return PrefixMatcher((_BLANKS, *form) for form in forms)
 
 
 def _json_forms(names: tuple[str, ...]) -> list[tuple[Part, ...]]:
     quoted = Words(tuple(f'"{name}"' for name in names))
     start = (Words(("", "[")), _BLANKS, Words(("{",)), _BLANKS)
     name_first = (_keys(NAME_KEYS), *_COLON, quoted)
-    others = (_keys((*ARGUMENT_KEYS, "id")), *_COLON)
+    others = (_keys((*ARGUMENT_KEYS, *ID_KEYS)), *_COLON)
     typed = (_keys(("type",)), *_COLON, Words(('"function"',)))
     wrapped = (_keys(("function",)), *_COLON, Words(("{",)))
     return [(*start, *rest) for rest in (name_first, others, typed, wrapped)]
@@ -73,9 +88,10 @@ def _keys(keys: tuple[str, ...]) -> Words:
 
 NAME_KEYS: Final = ("name", "tool", "tool_name", "function_name", "function")
 ARGUMENT_KEYS: Final = ("arguments", "parameters", "args")
-OTHER_KEYS: Final = ("type", "id")
-MISTRAL_MARK: Final = "[ARGS]"
-_KNOWN_KEYS: Final = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
+ID_KEYS: Final = ("id", "tool_call_id")
+_KNOWN_KEYS: Final = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *ID_KEYS, "type"))
+_NAMESPACE: Final = "functions."
+_NUMBERED: Final = re.compile(r":\d+$")
 _PARAMETER_END: Final = "</parameter>"
 _FUNCTION = re.compile(r"<(function=|invoke name=\")([^\s<>\"]+)\"?>")
 _PARAMETER = re.compile(r"<(parameter=|parameter name=\")([^\s<>\"]+)\"?>")
@@ -85,20 +101,48 @@ Read: TypeAlias = tuple[str, JsonObject]
 
 
 def read_calls(
-    text: str, offered: Mapping[str, ToolSchema], *, arguments_needed: bool
+    text: str,
+    offered: Mapping[str, ToolSchema],
+    *,
+    arguments_needed: bool,
+    tag: ToolTag | None = None,
 ) -> list[Read] | None:
     """Return the calls that make up this text, or None if it is anything else."""
     body = text.strip()
     try:
         if body.startswith(("{", "[")):
             return _read_json(body, arguments_needed)
-        if body.startswith("<"):
+        if body.startswith("<") and not (
+            tag and tag.call_start and body.startswith(tag.call_start)
+        ):
             return _read_elements(body, offered)
     except BadJson:
         return None
-    name, mark, arguments = body.partition(MISTRAL_MARK)
-    args = parse_arguments(arguments) if mark else None
-    return None if args is None else [(name.strip(), args)]
+    return _read_named(body, offered, tag or ToolTag(""))
+
+
+def _read_named(text: str, offered: Mapping[str, ToolSchema], tag: ToolTag) -> list[Read] | None:
+    """Read calls in which the name stands before the arguments, with a mark between them."""
+    calls: list[Read] = []
+    mark = tag.name_end if tag.name_end in text else NAME_END
+    at = 0
+    while at < len(text):
+        if not text.startswith(tag.call_start, at):
+            return None
+        end = text.find(tag.call_end, at) if tag.call_end else -1
+        stop = end if end >= 0 else len(text)
+        name, found, written = text[at + len(tag.call_start) : stop].partition(mark)
+        args = parse_arguments(written) if found else None
+        if args is None:
+            return None
+        calls.append((_plain_name(name.strip(), offered), args))
+        at = word_start(text, stop + len(tag.call_end)) if end >= 0 else len(text)
+    return calls or None
+
+
+def _plain_name(name: str, offered: Mapping[str, ToolSchema]) -> str:
+    """Return the name of a tool without what some models add: `functions.weather:0`."""
+    return name if name in offered else _NUMBERED.sub("", name.removeprefix(_NAMESPACE))
 
 
 def _read_json(text: str, arguments_needed: bool) -> list[Read] | None:

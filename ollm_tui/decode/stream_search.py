@@ -148,7 +148,7 @@ def _growing(form: Sequence[Part]) -> str:
 
 def _either(words: Iterable[str]) -> str:
     longest_first = sorted(set(words), key=lambda word: (-len(word), word))
-    return "|".join(map(re.escape, longest_first)) or "(?!)"
+    return "|".join(map(re.escape, longest_first)) if longest_first else "(?!)"
 
 
 def _longest(form: Sequence[Part]) -> int:

@@ -1,9 +1,9 @@
-"""What a model can do: set by the user, reported by its engine, or assumed from its name; pure.
+"""What a model can do: set by the user, reported by its engine, or assumed by its family; pure.
 
 An assumption is only shown: no feature is withheld from a model because of one.
+`models/assumptions.py: Assumptions` makes them, where lists of models arrive.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, TypeAlias, TypeVar
@@ -14,23 +14,6 @@ Ability: TypeAlias = Literal["vision", "tools", "thinking", "embedding"]
 Source: TypeAlias = Literal["set", "known", "assumed"]
 Value = TypeVar("Value", bool, int)
 ABILITIES: tuple[Ability, ...] = ("vision", "tools", "thinking", "embedding")
-
-_GUESSES: Mapping[Ability, re.Pattern[str]] = {
-    "vision": re.compile(
-        r"llava|vision|pixtral|moondream|minicpm-?v|[-_.]vl\b|vl[-:]|internvl|gemma-?3(?!.*\b1b)"
-        r"|gpt-(4o|4\.1|5)|claude-"
-    ),
-    "tools": re.compile(
-        r"qwen(2\.5|3)|llama-?3\.[1-3]|mistral|mixtral|ministral|command-r|hermes|functionary"
-        r"|granite|gpt-(oss|4|5)|claude-|firefunction|devstral"
-    ),
-    "thinking": re.compile(
-        r"qwq|deepseek-?r1|[-_]r1\b|qwen3|gpt-(oss|5)|magistral|thinking|reason"
-    ),
-    "embedding": re.compile(r"embed|minilm|\bbge[-_]|\be5[-_]|\bgte[-_]"),
-}
-_GUESSED_LENGTH = 200
-"""Number of characters of a name that are examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +64,13 @@ def capabilities_of(info: ModelInfo) -> Capabilities:
     )
 
 
+def ranking_of(info: ModelInfo) -> Fact[bool]:
+    """Return whether a model gives scores of texts, as rerankers do, instead of text."""
+    if info.capability is not None and info.capability.output:
+        return Fact("score" in info.capability.output, "known")
+    return Fact((info.assumed is not None and "score" in info.assumed.output) or None, "assumed")
+
+
 def with_overrides(info: ModelInfo, overrides: ModelOverrides) -> ModelInfo:
     """Return a model's description with the user's settings; `chosen` names what was set."""
     names: tuple[Ability, ...] = ("vision", "tools", "thinking")
@@ -109,8 +99,7 @@ def _fact(info: ModelInfo, name: Ability) -> Fact[bool]:
         return Fact(_has(info.capability, name), "set")
     if name in reported_abilities(info):
         return Fact(_has(info.capability, name), "known")
-    guess = _GUESSES[name].search(info.name[:_GUESSED_LENGTH].lower()) is not None
-    return Fact(guess or None, "assumed")
+    return Fact(_has(info.assumed, name) or None, "assumed")
 
 
 def _has(capability: ModelCapability | None, name: Ability) -> bool:
@@ -133,6 +122,11 @@ def reported_abilities(info: ModelInfo) -> frozenset[str]:
     reported: set[str] = {"vision"} if capability.input else set()
     reported |= {"embedding"} if capability.output else set()
     return frozenset(reported | ({"tools", "thinking"} if capability.features else set()))
+
+
+def lacks_facts(info: ModelInfo) -> bool:
+    """Whether there is an ability that the engine did not report, so that it is assumed."""
+    return not reported_abilities(info) >= set(ABILITIES)
 
 
 def is_described(info: ModelInfo) -> bool:

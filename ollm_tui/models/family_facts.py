@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ollm_tui.config.origin import ConfigProblem
+from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.models.family_schema import Ability, SlidingWindow, Switch, Thinking
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.json_types import JsonValue
@@ -83,6 +84,8 @@ class ModelKnowledge:
     abilities: frozenset[Ability] = frozenset()
     capability: ModelCapability | None = None
     thinking: ThinkingFacts | None = None
+    tool_tags: tuple[ToolTag, ...] = ()
+    """How it writes calls into its text, beside the usual forms."""
     context: int | None = None
     sliding_window: SlidingWindow | None = None
     system_prompt: str | None = None

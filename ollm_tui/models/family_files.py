@@ -115,15 +115,28 @@ class FamilyLibrary:
                 faults.append(error.problem)
         return tuple(faults)
 
+    @property
+    def state(self) -> object:
+        """Compares equal until a file of the user has changed."""
+        with self._lock:
+            return self._current().seen
+
     def match(self, names: Iterable[str]) -> FamilyMatch | None:
         """Return the family of the first name that has one."""
+        return self.match_each([names])[0]
+
+    def match_each(self, models: Iterable[Iterable[str]]) -> list[FamilyMatch | None]:
+        """Return the family of each of several models; looks at the user's folder once."""
         with self._lock:
             index = self._current()
-            for name in names:
-                plain = plain_name(name)
-                for entry in index.entries if plain else ():
-                    if self._is_for(entry, plain, index):
-                        return FamilyMatch(self._load(entry), name)
+            return [self._match(names, index) for names in models]
+
+    def _match(self, names: Iterable[str], index: _Index) -> FamilyMatch | None:
+        for name in names:
+            plain = plain_name(name)
+            for entry in index.entries if plain else ():
+                if self._is_for(entry, plain, index):
+                    return FamilyMatch(self._load(entry), name)
         return None
 
     def chain(self, start: FamilyFile) -> tuple[FamilyFile, ...]:

@@ -51,7 +51,8 @@ def know_model(
         chain = library.chain(own) if own else ()
     except YamlProblem as error:
         problems.append(error.problem)
-    variants = [_variant(one, names, match, problems) for one in chain[:1]]
+    led = [match.name] if match else names
+    variants = [variant_of(one, led, problems) for one in chain[:1]]
     resolved = _Resolution(names[0], match, chain, next(iter(variants), None), beside)
     problems += library.problems
     return replace(resolved.knowledge(), problems=tuple(problems))
@@ -69,14 +70,9 @@ def _read_sidecar(path: Path, problems: list[ConfigProblem]) -> FamilyFile | Non
     return FamilyFile(family.id or path.name, family, file, is_built_in=False, is_beside=True)
 
 
-def _variant(
-    own: FamilyFile,
-    names: Iterable[str],
-    match: FamilyMatch | None,
-    problems: list[ConfigProblem],
-) -> str | None:
-    """Return the first variant whose pattern is found in the name that led to the family."""
-    for name in [match.name] if match else names:
+def variant_of(own: FamilyFile, names: Iterable[str], problems: list[ConfigProblem]) -> str | None:
+    """Return the first variant whose pattern is found in a name; slow ones are problems."""
+    for name in names:
         for variant, pattern in own.patterns():
             try:
                 if variant != DEFAULT_VARIANT and pattern.is_in(plain_name(name)):
@@ -144,6 +140,7 @@ class _Resolution:
             abilities=abilities,
             capability=self._capability(abilities, thinks=bool(thinking and thinking.thinks)),
             thinking=thinking,
+            tool_tags=tuple(form.tag() for form in self._value("tool_calls") or ()),
             context=self._value("context"),
             sliding_window=window,
             system_prompt=self._value("system_prompt"),

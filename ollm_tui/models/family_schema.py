@@ -1,7 +1,7 @@
 """What a family file may hold: its keys, their types, and the checks that go over several keys.
 
 Specification: 05, "Model Configuration". Keys of our own are `source`, `priority`, `context`,
-`slidingWindow`, `systemPrompt`, and below `shouldThink` what switches thinking.
+`slidingWindow`, `systemPrompt`, `toolCalls`, and below `shouldThink` what switches thinking.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ from ollm_tui.config.origin import KeyPath, dotted, nearest
 from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
+from ollm_tui.decode.leaked_forms import NAME_END, ToolTag
 from ollm_tui.models.name_pattern import BadPatternError, NamePattern
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.errors import AIError
@@ -64,6 +65,7 @@ class Switch(_Section):
     """Which message has them."""
 
 
+Tagged: TypeAlias = Annotated[Text, Field(max_length=100)]
 Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
 
 
@@ -144,6 +146,31 @@ class SlidingWindow(_Section):
     """As model files name them."""
 
 
+class CallForm(_Section):
+    """How a model writes a tool call into its text, if its server does not read it."""
+
+    start: Tagged
+    ends: Annotated[list[Tagged], Field(max_length=8)] = []
+    in_call: bool = False
+    """Whether start and end are part of the call's own text."""
+    call_start: Tagged | None = None
+    call_end: Tagged | None = None
+    """What stands before and after each call between them."""
+    name_end: Tagged | None = None
+    """What stands between the name of a tool and its arguments."""
+
+    def tag(self) -> ToolTag:
+        """Return what is searched for."""
+        return ToolTag(
+            self.start,
+            tuple(self.ends),
+            self.in_call,
+            call_start=self.call_start or "",
+            call_end=self.call_end or "",
+            name_end=self.name_end or NAME_END,
+        )
+
+
 class Modes(_Section):
     """The thinking modes that a model declares, in the list of `supports`."""
 
@@ -165,6 +192,8 @@ class FamilyPart(_Section):
     """Where the values are from: addresses of model cards."""
     supports: list[Ability | Modes] | None = None
     should_think: Thinking | None = None
+    tool_calls: Annotated[list[CallForm], Field(max_length=20)] | None = None
+    """How calls look that are printed as text; the usual forms are known without it."""
     prompt: dict[str, str] | None = None
     """Variables of the template."""
     template: Text | None = None
@@ -270,6 +299,9 @@ def _written_path(location: tuple[int | str, ...], values: Mapping[str, object])
 
 
 def _known_keys() -> list[str]:
-    kinds: tuple[type[BaseModel], ...] = (Family, Thinking, Switch, SlidingWindow, Abilities)
+    kinds: tuple[type[BaseModel], ...] = (
+        *(Family, Thinking, Switch),
+        *(SlidingWindow, Abilities, CallForm),
+    )
     known = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
     return [*known, "thinkMode", *GenerationSettings.model_fields]

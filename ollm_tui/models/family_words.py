@@ -26,6 +26,8 @@ def family_rows(known: "ModelKnowledge") -> Iterator[tuple[str, str]]:
         yield "thinking", thinking_words(known.thinking)
     if known.tool_mode is not None:
         yield "tools", _TOOLS[known.tool_mode]
+    if known.tool_tags:
+        yield "calls in text", ", ".join(tag.start for tag in known.tool_tags)
     if known.context is not None:
         yield "made for", f"{known.context:,} tokens"
     window = known.sliding_window

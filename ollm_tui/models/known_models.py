@@ -13,6 +13,7 @@ from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:
     from ollm_tui.config.origin import ConfigProblem
+    from ollm_tui.models.assumptions import Assumptions
     from ollm_tui.models.family_facts import ModelKnowledge
     from ollm_tui.models.family_files import FamilyLibrary
     from ollm_tui.protocol.model import ModelInfo
@@ -43,6 +44,7 @@ class KnownModels:
     def __init__(self, user_folder: Path | None = None) -> None:
         self._user_folder = user_folder
         self._library: FamilyLibrary | None = None
+        self._assumptions: Assumptions | None = None
 
     def of(self, names: Sequence[str], model_file: Path | None = None) -> "ModelKnowledge":
         """Return what is known of a model by its names, the best first, and beside its file."""
@@ -54,11 +56,17 @@ class KnownModels:
 
     def of_model(self, name: str, info: "ModelInfo | None" = None) -> "ModelKnowledge":
         """Return what is known of a model by its name, its titles, and beside its file."""
-        details = info.details if info is not None else {}
-        titles = (details.get("title"), details.get("base_model"))
-        names = (name, *(title for title in titles if isinstance(title, str)))
-        path = details.get("path")
-        return self.of(names, Path(path) if isinstance(path, str) else None)
+        path = info.details.get("path") if info is not None else None
+        return self.of(names_of(name, info), Path(path) if isinstance(path, str) else None)
+
+    def assume(self, models: "Sequence[ModelInfo]") -> "list[ModelInfo]":
+        """Return models with what their families suggest that they can do; a list may be long."""
+        # Costs 30 ms, and only some runs of the program need it.
+        from ollm_tui.models.assumptions import Assumptions
+
+        if self._assumptions is None:
+            self._assumptions = Assumptions(self._families())
+        return self._assumptions.added_to(models, names_of)
 
     def problems(self) -> "tuple[ConfigProblem, ...]":
         """Return what is wrong with families of the user."""
@@ -83,6 +91,13 @@ class KnownModels:
         if self._library is None:
             self._library = FamilyLibrary(self._user_folder)
         return self._library
+
+
+def names_of(name: str, info: "ModelInfo | None") -> tuple[str, ...]:
+    """Return the names that a model goes by, the best first: its own and its titles."""
+    details = info.details if info is not None else {}
+    titles = (details.get("title"), details.get("base_model"))
+    return (name, *(title for title in titles if isinstance(title, str)))
 
 
 def defaults_of(known: "ModelKnowledge") -> ModelDefaults:

@@ -109,6 +109,8 @@ class ModelInfo:
     `capability` has them all."""
     chosen: frozenset[str] = frozenset()
     """Which of these, and of `context`, the user has set."""
+    assumed: ModelCapability | None = None
+    """What its family suggests, for abilities that the engine does not report; None without one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import anyio
+from anyio import to_thread
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 
 from ollm_tui.config.foreign import Redact, without_secrets
-from ollm_tui.models.capabilities import is_described
+from ollm_tui.models.capabilities import is_described, lacks_facts
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, SupportsList, SupportsShow
@@ -23,6 +24,8 @@ Gate = Callable[[str], Awaitable[bool]]
 """Decides whether a provider is worth asking, which a preset with a silent port is not."""
 Initialize = Callable[[ProviderAdapter], Awaitable[None]]
 """Makes an adapter ready for its first use; raises `AIError` if it fails."""
+Assume = Callable[[Sequence[ModelInfo]], Sequence[ModelInfo]]
+"""Adds what is assumed of abilities that no engine reports; blocks, and runs in a thread."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,7 @@ class ModelCatalog:
         self._registry = registry
         self.initialize: Initialize = _nothing
         """Awaited before each use of an adapter."""
+        self.assume: Assume | None = None
         self._gate = gate
         self._prober = prober
         self.services = frozenset(services)
@@ -139,7 +143,8 @@ class ModelCatalog:
         if entry is None or is_described(entry) or not isinstance(adapter, SupportsShow):
             return
         with anyio.move_on_after(within_s), suppress(AIError):
-            self._learn(ref, await show_model(adapter, ref.model, self.redact))
+            info = await show_model(adapter, ref.model, self.redact)
+            self._learn(ref, *await self._assumed([info]))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
         listing, entry = self._listings.get(ref.provider), self.find(ref)
@@ -154,6 +159,7 @@ class ModelCatalog:
                 reported=info.reported if info.capability else entry.reported,
                 context=entry.context or info.context,
                 details={**entry.details, **learned},
+                assumed=info.assumed or entry.assumed,
             ),
         )
         models = tuple(better if one is entry else one for one in listing.models)
@@ -276,7 +282,12 @@ class ModelCatalog:
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
             # The adapter keeps it: a traceback would grow with each listing.
             raise without_secrets(adapter.last_error, self.redact).with_traceback(None)
-        return tuple(self._corrected(adapter.name, info) for info in models)
+        return tuple(self._corrected(adapter.name, info) for info in await self._assumed(models))
+
+    async def _assumed(self, models: Sequence[ModelInfo]) -> Sequence[ModelInfo]:
+        if self.assume is None or not any(map(lacks_facts, models)):
+            return models
+        return await to_thread.run_sync(self.assume, models)
 
     def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:
         if self._prober is None:

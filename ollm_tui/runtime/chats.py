@@ -13,7 +13,7 @@ from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
-from ollm_tui.chat.parts import ChatLimits, ChatParts
+from ollm_tui.chat.parts import ChatLimits, ChatParts, KnowledgeOf
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.plugins import Plugin, load_plugins, plugin_names
@@ -78,6 +78,8 @@ class ChatFactory:
         self.approver: Approver = ReadOnly()
         """Asked before a tool runs; an interactive front end replaces it."""
         self._guard = guard
+        self.knowledge: KnowledgeOf | None = None
+        """What families say of models, for new clients."""
         self._redact = without_keys(config)
         tools, self.problems = _tools(config, guard)
         """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
@@ -210,6 +212,7 @@ class ChatFactory:
             counter=self._counter,
             windows=self._windows,
             redact=self._redact,
+            knowledge=self.knowledge,
         )
 
 

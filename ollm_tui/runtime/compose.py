@@ -96,8 +96,7 @@ class Runtime:
         downloads: DownloadService,
         store: ConversationStore | None = None,
     ) -> None:
-        self.config = loaded.config
-        self.paths = paths
+        self.config, self.paths = loaded.config, paths
         self.registry, self.catalog = providers.registry, providers.catalog
         self.router, self.prober = providers.router, providers.prober
         self.named, self.lifecycle = providers.named, providers.lifecycle
@@ -112,6 +111,7 @@ class Runtime:
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
+        factory.knowledge = providers.engine.known_models.of_model
         self._continued: ChatClient | None = None
         notices = (store.notice,) if store is not None and store.notice else ()
         self.problems = (

@@ -53,7 +53,7 @@ def described(
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
         ref=model.ref,
-        info=replace(corrected, details=kept),
+        info=replace(corrected, details=kept, assumed=known.capability),
         place=model.place,
         licence=string(raw.details, "licence"),
         template=string(raw.details, "template"),

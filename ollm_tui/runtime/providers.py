@@ -60,6 +60,7 @@ def providers_of(
     services = usable_services(loaded.config.providers)
     catalog = ModelCatalog(registry, gate=prober.is_there, prober=prober, services=services)
     catalog.initialize = lifecycle.initialize
+    catalog.assume = engine.known_models.assume
     named = named_by(loaded)
     is_local_here = LOCAL not in named.moved
     router = Router(registry, catalog, named=named.providers, is_local_here=is_local_here)

@@ -8,12 +8,15 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import ToolMode, ToolModes
-from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.parts import ChatParts, KnowledgeOf
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import CUT_CALL
+from ollm_tui.decode.leaked_forms import ToolTag
+from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ChatEvent, NoAnswer, ToolCallResult
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -38,7 +41,11 @@ class Table:
     """A chat that knows two tools, of which `clock` alone is on offer."""
 
     def __init__(
-        self, *scripts: Script, mode: ToolMode | None = None, tools: Sequence[str] = ("clock",)
+        self,
+        *scripts: Script,
+        mode: ToolMode | None = None,
+        tools: Sequence[str] = ("clock",),
+        knowledge: KnowledgeOf | None = None,
     ) -> None:
         self.provider = Turns(*scripts)
         self.clock, self.secret = ScriptedTool("clock"), ScriptedTool("secret")
@@ -49,6 +56,7 @@ class Table:
             router=Router(registry, ModelCatalog(registry)),
             tools=ToolRunner(ToolRegistry([self.clock, self.secret]), self.approver),
             modes=ToolModes(chosen={"scripted://m": mode} if mode else {}),
+            knowledge=knowledge,
         )
         conversation = Conversation(model="scripted://m", tools=tuple(tools))
         self.client = ChatClient(self.parts, conversation)
@@ -242,3 +250,20 @@ async def test_an_answer_a_failure_and_a_stop_are_no_silent_ends(script: Script)
 async def test_silence_after_a_tool_is_reported_too() -> None:
     events = await Table([TextDelta("Let me look."), *native("clock")], [Finish("stop")]).ask()
     assert no_answers(events) == ["empty"]
+
+
+async def test_a_call_is_read_in_the_form_of_the_model_s_family() -> None:
+    asked: list[str] = []
+
+    def knowledge(name: str, _info: ModelInfo | None) -> ModelKnowledge:
+        asked.append(name)
+        return ModelKnowledge(name=name, tool_tags=(ToolTag("<act>", ("</act>",)),))
+
+    written = TextDelta('<act>{"name": "clock", "arguments": {}}</act>')
+    done: Script = [TextDelta("It is noon."), Finish("stop")]
+    table = Table([written, Finish("stop")], done, knowledge=knowledge)
+    await table.ask()
+    assert (table.asked, asked) == (["clock"], ["m"])
+    without = Table([written, Finish("stop")], tools=(), knowledge=knowledge)
+    await without.ask()
+    assert asked == ["m"], "without tools nothing is looked up"

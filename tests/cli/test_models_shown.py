@@ -84,7 +84,11 @@ def test_abilities_are_few_words_with_how_they_are_known() -> None:
     text = frozenset({"text"})
     known = ModelCapability(text | {"image"}, text, frozenset({"tool_use"}))
     assert can_text(ModelInfo(name="m", capability=known)) == "chat vision tools"
-    assert can_text(ModelInfo(name="qwen3:8b")) == "tools? thinking?"
+    assumed = ModelCapability(text, text, frozenset({"tool_use", "thinking"}))
+    assert can_text(ModelInfo(name="qwen3:8b", assumed=assumed)) == "tools? thinking?"
+    scores = ModelCapability(text, frozenset({"score"}))
+    assert can_text(ModelInfo(name="m", assumed=scores)) == "rerank?"
+    assert can_text(ModelInfo(name="m", capability=scores)) == "rerank"
     draws = ModelCapability(text | {"audio"}, frozenset({"image"}))
     assert can_text(ModelInfo(name="m", capability=draws)) == "image hears"
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ollm_tui.decode.leaked_calls import LeakedCallDetector
+from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.decode.react import ReActParser
 from ollm_tui.decode.thinking import ThinkTags, ThinkTagSplitter
 from ollm_tui.protocol.tools import ToolSchema
@@ -25,6 +26,12 @@ def detector() -> LeakedCallDetector:
     return LeakedCallDetector([ToolSchema(name="f")], lambda _name, _args: True)
 
 
+def section_detector() -> LeakedCallDetector:
+    """Search for the calls of a family that has a form of its own."""
+    tag = ToolTag("<s>", ("</s>",), call_start="<c>", call_end="</c>", name_end="=")
+    return LeakedCallDetector([ToolSchema(name="f")], lambda _name, _args: True, (tag,))
+
+
 CALL = '{"name": "f", "arguments": {}}'
 HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
     "unclosed <think>": (splitter, "<think>"),
@@ -42,6 +49,9 @@ HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
     "open brackets": (detector, "["),
     "fences": (detector, "```"),
     "white space": (detector, " "),
+    "sections": (section_detector, "<s>"),
+    "calls in a section": (section_detector, "<c>f={}</c>"),
+    "open calls in a section": (section_detector, "<c>f="),
     "Thought:": (ReActParser, "Thought:"),
     "Thought: lines": (ReActParser, "Thought:\n"),
     "almost Thought:": (ReActParser, "Thought\n"),
@@ -52,6 +62,8 @@ HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
     "quotes": (ReActParser, "'\\'"),
 }
 STARTS = {
+    "calls in a section": "<s>",
+    "open calls in a section": "<s>",
     "elements in one tag": "<tool_call>",
     "quotes": "Action: f\nAction Input: {",
     "white space": '<tool_call>{"name": "f",',

@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem, read_yaml
+from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector
+from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkTagSplitter
+from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.models.family_files import BUILT_IN, FamilyLibrary
 from ollm_tui.models.known_models import KnownModels, defaults_of, not_applied
 from ollm_tui.models.name_pattern import LIMIT_S, NamePattern, SlowPatternError, plain_name
 from ollm_tui.models.thinking import resolve_thinking
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.tools import ToolSchema
 
 DATA = Path(__file__).parent.parent / "data"
 LINES = [
@@ -342,10 +347,48 @@ def test_a_users_file_replaces_the_family_with_its_id_and_others_stay(
     assert known.of(["qwen3:8b"]).problems == ()
 
 
-def test_a_new_family_is_one_file(write: Write, tmp_path: Path) -> None:
-    write("tiny.yaml", "_id: Tiny\nmodelPattern: {'@': 'tiny-*'}\nparameters: {temperature: 0.25}")
-    model = KnownModels(tmp_path).of(["tiny-scripted"])
-    assert (model.family, defaults_of(model).options.temperature) == ("Tiny", 0.25)
+NEW = """
+_id: Tiny
+source: https://example.com/tiny
+supports: [vision, tools, thinkMode: [deep, off]]
+shouldThink:
+  mode: deep
+  thinkTag: [<muse>, </muse>]
+toolCalls: [{start: '<act>', ends: ['</act>'], nameEnd: '=>'}]
+context: 4096
+modelPattern:
+  tiny-2: !re /tiny-?2/i
+  '@': !re /^tiny/i
+version:
+  tiny-2: {context: 8192}
+parameters:
+  '@': {temperature: 0.25}
+"""
+
+
+def test_adding_a_family_touches_one_file(write: Write, tmp_path: Path) -> None:
+    known = KnownModels(tmp_path)
+    assert known.of(["tiny-2-scripted"]).family is None
+    write("tiny.yaml", NEW)
+    model = known.of(["tiny-2-scripted"])
+    assert (model.family, model.variant, model.context) == ("Tiny", "tiny-2", 8192)
+    (listed,) = known.assume([ModelInfo(name="tiny-2-scripted")])
+    facts = capabilities_of(listed)
+    abilities = [facts.ability(name).value for name in ABILITIES]
+    assert dict(zip(ABILITIES, abilities, strict=True)) == {
+        "vision": True,
+        "tools": True,
+        "thinking": True,
+        "embedding": None,
+    }
+    assert defaults_of(model).options.temperature == 0.25
+    detector = LeakedCallDetector([ToolSchema(name="now")], lambda *_: True, model.tool_tags)
+    pieces = [*detector.feed("<act>now=>{}</act>"), *detector.finish()]
+    assert pieces == [LeakedCall("now", {})]
+    assert model.thinking is not None
+    splitter = ThinkTagSplitter(resolve_thinking(True, model.thinking.support).tags)
+    split = [*splitter.feed("<muse>hm</muse>yes"), *splitter.finish()]
+    assert split == [ThinkingPiece("hm"), TextPiece("yes")]
 
 
 def test_a_slow_pattern_of_a_user_is_left_out_and_said(write: Write, tmp_path: Path) -> None:
@@ -389,6 +432,6 @@ def test_the_title_of_a_file_counts_after_its_name(known: KnownModels) -> None:
 
 def test_layers_with_a_window_are_known_by_the_architecture(known: KnownModels) -> None:
     assert known.full_attention() == {
-        "cohere2": 4, "exaone4": 4, "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gpt-oss": 2,
-        "gptoss": 2, "olmo2": 4,
+        "cohere2": 4, "exaone4": 4, "gemma2": 2, "gemma3": 6, "gemma3n": 5, "gemma4": 6,
+        "gpt-oss": 2, "gptoss": 2, "olmo2": 4,
     }  # fmt: skip

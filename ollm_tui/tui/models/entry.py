@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.models.capabilities import Ability, Source, capabilities_of
+from ollm_tui.models.capabilities import Ability, Source, capabilities_of, ranking_of
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.model_lookup import gpu_share_of
 
@@ -21,7 +21,7 @@ LIST_TIMEOUT_S: Final = 5.0
 FOREVER_S: Final = 10 * 365 * 86_400
 """A model that stays loaded for longer stays until it is unloaded."""
 _SIGNS: Final[Mapping[Source, str]] = {"known": "", "assumed": "?", "set": "!"}
-"""What follows an ability: `?` is assumed from the name, `!` is set by the person."""
+"""What follows an ability: `?` is assumed by the family, `!` is set by the person."""
 _EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
 _UNUSABLE: Final = "unusable"
 """Replaces the abilities of a model whose file is damaged or lacks a part."""
@@ -43,16 +43,16 @@ def all_abilities(info: ModelInfo) -> list[str]:
     """Return everything a model is for, chat first; chat is assumed if its outputs are unknown."""
     if _problem(info):
         return [_UNUSABLE]
-    embedding = capabilities_of(info).embedding
+    embedding, ranking = capabilities_of(info).embedding, ranking_of(info)
     outputs = info.capability.output if info.capability else frozenset()
     inputs = info.capability.input if info.capability else frozenset()
-    ranks = "" if outputs or "rerank" not in info.name[:LONGEST].casefold() else "rerank?"
-    chat = "chat" if "text" in outputs else "" if outputs or embedding.value or ranks else "chat?"
+    is_other = embedding.value or ranking.value
+    chat = "chat" if "text" in outputs else "" if outputs or is_other else "chat?"
     others = (
         f"embedding{_SIGNS[embedding.source]}" if embedding.value else "",
         "audio" if "audio" in inputs | outputs else "",
         "image" if "image" in outputs else "",
-        "rerank" if "score" in outputs else ranks,
+        f"rerank{_SIGNS[ranking.source]}" if ranking.value else "",
     )
     return [word for word in (chat, *extra_abilities(info), *others) if word]
 

@@ -36,6 +36,7 @@ def info(
     context: int | None = None,
     trained: int | None = None,
     loaded: bool | None = False,
+    assumed: ModelCapability | None = None,
 ) -> ModelInfo:
     details = {"quantization": quantization or None, "context_trained": trained}
     return ModelInfo(
@@ -45,6 +46,7 @@ def info(
         capability=capability,
         context=context,
         loaded=loaded,
+        assumed=assumed,
         details={key: value for key, value in details.items() if value is not None},
     )
 
@@ -52,6 +54,7 @@ def info(
 THINKS = ModelCapability(TEXT, TEXT, frozenset({"tool_use", "thinking"}))
 SEES = ModelCapability(TEXT | {"image"}, TEXT, frozenset({"stream"}))
 EMBEDS = ModelCapability(TEXT, frozenset({"embedding"}), frozenset({"stream"}))
+CALLS = ModelCapability(TEXT, TEXT, frozenset({"tool_use"}))
 OLLAMA = Listing(
     provider="local",
     label="Ollama",
@@ -59,7 +62,11 @@ OLLAMA = Listing(
         info("qwen3:8b", 5.2, "Q4_K_M", "2026-11-02", capability=THINKS, context=32768),
         info("llava:13b", 8.0, "Q4_0", "2026-03-14", capability=SEES, trained=4096),
         info("nomic-embed-text:latest", 0.274, "F16", "2025-06-01", capability=EMBEDS),
-        info("llama3.3:70b-instruct-q4_K_M", 42.5, "Q4_K_M", "2026-10-30", trained=131072),
+        info(
+            *("llama3.3:70b-instruct-q4_K_M", 42.5, "Q4_K_M", "2026-10-30"),
+            trained=131072,
+            assumed=CALLS,
+        ),
         info("[/red]\x1b[2J\u202egnp.exe", 0.001, "\x1b]0;pwned\x07"),
     ),
 )
@@ -71,7 +78,7 @@ HERE = Listing(
 REMOTE = Listing(
     provider="vllm",
     label="vLLM",
-    models=(info("meta-llama/Llama-3.3-70B-Instruct", context=65536, loaded=None),),
+    models=(info("meta-llama/Llama-3.3-70B-Instruct", context=65536, loaded=None, assumed=CALLS),),
 )
 DOWN = Listing(
     provider="lmstudio",

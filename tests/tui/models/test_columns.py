@@ -143,7 +143,12 @@ TEXT = frozenset({"text"})
     [
         (ModelInfo(name="m"), "chat?"),
         (ModelInfo(name="m", capability=ModelCapability(TEXT, TEXT)), "chat"),
-        (ModelInfo(name="nomic-embed-text"), "embedding?"),
+        (
+            ModelInfo(name="m", assumed=ModelCapability(TEXT, frozenset({"embedding"}))),
+            "embedding?",
+        ),
+        (ModelInfo(name="m", assumed=ModelCapability(TEXT, frozenset({"score"}))), "rerank?"),
+        (ModelInfo(name="m", capability=ModelCapability(TEXT, frozenset({"score"}))), "rerank"),
         (ModelInfo(name="m", capability=ModelCapability(TEXT, frozenset({"audio"}))), "audio"),
         (ModelInfo(name="m", capability=ModelCapability(TEXT, frozenset({"image"}))), "image"),
         (

@@ -14,6 +14,7 @@ from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime
 from tests.tui.svg import SIZES, SvgSnapshot
 
 TEXT = frozenset({"text"})
+SEES_AND_THINKS = ModelCapability(TEXT | {"image"}, TEXT, frozenset({"tool_use", "thinking"}))
 OLLAMA = Listing(
     provider="local",
     label="Ollama",
@@ -37,7 +38,9 @@ OLLAMA = Listing(
             reported=frozenset(),
             chosen=frozenset({"tools"}),
         ),
-        ModelInfo(name="qwen3-vl:4b", size_bytes=3_300_000_000, context=262_144),
+        ModelInfo(
+            name="qwen3-vl:4b", size_bytes=3_300_000_000, context=262_144, assumed=SEES_AND_THINKS
+        ),
         ModelInfo(name="[/red]\x1b[2J"),
     ),
 )
