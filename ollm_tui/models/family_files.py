@@ -8,7 +8,7 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -34,7 +34,7 @@ _INDEXED: Final = re.compile(
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FamilyFile:
     """One family, as its file has it."""
 
@@ -45,10 +45,17 @@ class FamilyFile:
     is_beside: bool = False
     """Whether these are the settings beside a model file."""
 
-    def patterns(self) -> Iterable[tuple[str, NamePattern]]:
-        """Yield each variant with its pattern, in the order of the file."""
-        for variant, written in self.family.model_pattern.items():
-            yield variant, NamePattern(written, is_built_in=self.is_built_in)
+    def patterns(self) -> Sequence[tuple[str, NamePattern]]:
+        """Return each variant with its pattern, in the order of the file."""
+        return self._patterns
+
+    @cached_property
+    def _patterns(self) -> tuple[tuple[str, NamePattern], ...]:
+        # Compiled patterns are kept: long lists of names are searched.
+        written = self.family.model_pattern.items()
+        return tuple(
+            (name, NamePattern(one, is_built_in=self.is_built_in)) for name, one in written
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,10 +72,10 @@ def _read_sidecar(path: Path, problems: list[ConfigProblem]) -> FamilyFile | Non
 
 def variant_of(own: FamilyFile, names: Iterable[str], problems: list[ConfigProblem]) -> str | None:
     """Return the first variant whose pattern is found in a name; slow ones are problems."""
-    for name in names:
+    for plain in map(plain_name, names):
         for variant, pattern in own.patterns():
             try:
-                if variant != DEFAULT_VARIANT and pattern.is_in(plain_name(name)):
+                if variant != DEFAULT_VARIANT and pattern.is_in(plain):
                     return variant
             except SlowPatternError as error:
                 at = ("modelPattern", variant)

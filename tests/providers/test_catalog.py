@@ -1,12 +1,16 @@
 """Listing all providers at once."""
 
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
 from traceback import walk_tb
 
 import anyio
 import pytest
 
+from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from tests.support.providers import ScriptedProvider
@@ -45,6 +49,25 @@ async def test_a_failure_is_one_listing_and_is_asked_again() -> None:
     assert [m.name for m in second.models] == ["m"]
     broken.list_error = None
     assert (await catalog.listing("a")).problem is None
+
+
+async def test_what_no_engine_reports_is_assumed_in_a_thread_for_the_whole_list() -> None:
+    text, thinks = frozenset({"text"}), frozenset({"thinking", "tool_use"})
+    asked: list[list[str]] = []
+
+    def assume(models: Sequence[ModelInfo]) -> list[ModelInfo]:
+        assert threading.current_thread() is not threading.main_thread()
+        asked.append([info.name for info in models])
+        return [replace(info, assumed=ModelCapability(text, text, thinks)) for info in models]
+
+    full = ModelInfo(name="full", capability=ModelCapability(text, text, thinks))
+    some = ScriptedProvider("a", models=[full, ModelInfo(name="m")])
+    catalog = ModelCatalog(registry_of(some, ScriptedProvider("b", models=[full])))
+    catalog.assume = assume
+    first, second = await catalog.refresh()
+    assert asked == [["full", "m"]]
+    assert [capabilities_of(info).thinking.source for info in first.models] == ["known", "assumed"]
+    assert second.models == (full,)
 
 
 async def test_a_slow_provider_is_listed_with_the_time_it_was_given() -> None:
