@@ -1,10 +1,13 @@
 """The app starts with a pipe in the place of every file that it keeps, and says so."""
 
 import os
+import statistics
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.config.test_broken_files import BROKEN
 from tests.e2e.conftest import Start, ask, assert_left_sane
 
 pytestmark = pytest.mark.pty
@@ -63,3 +66,24 @@ def test_the_app_starts_with_settings_of_which_every_line_is_wrong(
         session.write(b"\x1b")
         ask(session, "/quit")
         assert_left_sane(session, 0)
+
+
+@pytest.mark.slow
+def test_the_app_is_usable_with_every_broken_settings_file(start: Start, tmp_path: Path) -> None:
+    times = []
+    for number, (text, _line, _sentence) in enumerate(BROKEN.values()):
+        home = tmp_path / str(number)
+        settings = home / "config" / "ollm" / "config.toml"
+        settings.parent.mkdir(parents=True)
+        settings.write_bytes(text if isinstance(text, bytes) else text.encode())
+        written = settings.read_bytes()
+        begun = time.monotonic()
+        with start(home, size=(100, 40)) as session:
+            session.wait_for("F1 help", timeout=20)
+            times.append(time.monotonic() - begun)
+            session.wait_for("ready", timeout=20)
+            ask(session, "/quit")
+            assert_left_sane(session, 0)
+        assert settings.read_bytes() == written
+    assert len(times) >= 30
+    assert statistics.median(times) < 1
