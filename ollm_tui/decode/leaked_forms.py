@@ -28,7 +28,10 @@ class ToolTag:
     call_end: str = ""
     """What stands after each call inside the tags."""
     name_end: str = NAME_END
-    """What stands between the name of a tool and its arguments, where these are not one JSON."""
+    """What stands between the name of a tool and its arguments, if the name is not in the JSON."""
+    key_tags: tuple[str, str] = ("", "")
+    value_tags: tuple[str, str] = ("", "")
+    """What stands around each argument's name and value, in forms without JSON."""
 
 
 FENCE: Final = "```"
@@ -68,7 +71,12 @@ def body_beginnings(names: Iterable[str], tags: Iterable[ToolTag] = TOOL_TAGS) -
         *(_BLANKS, Words(("", _NAMESPACE)), Words(listed), Run(r":\d", 6)),
         Words((NAME_END, *(tag.name_end for tag in used))),
     )
-    forms = ((elements,), named, *_json_forms(listed))
+    paired = [
+        (Words(listed), _BLANKS, Words((tag.key_tags[0], *tag.ends)))
+        for tag in used
+        if tag.key_tags[0]
+    ]
+    forms = ((elements,), named, *paired, *_json_forms(listed))
     return PrefixMatcher((_BLANKS, *form) for form in forms)
 
 
@@ -118,7 +126,29 @@ def read_calls(
             return _read_elements(body, offered)
     except BadJson:
         return None
+    if tag and tag.key_tags[0] and NAME_END not in body:
+        return _read_pairs(body, offered, tag)
     return _read_named(body, offered, tag or ToolTag(""))
+
+
+def _read_pairs(text: str, offered: Mapping[str, ToolSchema], tag: ToolTag) -> list[Read] | None:
+    """Read a call that is a name and tagged pairs of names and values."""
+    (key_start, key_end), (value_start, value_end) = tag.key_tags, tag.value_tags
+    head, mark, _ = text.partition(key_start)
+    name, args = head.strip(), JsonObject()
+    at = len(head) if mark else len(text)
+    while at < len(text):
+        middle = text.find(key_end, at)
+        value = word_start(text, middle + len(key_end))
+        end = text.find(value_end, value)
+        key = text[at + len(key_start) : middle].strip()
+        if not text.startswith(key_start, at) or min(middle, end) < 0 or key in args:
+            return None
+        if not text.startswith(value_start, value):
+            return None
+        args[key] = _read_value(text[value + len(value_start) : end], offered.get(name), key)
+        at = word_start(text, end + len(value_end))
+    return [(name, args)]
 
 
 def _read_named(text: str, offered: Mapping[str, ToolSchema], tag: ToolTag) -> list[Read] | None:

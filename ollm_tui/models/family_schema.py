@@ -66,6 +66,7 @@ class Switch(_Section):
 
 
 Tagged: TypeAlias = Annotated[Text, Field(max_length=100)]
+Pair: TypeAlias = Annotated[list[Tagged], Field(min_length=2, max_length=2)]
 Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
 
 
@@ -158,6 +159,15 @@ class CallForm(_Section):
     """What stands before and after each call between them."""
     name_end: Tagged | None = None
     """What stands between the name of a tool and its arguments."""
+    key_tags: Pair | None = None
+    value_tags: Pair | None = None
+    """What stands around each argument's name and value, in forms without JSON."""
+
+    @model_validator(mode="after")
+    def _has_both(self) -> "CallForm":
+        if (self.key_tags is None) != (self.value_tags is None):
+            raise ValueError("needs keyTags and valueTags together")
+        return self
 
     def tag(self) -> ToolTag:
         """Return what is searched for."""
@@ -168,6 +178,8 @@ class CallForm(_Section):
             call_start=self.call_start or "",
             call_end=self.call_end or "",
             name_end=self.name_end or NAME_END,
+            key_tags=(self.key_tags[0], self.key_tags[1]) if self.key_tags else ("", ""),
+            value_tags=(self.value_tags[0], self.value_tags[1]) if self.value_tags else ("", ""),
         )
 
 

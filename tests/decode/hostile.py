@@ -28,8 +28,9 @@ def detector() -> LeakedCallDetector:
 
 def section_detector() -> LeakedCallDetector:
     """Search for the calls of a family that has a form of its own."""
-    tag = ToolTag("<s>", ("</s>",), call_start="<c>", call_end="</c>", name_end="=")
-    return LeakedCallDetector([ToolSchema(name="f")], lambda _name, _args: True, (tag,))
+    calls = ToolTag("<s>", ("</s>",), call_start="<c>", call_end="</c>", name_end="=")
+    pairs = ToolTag("<p>", ("</p>",), key_tags=("<k>", "</k>"), value_tags=("<v>", "</v>"))
+    return LeakedCallDetector([ToolSchema(name="f")], lambda _name, _args: True, (calls, pairs))
 
 
 CALL = '{"name": "f", "arguments": {}}'
@@ -52,6 +53,8 @@ HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
     "sections": (section_detector, "<s>"),
     "calls in a section": (section_detector, "<c>f={}</c>"),
     "open calls in a section": (section_detector, "<c>f="),
+    "pairs": (section_detector, "<k>a</k><v>b</v>"),
+    "open pairs": (section_detector, "<k>a</k><v>"),
     "Thought:": (ReActParser, "Thought:"),
     "Thought: lines": (ReActParser, "Thought:\n"),
     "almost Thought:": (ReActParser, "Thought\n"),
@@ -64,6 +67,8 @@ HOSTILE: dict[str, tuple[Callable[[], Decoder], str]] = {
 STARTS = {
     "calls in a section": "<s>",
     "open calls in a section": "<s>",
+    "pairs": "<p>f",
+    "open pairs": "<p>f",
     "elements in one tag": "<tool_call>",
     "quotes": "Action: f\nAction Input: {",
     "white space": '<tool_call>{"name": "f",',

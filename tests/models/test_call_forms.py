@@ -22,6 +22,7 @@ ELEMENTS = "<function=weather>\n<parameter=city>\nParis\n</parameter>\n</functio
 INVOKE = '<invoke name="weather">\n<parameter name="city">Paris</parameter>\n</invoke>'
 ARGS = '{"city": "Paris"}'
 DEEPSEEK = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n"  # noqa: RUF001
+PAIRS = "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>"
 WRITTEN = {
     "qwen3:8b": f"<tool_call>\n{BARE}\n</tool_call>",
     "qwen3-coder:30b": f"<tool_call>\n{ELEMENTS}\n</tool_call>",
@@ -47,6 +48,11 @@ WRITTEN = {
     f'"parameters": {ARGS}}}<|action_end|>',
     "firefunction-v2": f" functools[{BARE}]",
     "functionary-small-v3.2": f"<function=weather>{ARGS}</function>",
+    "zai-org/GLM-4.5V": PAIRS,
+    "zai-org/GLM-4.5": f"\n{PAIRS}",
+    "glm-4.6": PAIRS,
+    "zai-org/GLM-4.7-Flash": PAIRS.replace("\n", ""),
+    "zai-org/GLM-5": PAIRS,
     "kimi-k2:1t-cloud": "<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0"
     f"<|tool_call_argument_begin|>{ARGS}<|tool_call_end|><|tool_calls_section_end|>",
     "deepseek-v3.1:671b": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather"  # noqa: RUF001
@@ -134,6 +140,37 @@ def test_a_section_that_is_no_call_stays_text(known: KnownModels, body: str) -> 
     text = f"<|tool_calls_section_begin|>{body}<|tool_calls_section_end|>"
     for chunks in ways_to_cut(text):
         pieces = all_pieces(list(chunks), kimi)
+        assert "".join(one.text for one in pieces if isinstance(one, TextPiece)) == text
+
+
+def test_pairs_get_the_types_of_the_schema_and_may_be_none(known: KnownModels) -> None:
+    glm = known.of(["glm-4.6"]).tool_tags
+    plan = ToolSchema(name="plan", parameters={"properties": {"days": {"type": "array"}}})
+    detector = LeakedCallDetector([plan, NOW], lambda *_call: True, glm)
+    pair = "<arg_key>{}</arg_key><arg_value>{}</arg_value>"
+    whole = f"{pair.format('days', '[1, 2]')}\n{pair.format('why', '7')}"
+    text = f"<tool_call>plan\n{whole}</tool_call>\n<tool_call>now</tool_call>"
+    pieces = [*detector.feed(text), *detector.finish()]
+    assert pieces == [LeakedCall("plan", {"days": [1, 2], "why": "7"}), CLOCK]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "weather is nice",
+        "weather\n<arg_key>city</arg_key>Paris",
+        "weather\n<arg_key>city<arg_value>Paris</arg_value>",
+        "weather\n<arg_key>city</arg_key><arg_value>Paris",
+        "weather<arg_key>city</arg_key><arg_value>a</arg_value> and so on",
+        "weather<arg_key>a</arg_key><arg_value>a</arg_value><arg_key>a</arg_key>"
+        "<arg_value>b</arg_value>",
+        "other\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n",
+    ],
+)
+def test_pairs_that_are_no_call_stay_text(known: KnownModels, body: str) -> None:
+    glm, text = known.of(["glm-4.6"]).tool_tags, f"<tool_call>{body}</tool_call>"
+    for chunks in ways_to_cut(text):
+        pieces = all_pieces(list(chunks), glm)
         assert "".join(one.text for one in pieces if isinstance(one, TextPiece)) == text
 
 
