@@ -53,7 +53,7 @@ def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
 _SOURCES: Final[Mapping[Source, str]] = {
     "known": "reported by the engine",
     "set": "set by you",
-    "assumed": "assumed from its name",
+    "assumed": "assumed from its family",
 }
 _TOP_FACTS: Final[Mapping[str, str]] = {
     "family": "architecture",
