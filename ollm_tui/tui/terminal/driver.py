@@ -1,13 +1,16 @@
 """Textual's Linux and macOS driver, made to survive the terminal."""
 
+import array
 import contextlib
 import errno
+import fcntl
 import io
 import logging
 import os
 import select
 import signal
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -42,6 +45,7 @@ class TerminalDriver(LinuxDriver):
         self.exit_event = self._wake = _WakingEvent()
         self._is_lost = False
         self._has_title = False
+        self._typed_ahead = 0
         if self._file is not None:
             self._file = open_output(self._file.fileno(), self._file.encoding, self._lose_terminal)
 
@@ -61,9 +65,18 @@ class TerminalDriver(LinuxDriver):
                     continue
                 if not data:
                     raise OSError(errno.EIO, "end of input")
+                data = self._with_enter_keys(data)
                 messages += keyboard.feed(data, time.monotonic())
             for message in messages:
                 self.process_message(message)
+
+    def _with_enter_keys(self, data: bytes) -> bytes:
+        """Restore the Enter keys that were pressed before the terminal was taken.
+
+        Until then the terminal turns each into a line feed, which is what Ctrl+J sends.
+        """
+        ahead, self._typed_ahead = self._typed_ahead, max(0, self._typed_ahead - len(data))
+        return data[:ahead].replace(b"\n", b"\r") + data[ahead:]
 
     def start_application_mode(self) -> None:
         """Take the terminal; its size is read on the event loop, where the newest comes last.
@@ -71,6 +84,7 @@ class TerminalDriver(LinuxDriver):
         The stock signal handler reads it itself. A second signal may interrupt it between reading
         and posting, and then the app keeps the older size.
         """
+        self._typed_ahead = _waiting_bytes(self.fileno)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
         signal.signal(signal.SIGWINCH, self._note_size)
 
@@ -184,6 +198,14 @@ class _TerminalFile(io.FileIO):
                 self._on_loss(error)
                 break
         return size
+
+
+def _waiting_bytes(terminal: int) -> int:
+    """Return how many bytes of whole lines were typed and not read."""
+    waiting = array.array("i", [0])
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(terminal, termios.FIONREAD, waiting)
+    return waiting[0]
 
 
 def open_output(

@@ -41,6 +41,14 @@ def test_escape_and_a_later_letter_are_two_keys_and_a_sequence_is_one() -> None:
         session.wait_for("key 4 alt+enter")
 
 
+def test_an_enter_that_was_pressed_before_the_start_is_an_enter() -> None:
+    with PtySession([*APP, "keys"]) as session:
+        session.write(b"k\r")
+        session.wait_for("key 2 enter")
+        session.write(b"\n")
+        session.wait_for("key 3 ctrl+j")
+
+
 def test_the_app_lives_through_hostile_bytes_and_rests_afterwards() -> None:
     seed = 20261122
     chance = random.Random(seed)
