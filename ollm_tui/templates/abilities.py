@@ -13,7 +13,7 @@ from anyio import to_thread
 from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.templates.conversation import USUAL_VARIABLES, variants
-from ollm_tui.templates.go_template import fields_of
+from ollm_tui.templates.go_template import fields_of, thinking_tags
 from ollm_tui.templates.renderer import Refusal, Rendered, TemplateRenderer
 
 TemplateFormat: TypeAlias = Literal["hf", "golang"]
@@ -76,13 +76,13 @@ async def template_abilities(renderer: TemplateRenderer, template: str) -> Templ
 
 
 def abilities_of_go(template: str) -> TemplateAbilities:
-    """Read one of Ollama's templates: what it mentions, it supports."""
+    """Read one of Ollama's templates as Ollama does: mentioned tools, thinking between tags."""
     fields = fields_of(template)
     has_messages = "messages" in fields
     return TemplateAbilities(
         tools="tools" in fields,
         system="system" in fields or has_messages,
-        thinking="thinking" in fields or "think" in fields or "thinklevel" in fields,
+        thinking=all(thinking_tags(template)),
         parallel_calls="toolcalls" in fields if "tools" in fields else False,
         thinking_switch="think" in fields or "thinklevel" in fields,
     )

@@ -1,17 +1,24 @@
 """Reads which fields one of Ollama's Go templates uses; it renders nothing. Pure.
 
-Ollama decides in the same way what a model supports: a template that mentions `.Tools` takes tools.
-Templates come from strangers: no character is read more than a few times.
+Ollama decides in the same way what a model supports: a template that mentions `.Tools` takes tools,
+and one that has `.Thinking` between two tags thinks. Templates come from strangers: no character is
+read more than a few times.
 """
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 _OPENED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+|`[^`]*+|\'(?:[^\'\\\n]|\\.)*+')
 """A text in quotes up to where its second quote should be."""
 _MARK: Final = re.compile("[\"`']|}}")
+_COMMENT: Final = re.compile(r"(?:-\s)?\s*/\*")
 _FIELD: Final = re.compile(r"(?<![\w.)\]])(?:\$\w*)?((?:\.[A-Za-z_]\w*)+)")
+_OWN_FIELD: Final = re.compile(r"(?<![\w.)\]$])\.([A-Za-z_]\w*)")
+"""A field of what a block is about, and not of a variable."""
+_KEYWORD: Final = re.compile(r"(?:if|range|with|block|define|else|end)\b")
+_OPENING: Final = frozenset({"if", "range", "with", "block", "define"})
 READ_LIMIT: Final = 64 * 1024
 """How many characters of a template are read."""
 
@@ -20,8 +27,8 @@ def fields_of(template: str) -> frozenset[str]:
     """Return the fields that a template uses, in lower case: `tools`, `system`, `toolcalls`."""
     return frozenset(
         name.lower()
-        for _, unquoted in _actions(template)
-        for match in _FIELD.finditer(unquoted)
+        for part in _parts(template)
+        for match in _FIELD.finditer(part.unquoted)
         for name in match[1].split(".")
         if name
     )
@@ -29,24 +36,110 @@ def fields_of(template: str) -> frozenset[str]:
 
 def actions_of(template: str) -> Iterator[str]:
     """Yield what stands between `{{` and `}}`, without comments; a text in quotes hides both."""
-    return (action for action, _ in _actions(template))
+    return (part.action for part in _parts(template) if part.action is not None)
 
 
-def _actions(template: str) -> Iterator[tuple[str, str]]:
-    """Yield each action, and the same without its texts in quotes."""
-    text, at = template[:READ_LIMIT], 0
+def thinking_tags(template: str) -> tuple[str, str]:
+    """Return the texts around `.Thinking` in the loop over the messages; "" for one not found.
+
+    They are the first and the last text of the innermost block with it, as Ollama reads them.
+    """
+    opening = closing = ""
+    for block in _blocks_with_thinking(template):
+        opening = opening if block.first is None else block.first.strip()
+        closing = closing if block.last is None else block.last.strip()
+    return opening, closing
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An action with the text in front of it; None for a comment, and at the end."""
+
+    text: str
+    action: str | None = None
+    unquoted: str = ""
+    """The action without its texts in quotes."""
+
+
+@dataclass(slots=True)
+class _Block:
+    """A part of a template with what it begins and ends with: a text, or None for an action."""
+
+    is_of_messages: bool = False
+    """Whether the innermost loop around it is one over the messages."""
+    is_defined: bool = False
+    """Whether it is in a template of its own."""
+    is_empty: bool = True
+    first: str | None = None
+    last: str | None = None
+
+    def add(self, text: str | None) -> None:
+        if text != "":
+            self.first = text if self.is_empty else self.first
+            self.last, self.is_empty = text, False
+
+    def inner(self, word: str = "", *, is_of_messages: bool) -> "_Block":
+        """Return the block that a keyword opens in this one."""
+        is_defined = self.is_defined or word == "define"
+        return _Block(is_of_messages=is_of_messages, is_defined=is_defined)
+
+
+def _blocks_with_thinking(template: str) -> list[_Block]:
+    """Return the blocks of a loop over the messages that use `.Thinking`."""
+    found: list[_Block] = []
+    blocks = [_Block()]
+    for part in _parts(template):
+        block = blocks[-1]
+        block.add(part.text)
+        if part.action is None:
+            continue
+        keyword = _KEYWORD.match(part.action)
+        word = keyword[0] if keyword else ""
+        if word == "end":
+            blocks[1:] = blocks[1:-1]
+        elif word == "else":
+            blocks[-1] = replace(block, is_empty=True, first=None, last=None)
+        else:
+            _read_action(part, word, blocks, found)
+    return found
+
+
+def _read_action(part: _Part, word: str, blocks: list[_Block], found: list[_Block]) -> None:
+    """Read an action that stands in the last block, and may open another one."""
+    block, names = blocks[-1], set(_OWN_FIELD.findall(part.unquoted))
+    is_of_messages = "Messages" in names if word == "range" else block.is_of_messages
+    if word != "define":
+        block.add(None)
+    if "Thinking" in names and is_of_messages and not block.is_defined:
+        found.append(block)
+    if word in _OPENING:
+        blocks.append(block.inner(word, is_of_messages=is_of_messages))
+
+
+def _parts(template: str) -> Iterator[_Part]:
+    """Yield a template in parts, up to an action that does not end."""
+    text, at, is_trimmed = template[:READ_LIMIT], 0, False
     unclosed: dict[str, int] = {}
     while (start := text.find("{{", at)) >= 0:
-        pieces, read = [], start + 2
-        for piece in _unquoted(text, start + 2, unclosed):
-            pieces.append(text[piece])
-            read = piece.stop
-        if not text.startswith("}}", read):
+        before = text[at:start]
+        before = before.lstrip() if is_trimmed else before
+        before = before.rstrip() if re.match(r"-\s", text[start + 2 : start + 4]) else before
+        pieces = [] if _COMMENT.match(text, start + 2) else [*_unquoted(text, start + 2, unclosed)]
+        end = pieces[-1].stop if pieces else _end_of_comment(text, start + 2)
+        if not text.startswith("}}", end):
             return
-        action = text[start + 2 : read].strip("- \t\r\n")
-        if not action.startswith("/*"):
-            yield action, " ".join(pieces)
-        at = read + 2
+        action = text[start + 2 : end]
+        is_trimmed, at = re.search(r"\s-\Z", action[-2:]) is not None, end + 2
+        unquoted = " ".join(text[piece] for piece in pieces)
+        yield _Part(before, action.strip("- \t\r\n") if pieces else None, unquoted)
+    yield _Part(text[at:].lstrip() if is_trimmed else text[at:])
+
+
+def _end_of_comment(text: str, start: int) -> int:
+    """Return where the action of a comment ends; quotes mean nothing in a comment."""
+    end = text.find("*/", start)
+    end = text.find("}}", end) if end >= 0 else end
+    return end if end >= 0 else len(text)
 
 
 def _unquoted(text: str, start: int, unclosed: dict[str, int]) -> Iterator[slice]:

@@ -8,7 +8,7 @@ from ollm_tui.templates.abilities import (
     template_abilities,
     template_format,
 )
-from ollm_tui.templates.go_template import actions_of, fields_of
+from ollm_tui.templates.go_template import actions_of, fields_of, thinking_tags
 from ollm_tui.templates.renderer import TemplateRenderer
 from tests.support.corpus import load_cases, load_file, needs_corpus
 
@@ -84,7 +84,8 @@ GO = """{{- if or .System .Tools }}<|im_start|>system
 {{- /* .Suffix is not used */}}
 {{- range .Tools }}{{ .Function }}{{ end }}{{ end }}
 {{- range $i, $_ := .Messages }}
-{{- if (and $.IsThinkSet (and .Thinking (gt $i 1))) }}{{ .Thinking }}{{ end }}
+{{- if (and $.IsThinkSet (and .Thinking (gt $i 1))) -}}
+<think>{{ .Thinking }}</think>{{ end }}
 {{- range .ToolCalls }}{{ .Function.Name }} {{ json .Function.Arguments }}{{ end }}
 {{- if and $.IsThinkSet (not $.Think) }}`.Fake`{{ `.AlsoFake` }}{{ end }}{{ end }}"""
 
@@ -102,6 +103,44 @@ def test_a_go_template_supports_what_it_mentions() -> None:
     assert (old.tools, old.system, old.thinking, old.parallel_calls) == (False, True, False, False)
 
 
+THINKS = {
+    "{{ range .Messages }}<t> {{ .Thinking }}{{/* { }} */}} </t>{{ end }}": ("<t>", "</t>"),
+    "{{ range .Messages }}{{ if .Thinking }}<t>{{ .Thinking }}</t>{{ end }}{{ end }}": (
+        "<t>",
+        "</t>",
+    ),
+    "{{ range .Messages }}<t>{{ .Thinking }}{{ end }}": ("<t>", ""),
+    "{{ range .Messages }}{{ .Thinking }}{{ end }}": ("", ""),
+    "{{ range .Messages }}<t>{{ .Thinking }}\n{{ end }}": ("<t>", ""),
+    "{{ range .Messages }}<t>{{ .Thinking }}{{- /* c */ -}} </t>{{ end }}": ("<t>", "</t>"),
+    "{{ range .Tools }}<t>{{ .Thinking }}</t>{{ end }}": ("", ""),
+    "{{ range .Messages }}{{ range .Tools }}<t>{{ .Thinking }}</t>{{ end }}{{ end }}": ("", ""),
+    "{{ range .Messages }}<t>{{ if .A }}{{ else }}<u>{{ .Thinking }}</u>{{ end }}</t>{{ end }}": (
+        "<u>",
+        "</u>",
+    ),
+    "{{ range .Messages }}{{ if .A }}<t>{{ else if .Thinking }}</t>{{ end }}{{ end }}": ("", ""),
+    "{{ range .Messages }}<t>{{ $.Thinking }}{{ .A.Thinking }}</t>{{ end }}": ("", ""),
+    "<t>{{ .Thinking }}</t>{{ if $.Think }}/think{{ end }}": ("", ""),
+    '{{ define "x" }}{{ range .Messages }}<t>{{ .Thinking }}</t>{{ end }}{{ end }}': ("", ""),
+    "{{ end }}{{ end }}{{ range .Messages }}<t>{{ .Thinking }}</t>": ("<t>", "</t>"),
+}
+
+
+def test_a_go_template_thinks_where_tags_are_around_it() -> None:
+    for template, tags in THINKS.items():
+        assert thinking_tags(template) == tags, template
+        assert abilities_of_go(template).thinking == all(tags), template
+
+
+def test_quotes_in_a_comment_hide_nothing() -> None:
+    assert fields_of("{{/* don't */}}{{ .Tools }}{{- /* isn't }} .Fake */ -}}{{ .A }}") == {
+        "tools",
+        "a",
+    }
+    assert fields_of("{{ .A }}{{/* open {{ .B }}") == {"a"}
+
+
 def test_the_language_of_a_template() -> None:
     assert template_format(GO) == "golang"
     assert template_format("{{ .Prompt }}") == "golang"
@@ -114,4 +153,6 @@ def test_a_broken_go_template_is_read_as_far_as_it_goes() -> None:
     assert list(actions_of('{{ .A }}{{ "open }} {{ .B')) == [".A", '"open']
     assert fields_of("{{" * 1000 + "}}" * 1000) == frozenset()
     assert fields_of("{{ .A " * 100_000) == frozenset()
+    assert thinking_tags("{{ range .Messages }}{{ .Thinking }}" * 10_000) == ("", "")
+    assert thinking_tags("{{/*" * 10_000) == ("", "")
     assert fields_of('{{ "a\\" }} .B" .C }}') == {"c"}
