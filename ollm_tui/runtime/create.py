@@ -60,6 +60,7 @@ def profile_of(config: AppConfig) -> tuple[str, ModelDraft, tuple[str, ...]] | N
         "thinking": profile.thinking,
         "keep_alive": profile.options.keep_alive,
         "extra_body": profile.options.extra_body,
+        "schema": profile.schema_file,
     }
     return profile.model or "", kept, tuple(name for name, value in lost.items() if value)
 

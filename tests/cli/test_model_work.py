@@ -21,6 +21,7 @@ top_k = 40
 model = "local://tiny"
 system_prompt = "You review code."
 tools = ["current_time"]
+schema = "answer.json"
 [profiles.coding.options]
 temperature = 0.2
 num_ctx = 8192
@@ -40,7 +41,8 @@ def test_a_profile_becomes_a_model(models: Run, server: OllamaServer) -> None:
     code, out, err = models("create", "coder", "--profile", "coding")
     assert (code, out) == (0, "ollama://coder\n")
     assert err.splitlines()[0] == (
-        "ollm: A model cannot keep these settings of the profile: tools, keep_alive, extra_body."
+        "ollm: A model cannot keep these settings of the profile: tools, keep_alive, extra_body,"
+        " schema."
     )
     assert err.splitlines()[-1] == "ollm: Created coder."
     assert server.made["coder:latest"] == {
