@@ -156,9 +156,13 @@ class EmbeddedProvider:
         return () if chat is None else (chat,)
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Return the model files, including unusable ones with the reason."""
+        """Return the model files, including unusable ones with the reason.
+
+        The window of each is the one that a request without `num_ctx` gets; one that is loaded with
+        another window is loaded again for it.
+        """
         models = await to_thread.run_sync(self._library.models)
-        return [self._as_seen(info) for info in models]
+        return [replace(self._as_seen(info), context=self._context(info)) for info in models]
 
     async def name_of(self, first_file: Path) -> str | None:
         """Return the name of the model in a file, or None if it is not listed."""
@@ -210,8 +214,9 @@ class EmbeddedProvider:
         await self._supervisor.unload(name)
 
     async def list_running(self) -> Sequence[ModelInfo]:
-        """Return the loaded models."""
-        return [info for info in await self.list_models() if info.loaded]
+        """Return the loaded models, with the windows that they have."""
+        models = await to_thread.run_sync(self._library.models)
+        return [seen for info in models if (seen := self._as_seen(info)).loaded]
 
     async def dispose(self) -> None:
         """End every engine; the provider cannot be used any more."""

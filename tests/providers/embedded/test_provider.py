@@ -235,8 +235,8 @@ async def test_the_window_a_request_asks_for_is_loaded(model_folder: Path) -> No
         async with httpx.AsyncClient(headers={"authorization": f"Bearer {engine.key}"}) as client:
             props = (await client.get(f"{engine.url}/props")).json()
         assert props["default_generation_settings"]["n_ctx"] == engine.plan.context == 1024
-        (listed,) = await provider.list_models()
-        assert listed.context == 1024
+        (running,), (listed,) = await provider.list_running(), await provider.list_models()
+        assert (running.context, listed.context) == (1024, 4096), "the next one asks for none"
 
 
 async def test_a_prompt_longer_than_the_window_is_refused_with_both_figures(
