@@ -84,7 +84,8 @@ class ScreenCommandHost:
         recent = [ref for one in runtime.recent_models() if (ref := ModelRef.parse(one))]
         listings = runtime.catalog.cached()
         listed = (ModelRef(one.provider, info.name) for one in listings for info in one.models)
-        known = dict.fromkeys([*recent, *listed])
+        in_use = [session.ref] if session.ref else []  # maybe not listed yet
+        known = dict.fromkeys([*recent, *in_use, *listed])
         return {runtime.catalog.shown_address(ref): ref == session.ref for ref in known}
 
     def tool_mode(self) -> Literal["native", "react"] | None:

@@ -68,6 +68,9 @@ async def test_a_provider_is_shown_by_the_name_that_people_write(tmp_path: Path)
         assert models["ollama://qwen3:8b"] is True
         assert models["ollama://tiny:latest"] is False
         assert not any(address.startswith("local://") for address in models)
+        host = stage.controller.host
+        host.session.runtime = Direct(catalog=ScriptedCatalog(OLLAMA, known=()))  # not listed yet
+        assert [*host.model_addresses().values()] == [True]
 
 
 def test_several_near_names_are_one_sentence() -> None:
