@@ -20,6 +20,7 @@ from ollm_tui.cli.model_runtime import (
 )
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.pull import pull_report, tick
+from ollm_tui.cli.pull_report import Wording
 from ollm_tui.cli.stop import Stop
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.decode.clean import clean_name
@@ -66,14 +67,14 @@ class _Progress:
         """Do some work that reports its steps."""
         as_json, words = self._arguments.as_json, ACTIONS[self._action].done
         provider = ref.provider if as_json else runtime.catalog.shown_name(ref.provider)
-        self._report = report = pull_report(
-            self._output,
-            ModelRef(provider, ref.model),
-            self._arguments,
-            done_words=words.format(name=clean_name(ref.model), copy=clean_name(copy)),
+        wording = Wording(
+            done=words.format(name=clean_name(ref.model), copy=clean_name(copy)),
             event=f"{self._action}_progress",
             result=ModelRef(provider, copy) if copy else None,
+            is_in_steps=self._action != "push",
         )
+        shown = ModelRef(provider, ref.model)
+        self._report = report = pull_report(self._output, shown, self._arguments, wording)
 
         async def take(step: PullProgress) -> None:
             report.progress(step)

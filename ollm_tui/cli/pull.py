@@ -14,6 +14,7 @@ from ollm_tui.cli.downloads import code_of, download, report_for
 from ollm_tui.cli.model_runtime import Stopped, in_stoppable_runtime, required_name
 from ollm_tui.cli.output import OK, Output, UsageError
 from ollm_tui.cli.pull_report import (
+    DOWNLOAD,
     REDRAW_S,
     RESUME_HINT,
     WATCH_HINT,
@@ -117,19 +118,12 @@ async def tick(report: PullReport) -> None:
 
 
 def pull_report(
-    output: Output,
-    ref: ModelRef,
-    arguments: Arguments,
-    *,
-    done_words: str = "",
-    event: str = "pull_progress",
-    result: ModelRef | None = None,
+    output: Output, ref: ModelRef, arguments: Arguments, wording: Wording = DOWNLOAD
 ) -> PullReport:
     """Return what reports the progress of a server's work on a model, a download by default."""
     live = LiveReport if output.is_watched else PlainReport
     make = JsonReport if arguments.as_json else live
-    words = Wording(done=done_words, event=event, result=result)
-    return make(output, ref, time.monotonic, words)
+    return make(output, ref, time.monotonic, wording)
 
 
 def run_pull(arguments: Arguments, output: Output) -> int:

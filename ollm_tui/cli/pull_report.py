@@ -31,6 +31,8 @@ class Wording:
     """What `--json` calls a step."""
     result: ModelRef | None = None
     """The model that the work has made, if it is not the one it is about."""
+    is_in_steps: bool = False
+    """Whether each status has sizes of its own: bytes that are checked, sent and converted."""
 
 
 DOWNLOAD: Final = Wording()
@@ -54,6 +56,8 @@ class PullReport:
 
     def progress(self, step: PullProgress) -> None:
         """Take one step."""
+        if self._wording.is_in_steps and step.status != self._sum.status:
+            self._sum = PullSum(self._clock)
         self._sum.add(step)
 
     def tick(self) -> None:
@@ -99,9 +103,15 @@ class LiveReport(PullReport):
     def tick(self) -> None:
         """Draw what is newer than the line."""
         if self._held is not None:
-            self._output.draw(f"{self._ref.model}  {_pull_line(self._sum, self._held)}")
+            self._output.draw(f"{self._ref.model}  {self._line(self._held)}")
             self._held = None
             self._next = self._clock() + REDRAW_S
+
+    def _line(self, step: PullProgress) -> str:
+        if not _has_sizes(step) or self._sum.fraction is None:
+            return step.status
+        amounts = _amounts_line(self._sum)
+        return f"{step.status}  {amounts}" if self._wording.is_in_steps else amounts
 
     def done(self) -> None:
         """Leave what is worth keeping."""
@@ -127,7 +137,8 @@ class PlainReport(PullReport):
     def progress(self, step: PullProgress) -> None:
         """Write what is new."""
         super().progress(step)
-        if not _has_sizes(step) and step.status not in {self._status, "success"}:
+        is_named = self._wording.is_in_steps or not _has_sizes(step)
+        if is_named and step.status not in {self._status, "success"}:
             self._status = step.status
             self._output.note(f"{self._ref.model}: {step.status}")
         percent = int((self._sum.fraction or 0.0) * 100)
@@ -160,9 +171,7 @@ class JsonReport(PullReport):
         )
 
 
-def _pull_line(whole: PullSum, step: PullProgress) -> str:
-    if not _has_sizes(step) or whole.fraction is None:
-        return step.status
+def _amounts_line(whole: PullSum) -> str:
     parts = [_amounts(whole)]
     if whole.bytes_per_s is not None:
         parts.append(f"{size_text(whole.bytes_per_s)}/s")

@@ -1,7 +1,7 @@
 """The prompt that a model really gets: as its engine tells, or rendered from its template."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -11,7 +11,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.decode.json_fields import string
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, SupportsShow
@@ -82,7 +82,9 @@ async def exact_prompt(
     variables = told.variables if isinstance(told, PromptText) else {}
     if isinstance(told, PromptText) and told.system_prompt is not None:
         request = replace(request, system_prompt=told.system_prompt)
-    rendered = await _rendered(maker.resolved, context_of(request, variables), parts, templates)
+    described = await _described(maker.resolved, parts)
+    request = _with_own_system(request, described)
+    rendered = await _rendered(adapter.label, described, context_of(request, variables), templates)
     if isinstance(told, PromptText):
         notes = [f"This is the text that {adapter.label} makes of the chat."]
         if isinstance(rendered, str):
@@ -132,30 +134,43 @@ async def _told(
         return Unknown(error.message)
 
 
+async def _described(model: ResolvedModel, parts: ChatParts) -> Mapping[str, JsonValue] | Unknown:
+    """Return what the engine tells of a model, with its template and its own system prompt."""
+    listed = model.info.details if model.info else {}
+    if "template" in listed or not isinstance(model.provider, SupportsShow):
+        return listed
+    try:
+        return (await show_model(model.provider, model.ref.model, parts.redact)).details
+    except AIError as error:
+        return Unknown(error.message)
+
+
+def _with_own_system(request: Request, described: Mapping[str, JsonValue] | Unknown) -> Request:
+    """Add the system prompt of the model, which Ollama uses if the request has none."""
+    if isinstance(described, Unknown) or request.system_prompt:
+        return request
+    return replace(request, system_prompt=string(described, "system"))
+
+
 async def _rendered(
-    model: ResolvedModel, context: JsonObject, parts: ChatParts, templates: "Templates"
+    label: str,
+    described: Mapping[str, JsonValue] | Unknown,
+    context: JsonObject,
+    templates: "Templates",
 ) -> str | Unknown:
     """Return the text rendered from the model's template."""
+    if isinstance(described, Unknown):
+        return described
+    template = string(described, "template")
+    if template is None:
+        return Unknown(f"{label} does not tell the model's template.")
+    if await to_thread.run_sync(template_format, template) != "hf":
+        return Unknown("The model's template is in Ollama's language, which only Ollama renders.")
     try:
-        template = await _template_of(model, parts)
-        if template is None:
-            return Unknown(f"{model.provider.label} does not tell the model's template.")
-        if await to_thread.run_sync(template_format, template) != "hf":
-            return Unknown(
-                "The model's template is in Ollama's language, which only Ollama renders."
-            )
         text = await templates.renderer.render_chat(template, context)
     except AIError as error:
         return Unknown(error.message)
     return text if isinstance(text, str) else Unknown(text.error().message)
-
-
-async def _template_of(model: ResolvedModel, parts: ChatParts) -> str | None:
-    listed = string(model.info.details, "template") if model.info else None
-    if listed is not None or not isinstance(model.provider, SupportsShow):
-        return listed
-    shown = await show_model(model.provider, model.ref.model, parts.redact)
-    return string(shown.details, "template")
 
 
 def _comparison(told: str, rendered: str, bos: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from anyio import to_thread
 
+from ollm_tui.decode.json_fields import string
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
@@ -58,6 +59,8 @@ class Templates:
         """Return a model's details with what its template supports, if that can be found out."""
         if not details.template:
             return details
+        if renderer := string(details.info.details, "renderer"):
+            return replace(details, template_facts=_unused(renderer))
         try:
             abilities = await self.abilities(details.template)
         except AIError as error:
@@ -83,6 +86,12 @@ _WORDS: Final[Mapping[str, str]] = {
     "documents": "documents",
 }
 """The abilities of a template, by the names of their fields."""
+
+
+def _unused(renderer: str) -> TemplateFacts:
+    """Return the facts of a template that is in the model file but not used."""
+    words = f"the engine does not use it; its renderer {renderer} writes the prompts"
+    return TemplateFacts(format="unknown", problem=words)
 
 
 def facts_of(template: str, abilities: "TemplateAbilities", info: ModelInfo) -> TemplateFacts:

@@ -13,7 +13,7 @@ import pytest
 from ollm_tui.cli import main
 from ollm_tui.cli.model_format import share_text, until_text
 from ollm_tui.cli.output import Output, cell_width, truncated
-from ollm_tui.cli.pull_report import LiveReport
+from ollm_tui.cli.pull_report import LiveReport, PlainReport, Wording
 from ollm_tui.config import backends
 from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.model import ModelInfo, ModelRef, PullProgress
@@ -421,6 +421,27 @@ def test_the_line_is_drawn_ten_times_a_second_at_most_and_taken_away() -> None:
     report.done()
     assert err.getvalue().endswith(f"\r{' ' * (len(drawn[-1]) + 2)}\rollm: Downloaded m (1 MB).\n")
     assert out.getvalue() == "local://m\n"
+
+
+def test_bytes_that_are_checked_and_then_sent_are_not_added_up() -> None:
+    words, mine = Wording(done="Created m.", is_in_steps=True), ModelRef("local", "m")
+    checked = [PullProgress(status="checking m", completed=done, total=100) for done in (40, 90)]
+    sent = PullProgress(status="sending m", digest="a", completed=50, total=100)
+    written, drawn = io.StringIO(), FakeTerminal()
+    plain = PlainReport(Output(io.StringIO(), written), mine, lambda: 0.0, words)
+    live = LiveReport(Output(io.StringIO(), drawn), mine, iter(range(99)).__next__, words)
+    for step in (*checked, sent, PullProgress(status="writing manifest")):
+        plain.progress(step)
+        live.progress(step)
+    assert written.getvalue().splitlines() == [
+        "ollm: m: checking m",
+        "ollm: m: 40 %  40 B of 100 B",
+        "ollm: m: 90 %  90 B of 100 B",
+        "ollm: m: sending m",
+        "ollm: m: 50 %  50 B of 100 B",
+        "ollm: m: writing manifest",
+    ]
+    assert "m  sending m  50 %  50 B of 100 B" in drawn.getvalue()
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)

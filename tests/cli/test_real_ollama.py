@@ -55,6 +55,12 @@ def test_a_model_is_shown_with_what_its_template_can_do(capsys: pytest.CaptureFi
     assert "vision no, tools yes, thinking yes" in out
 
 
+def test_a_template_that_is_not_used_is_shown_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, ["models", "show", "scripted"], show="show-rendered")
+    assert code == 0
+    assert "the engine does not use it; its renderer qwen3-coder writes the prompts" in out
+
+
 def test_a_pull_from_a_registry_is_reported_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = run(capsys, ["models", "pull", "127.0.0.1:5000/library/tiny"])
     assert code == 0, out + err

@@ -15,6 +15,8 @@ from ollm_tui.protocol.model import ModelDraft, PullProgress
 from ollm_tui.protocol.ports import SupportsCreate, SupportsPush, SupportsQuantize
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.providers.ollama import OllamaProvider
+from ollm_tui.providers.ollama.create import CREATE
+from ollm_tui.providers.ollama.pull import explain_failure
 from ollm_tui.providers.pool import Member, pool_of
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_ollama import OllamaServer
@@ -103,6 +105,16 @@ async def test_a_model_is_quantized_with_progress() -> None:
             await provider.quantize_model("tiny", "q4_K_M", "small", taking(steps))
         assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
         assert "q8_0" in (caught.value.hint or "")
+
+
+def test_a_file_that_is_refused_is_not_taken_for_a_wrong_quantization() -> None:
+    refused = "failed to validate GGUF with llama-quantize without compatibility patches: "
+    for why, hint in (
+        ("llama-quantize unavailable: not found", "install Ollama again"),
+        ("llama-quantize failed: exit status 1", "cannot use this file"),
+    ):
+        error = explain_failure(AIError(ErrorCode.INTERNAL_ERROR, refused + why), CREATE)
+        assert hint in (error.hint or "")
 
 
 async def test_a_model_is_pushed_with_progress() -> None:

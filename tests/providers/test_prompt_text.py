@@ -10,6 +10,7 @@ from ollm_tui.protocol.ports import SupportsDispose, SupportsPromptText
 from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers import create_provider
+from ollm_tui.providers.ollama.models import is_older
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.test_counting import answering
 from tests.support.fake_ollama import fake_ollama
@@ -89,6 +90,12 @@ async def test_ollama_tells_the_text_without_answering() -> None:
     assert prompt == PromptText("<system>Be brief.\n<user>hello\n<assistant>")
     body = server.received[-1].json()
     assert (body["_debug_render_only"], body["stream"]) == (True, False)
+
+
+def test_a_build_without_a_version_counts_as_new() -> None:
+    versions = ["0.0.0", "v0.0.0-dirty", "0.12.0", "1.0", "0.0.14", "0.11.10", "0", None]
+    older = [is_older(version, (0, 12)) for version in versions]
+    assert older == [False] * 4 + [True] * 4
 
 
 @pytest.mark.parametrize("version", ["0.11.10", "0.6.2", "dev", None])

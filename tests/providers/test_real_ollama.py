@@ -7,7 +7,7 @@ import pytest
 from ollm_tui.models.capabilities import capabilities_of, is_described
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.model import ModelDraft, ModelRef, PullProgress
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -157,6 +157,18 @@ async def pull(provider: OllamaProvider) -> None:
         pass
 
 
+async def ignore(_step: PullProgress) -> None:
+    pass
+
+
+async def create(provider: OllamaProvider) -> None:
+    await provider.create_model("m", ModelDraft(), ignore)
+
+
+async def push(provider: OllamaProvider) -> None:
+    await provider.push_model("m", ignore)
+
+
 ACTIONS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCode | None, str]] = {
     "load": (lambda one: one.load_model("m"), None, ""),
     "load-for-ever": (lambda one: one.load_model_for("m", -1), None, ""),
@@ -165,6 +177,14 @@ ACTIONS: dict[str, tuple[Callable[[OllamaProvider], Awaitable[object]], ErrorCod
     "delete": (lambda one: one.delete_model("m"), None, ""),
     "pull": (pull, None, ""),
     "pull-again": (pull, None, ""),
+    "create": (create, None, ""),
+    "quantize": (create, None, ""),
+    "push": (push, None, ""),
+    "error-create-cut": (create, ErrorCode.UNSUPPORTED_FEATURE, "exceeds file size"),
+    "error-create-junk": (create, ErrorCode.UNSUPPORTED_FEATURE, "not in GGUF format"),
+    "error-create-template": (create, ErrorCode.BAD_REQUEST, "unclosed action"),
+    "error-quantize-again": (create, ErrorCode.UNSUPPORTED_FEATURE, "only supported for F16"),
+    "error-push-forbidden": (push, ErrorCode.AUTH_FAILED, "answered with status 403."),
     "error-load-unknown": (lambda one: one.load_model("m"), ErrorCode.MODEL_NOT_FOUND, "'nope'"),
     "error-unload-unknown": (
         lambda one: one.unload_model("m"),
@@ -237,6 +257,23 @@ def test_a_list_leaves_open_what_only_the_template_in_the_file_says() -> None:
     assert by_template.details["context_trained"] == 32768
     plain = read_show("go-plain:latest", exchange("show-go-plain").reply)
     assert capabilities_of(plain).tools.value is False
+
+
+def test_the_parameters_of_a_model_are_read_without_their_quotes() -> None:
+    shown = read_show("set:latest", exchange("show-set").reply)
+    assert shown.details["parameters"] == {
+        "num_ctx": ["2048"],
+        "stop": ["\n\n", '"""', "\u200b", "<|x|>"],
+        "temperature": ["0.25"],
+    }
+
+
+def test_a_model_says_that_a_renderer_writes_its_prompts() -> None:
+    shown = exchange("show-rendered").reply
+    assert read_show("m", shown).details["renderer"] == "qwen3-coder"
+    own_text = {**shown, "modelfile": 'SYSTEM """\nRENDERER none\n"""\n'}
+    assert "renderer" not in read_show("m", own_text).details
+    assert read_show("m", {**own_text, "renderer": "new"}).details["renderer"] == "new"
 
 
 def replaying(*names: str) -> Handler:

@@ -28,6 +28,7 @@ class Old(OllamaServer):
     """A server that tells no prompt, with a model whose template is jinja."""
 
     template = TEMPLATE
+    system = ""
 
     async def answer(self, request: Received, reply: Reply) -> object:
         if request.path == "/api/version":
@@ -35,7 +36,8 @@ class Old(OllamaServer):
         return await super().answer(request, reply)
 
     async def show(self, name: str, _body: Json, _reply: Reply) -> object:
-        return {"template": self.template, "capabilities": self.models[name]}
+        shown = {"template": self.template, "system": self.system}
+        return {**shown, "capabilities": self.models[name]}
 
 
 def paths_in(folder: Path) -> AppPaths:
@@ -90,12 +92,20 @@ async def test_the_system_prompt_of_a_family_is_a_part_of_the_prompt(tmp_path: P
 
 
 async def test_without_the_engines_word_the_template_is_rendered_here(tmp_path: Path) -> None:
-    async with serve(Old()) as server:
+    fake = Old()
+    async with serve(fake) as server:
         load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
         async with load() as runtime:
             client = runtime.new_client("local://tiny:latest")
             prompt = await runtime.exact_prompt(client.conversation, "hello")
             details = await runtime.manager.show(prompt.ref)
+            fake.system = "Be tiny."  # in the model file: Ollama uses it for chats without one
+            own = await runtime.exact_prompt(client.conversation, "hello")
+            client.conversation.system_prompt = "Be brief."
+            chosen = await runtime.exact_prompt(client.conversation, "hello")
+    assert own.text.startswith("<|system|>\nBe tiny.<|end|>")
+    assert [part.role for part in own.parts if part.role != "template"] == ["system", "user"]
+    assert "Be tiny." not in chosen.text
     assert prompt.origin == "template"
     assert prompt.text == "<|user|>\nhello<|end|>\n<|assistant|>\n"
     assert prompt.tokens is None

@@ -41,6 +41,16 @@ CREATE: Final = Work(
     again="Repeat it; files that arrived are not sent again.",
     failures=(
         (
+            r"llama-quantize unavailable",
+            ErrorCode.SERVICE_UNAVAILABLE,
+            "Ollama on that machine lacks a program of its own: install Ollama again there.",
+        ),
+        (
+            r"failed to validate GGUF|exceeds file size|\AEOF|unexpected EOF",
+            ErrorCode.UNSUPPORTED_FEATURE,
+            "The server cannot use this file: `ollm models show` tells what it is.",
+        ),
+        (
             r"quantiz|file type|requires? (?:f16|f32|bf16)|only supported for F16",
             ErrorCode.UNSUPPORTED_FEATURE,
             "Quantize a model with weights of 16 or 32 bits (F16, BF16, F32), to a level that the"

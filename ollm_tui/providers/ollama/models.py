@@ -1,6 +1,7 @@
 """Replies of Ollama's model endpoints as `ModelInfo`; pure, and every field may be missing."""
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -20,13 +21,24 @@ _FEATURES: Mapping[str, str] = {"tools": "tool_use", "insert": "infill", "thinki
 _INPUTS: Mapping[str, str] = {"vision": "image", "audio": "audio"}
 _BY_TEMPLATE: Mapping[str, str] = {"tools": "tool_use", "thinking": "thinking"}
 """Capabilities that depend on a model's template."""
+_ESCAPE = re.compile(r"\\([xuU](?P<code>(?<=x)[0-9a-f]{2}|(?<=u)[0-9a-f]{4}|(?<=U)[0-9a-f]{8})|.)")
+_ESCAPES: Mapping[str, str] = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+"""What Go writes for characters that are not printed."""
+_LONG_TEXT = re.compile(r'"""(?:[^"]|"(?!""))*+"""')
+_RENDERER = re.compile(r"^RENDERER (\S+)$", re.MULTILINE)
 _CHAT_FEATURES = ("stream", "multi_turn", "system_prompt", "json_mode")
 
 
 def is_older(version: str | None, wanted: tuple[int, int]) -> bool:
-    """Whether a server's version is below one; a version that is not known counts as older."""
-    numbers = re.match(r"v?(\d{1,6})\.(\d{1,6})", version or "")
-    return numbers is None or (int(numbers[1]), int(numbers[2])) < wanted
+    """Whether a server's version is below one; a version that is not known counts as older.
+
+    A server that was built from its sources without a version says 0.0.0 and counts as new.
+    """
+    numbers = re.match(r"v?(\d{1,6})\.(\d{1,6})(\.0\b)?", version or "")
+    if numbers is None:
+        return True
+    found = int(numbers[1]), int(numbers[2])
+    return found < wanted and not (found == (0, 0) and numbers[3])
 
 
 def read_tags(reply: JsonValue) -> list[ModelInfo]:
@@ -75,6 +87,7 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
         "parameter_count": positive(facts, "general.parameter_count"),
         "tokenizer": string(facts, "tokenizer.ggml.model"),
         "shape": _shape(facts, architecture) or None,
+        "renderer": _renderer(data),
     }
     return ModelInfo(
         name=name,
@@ -86,9 +99,30 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
 
 
 def read_parameters(text: str) -> list[tuple[str, str]]:
-    """Read a Modelfile's parameters: a name, white space, a value that may be quoted."""
+    """Read a Modelfile's parameters: a name, white space, a value that Go may have quoted."""
     pairs = [line.split(maxsplit=1) for line in text.splitlines()]
-    return [(pair[0], pair[1].strip().strip('"')) for pair in pairs if len(pair) == 2]
+    return [(pair[0], _unquoted(pair[1].strip())) for pair in pairs if len(pair) == 2]
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the quotes and escapes of Go's `%#v`."""
+    is_quoted = len(text) > 1 and text.startswith('"') and text.endswith('"')
+    return _ESCAPE.sub(_unescaped, text[1:-1]) if is_quoted else text
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    code = escape["code"]
+    if code is None:
+        return _ESCAPES.get(escape[1], escape[1])
+    number = int(code, 16)
+    return chr(number) if number <= sys.maxunicode and not 0xD800 <= number < 0xE000 else "\ufffd"
+
+
+def _renderer(data: JsonObject) -> str | None:
+    """Return which code of Ollama's own writes the prompts, if one does and not the template."""
+    commands = _LONG_TEXT.sub("", string(data, "modelfile") or "")
+    named = _RENDERER.search(commands)
+    return string(data, "renderer") or (named[1] if named else None)
 
 
 def _shape(facts: JsonObject, architecture: str | None) -> JsonObject:

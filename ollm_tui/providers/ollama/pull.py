@@ -68,6 +68,8 @@ _KNOWN_FAILURES = (
         "Check the network of the machine that runs Ollama. " + AGAIN,
     ),
 )
+_BARE_STATUS = re.compile(r"\A(\d{3}):\s*\Z")
+"""What Ollama says of a registry that refuses a request without a word."""
 _FINAL = frozenset(
     {ErrorCode.MODEL_NOT_FOUND, ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.AUTH_FAILED}
 )
@@ -289,7 +291,9 @@ def read_progress(status: str, line: JsonObject) -> PullProgress:
 
 def explain_failure(error: AIError, work: Work) -> AIError:
     """Set code and hint of a failure by its message: the server has one status for all."""
-    error.message = _sentence(error.message)
+    error.message = _BARE_STATUS.sub(
+        r"The registry answered with status \1.", _sentence(error.message)
+    )
     for words, code, hint in work.failures:
         if re.search(words, error.message, re.IGNORECASE):
             error.code, error.hint = code, hint
