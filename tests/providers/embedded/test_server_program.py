@@ -22,6 +22,7 @@ from tests.support.engine import MODEL, ask, is_running
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the program is a script")
 ROOT = Path(__file__).resolve().parents[3]
+NO_GPU = "warning: no usable GPU found, --gpu-layers option will be ignored"
 
 
 def provider(folder: Path, program: Path, **options: object) -> EmbeddedProvider:
@@ -95,7 +96,7 @@ async def test_another_program_at_its_port_is_not_believed(
         ("error loading model: tensor 'x' is missing", 1, "could not load tiny-scripted: tensor"),
         ("error: invalid argument: --jinja", 1, "tiny-scripted: invalid argument: --jinja."),
         ("ggml: failed to allocate buffer of size 5", 1, "There is not enough memory"),
-        ("warning: no usable GPU found, --gpu-layers option will be ignored", 0, "`gpu_layers`"),
+        (NO_GPU, 0, "`gpu_layers`"),
         ("", -9, "llama-server ended."),
     ],
 )
@@ -112,6 +113,16 @@ async def test_why_it_ended_is_told(
             f'{program} was used. Update it, or set server = "none" below [embedded] '
             "to use the package xllamacpp."
         )
+
+
+async def test_layers_for_a_card_that_a_running_server_does_not_use_are_refused(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    program = fake_llama_server.write(tmp_path / "llama-server", log=NO_GPU)
+    for layers, is_refused in (("all", True), (0, False)):
+        async with provider(model_folder, program, gpu_layers=layers) as it:
+            end = end_of(await answer(it, ask("hi")))
+        assert isinstance(end, ErrorEvent) == is_refused, end
 
 
 async def test_one_that_was_found_is_named_with_the_first_answer(
