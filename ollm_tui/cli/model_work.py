@@ -76,6 +76,8 @@ class _Progress:
         shown = ModelRef(provider, ref.model)
         self._report = report = pull_report(self._output, shown, self._arguments, wording)
 
+        report.begin()
+
         async def take(step: PullProgress) -> None:
             report.progress(step)
 

@@ -54,6 +54,9 @@ class PullReport:
         self._wording = wording
         self._sum = PullSum(clock)
 
+    def begin(self) -> None:
+        """Report that the server was asked, which may be silent for a while."""
+
     def progress(self, step: PullProgress) -> None:
         """Take one step."""
         if self._wording.is_in_steps and step.status != self._sum.status:
@@ -92,6 +95,10 @@ class LiveReport(PullReport):
         super().__init__(output, ref, clock, wording)
         self._next = clock()
         self._held: PullProgress | None = None
+
+    def begin(self) -> None:
+        """Draw a line until the first step."""
+        self._output.draw(f"{self._ref.model}  waiting for the server")
 
     def progress(self, step: PullProgress) -> None:
         """Redraw the line, at most ten times a second."""

@@ -430,6 +430,8 @@ def test_bytes_that_are_checked_and_then_sent_are_not_added_up() -> None:
     written, drawn = io.StringIO(), FakeTerminal()
     plain = PlainReport(Output(io.StringIO(), written), mine, lambda: 0.0, words)
     live = LiveReport(Output(io.StringIO(), drawn), mine, iter(range(99)).__next__, words)
+    live.begin()
+    assert drawn.getvalue().endswith("m  waiting for the server")
     for step in (*checked, sent, PullProgress(status="writing manifest")):
         plain.progress(step)
         live.progress(step)
