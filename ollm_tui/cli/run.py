@@ -122,13 +122,21 @@ async def _prepared(
     offered = runtime.offered_tools()
     allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
     if flags.schema is None:
-        await runtime.profiles.check()
+        await _check_profile(runtime)
     client = await _client(runtime, flags, output)
     if flags.tools is not None:
         client.conversation.tools = allowed
     elif (line := _tools_note(client.conversation.tools, allowed, offered)) is not None:
         output.note(line)
     return client, ChatOptions(tools=allowed, schema=flags.schema)
+
+
+async def _check_profile(runtime: Runtime) -> None:
+    """Refuse a profile whose schema cannot be used, as a schema that is named is refused."""
+    try:
+        await runtime.profiles.check()
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None
 
 
 async def _ask(

@@ -115,6 +115,8 @@ class ChatFactory:
         known = tuple(tool.schema.name for tool in self.tools.list())
         file = str(profile.schema_file) if profile and profile.schema_file else None
         schema, problem = _schema_of(file)
+        if problem is not None:
+            problem.hint = f"Correct the file, or change `schema` of the profile {config.profile}."
         return Preset(
             profile=config.profile if profile else None,
             model=profile.model if profile else None,

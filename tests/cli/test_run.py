@@ -475,6 +475,11 @@ def test_a_schema_that_cannot_be_used_is_wrong_usage(
     done = ollm(*local(fake), "--schema", str(schema), "-p", "who?")
     assert (done.stdout, done.returncode) == ("", 2)
     assert "leads out of it, and is not followed" in done.stderr
+    settings = schema.with_name("settings.toml")
+    settings.write_text(f'[profiles.a]\nschema = "{schema}"\n')
+    done = ollm(*local(fake), "--config", str(settings), "--profile", "a", "-p", "who?")
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "change `schema` of the profile a." in done.stderr
     assert fake.requests == []
     elsewhere = ollm("--schema", str(schema), "models", "list")
     assert (elsewhere.returncode, elsewhere.stderr) == (

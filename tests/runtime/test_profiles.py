@@ -213,8 +213,9 @@ async def test_a_profile_whose_schema_cannot_be_used_is_refused(paths: AppPaths)
     async with opened(paths, Flags(profile="a")) as runtime:
         assert ["person.json is not JSON" in one for one in runtime.problems] == [True]
         assert conversation_of(runtime).schema is None
-        with pytest.raises(AIError, match="is not JSON"):
+        with pytest.raises(AIError, match="is not JSON") as refused:
             await runtime.profiles.check()
+        assert refused.value.hint == "Correct the file, or change `schema` of the profile a."
         with pytest.raises(AIError, match="is not JSON"):
             await runtime.profiles.load("a")
 
