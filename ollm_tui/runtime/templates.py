@@ -60,7 +60,8 @@ class Templates:
         if not details.template:
             return details
         if renderer := string(details.info.details, "renderer"):
-            return replace(details, template_facts=_unused(renderer))
+            unused = await to_thread.run_sync(_unused, details.template, renderer)
+            return replace(details, template_facts=unused)
         try:
             abilities = await self.abilities(details.template)
         except AIError as error:
@@ -88,10 +89,17 @@ _WORDS: Final[Mapping[str, str]] = {
 """The abilities of a template, by the names of their fields."""
 
 
-def _unused(renderer: str) -> TemplateFacts:
+def _unused(template: str, renderer: str) -> TemplateFacts:
     """Return the facts of a template that is in the model file but not used."""
     words = f"the engine does not use it; its renderer {renderer} writes the prompts"
-    return TemplateFacts(format="unknown", problem=words)
+    return TemplateFacts(format=_language(template), problem=words)
+
+
+def _language(template: str) -> str:
+    # Needed only for the details of a model.
+    from ollm_tui.templates.abilities import template_format
+
+    return _FORMATS.get(template_format(template) or "", "unknown")
 
 
 def facts_of(template: str, abilities: "TemplateAbilities", info: ModelInfo) -> TemplateFacts:
@@ -99,9 +107,6 @@ def facts_of(template: str, abilities: "TemplateAbilities", info: ModelInfo) -> 
 
     What the user set is not the engine's word, and what is assumed is no statement.
     """
-    # Needed only for the details of a model.
-    from ollm_tui.templates.abilities import template_format
-
     values = {name: getattr(abilities, name) for name in _WORDS}
     known = capabilities_of(info)
     told = {"tools": known.tools, "thinking": known.thinking}
@@ -112,7 +117,7 @@ def facts_of(template: str, abilities: "TemplateAbilities", info: ModelInfo) -> 
         if values[name] is not None and fact.value != values[name]
     )
     return TemplateFacts(
-        format=_FORMATS.get(template_format(template) or "", "unknown"),
+        format=_language(template),
         problem=abilities.problem,
         abilities=tuple(
             (word, values[name]) for name, word in _WORDS.items() if values[name] is not None
