@@ -48,7 +48,7 @@ def described(
     kind = settings.kind if settings else None
     used = known.parameters_in_use if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
-    effective = stacked(sources.values(), f"the default of {model.adapter.label}")
+    effective = stacked(sources.values(), sources.default_of)
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
@@ -158,19 +158,24 @@ class SettingSources:
         self._info = info
         self._kind = kind
         self._label = label
+        self._unsent = UNSENT_OPTIONS.get(kind or "", frozenset())
         self._known = known
         """What family and sidecar set, if the provider takes its defaults from them."""
 
     def values(self) -> Iterator[EffectiveValue]:
         """Yield every configured or reported value; a name may come more than once."""
-        unsent = UNSENT_OPTIONS.get(self._kind or "", frozenset())
         for value in self._of_settings():
-            lost = f"; {self._label} takes none" if value.name in unsent else ""
+            lost = f"; {self._label} takes none" if value.name in self._unsent else ""
             yield replace(value, source=f"{value.source}{lost}")
         yield from self._of_provider()
         yield from self._of_model()
         yield from self._of_family()
         yield from self._of_engine()
+
+    def default_of(self, name: str) -> str:
+        """Return the source of an option that has no value."""
+        default = f"the default of {self._label}"
+        return f"{self._label} takes none" if name in self._unsent else default
 
     def window(self) -> EffectiveValue | None:
         """Return the window that the settings give this model."""

@@ -5,7 +5,7 @@ file, its family, the engine's default.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -121,10 +121,12 @@ _LONGEST = 2000
 """Characters of one value that are shown: a stop sequence may be any text."""
 
 
-def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveValue, ...]:
+def stacked(
+    values: Iterable[EffectiveValue], default_of: Callable[[str], str]
+) -> tuple[EffectiveValue, ...]:
     """Return one value for each name: the first one counts, the others are beneath it.
 
-    The usual options without a value are left to the engine; `default` is their source.
+    The usual options without a value are left to the engine; `default_of` gives their source.
     """
     by_name: dict[str, list[EffectiveValue]] = {name: [] for name in OPTIONS}
     for value in values:
@@ -132,7 +134,7 @@ def stacked(values: Iterable[EffectiveValue], default: str) -> tuple[EffectiveVa
     return tuple(
         replace(candidates[0], beneath=tuple(candidates[1:]))
         if candidates
-        else EffectiveValue(name=name, value="", source=default)
+        else EffectiveValue(name=name, value="", source=default_of(name))
         for name, candidates in by_name.items()
     )
 

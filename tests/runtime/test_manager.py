@@ -186,6 +186,8 @@ async def test_each_backend_tells_what_it_knows(paths: AppPaths) -> None:
     assert fast.context is not None
     assert fast.context.source == "as loaded"
     assert fast.template is None
+    assert value(fast, "keep_alive") == ("", "fast takes none")
+    assert value(fast, "top_p") == ("", "the default of fast")
 
 
 async def test_what_cannot_be_done_has_a_reason_without_asking_anybody(paths: AppPaths) -> None:
