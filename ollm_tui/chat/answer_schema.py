@@ -156,6 +156,12 @@ async def read_schema(name: str) -> JsonObject:
     return await _in_thread(partial(load_schema, name))
 
 
+def schema_file(name: str) -> str | None:
+    """Return the whole path of a schema's file, as profiles keep it."""
+    path = as_path(name)
+    return str(path.absolute()) if path else None
+
+
 def load_schema(name: str) -> JsonObject:
     """Read a JSON Schema as `read_schema` does, blocking."""
     path, shown = as_path(name), clean_line(name[:LONGEST_PATH])

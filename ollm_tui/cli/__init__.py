@@ -104,10 +104,11 @@ def _with_schema(arguments: Arguments) -> Flags:
     if arguments.schema is None:
         return arguments.flags
     # Loaded only for a schema, with the library that checks it.
-    from ollm_tui.chat.answer_schema import load_schema
+    from ollm_tui.chat.answer_schema import load_schema, schema_file
     from ollm_tui.protocol.errors import AIError
 
     try:
-        return replace(arguments.flags, schema=load_schema(arguments.schema))
+        schema, file = load_schema(arguments.schema), schema_file(arguments.schema)
     except AIError as error:
         raise UsageError(error.message, error.hint) from None
+    return replace(arguments.flags, schema=schema, schema_file=file)

@@ -153,6 +153,7 @@ def _fit_json(fit: Fit) -> JsonObject:
         "weights_bytes": fit.weights,
         "cache_bytes": fit.cache,
         "overhead_bytes": fit.overhead,
+        "beside_bytes": fit.beside,
         "context": fit.context,
         "kv_type": fit.kv_type,
         "gpu_share": fit.gpu_share,

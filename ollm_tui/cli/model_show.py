@@ -128,7 +128,7 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
     return rows + [(f"PARAMETERS: {name}", value) for name, value in details.parameters]
 
 
-_ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape"})
+_ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape", "loaded_with_bytes"})
 
 
 def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final, TypeAlias
 
-from ollm_tui.attachments.paths import as_path
-from ollm_tui.chat.answer_schema import read_schema
+from ollm_tui.chat.answer_schema import read_schema, schema_file
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_line, clean_name
@@ -127,7 +126,7 @@ def show_value(value: object) -> str:
         return clean_name(str(value))
     if isinstance(value, float):
         return f"{value:g}"
-    return "a JSON Schema" if isinstance(value, Mapping) else str(value)
+    return "schema" if isinstance(value, Mapping) else str(value)
 
 
 _MEANINGS: Final[Mapping[str, str]] = {
@@ -206,8 +205,8 @@ async def schema(host: CommandHost, argument: str) -> None:
         conversation.schema = None
         host.say("Answers may have any form from now on.")
     else:
-        wanted, path = await read_schema(argument), as_path(argument)
-        conversation.use_schema(wanted, str(path.absolute()) if path else None)
+        wanted = await read_schema(argument)
+        conversation.use_schema(wanted, schema_file(argument))
         host.say(f"Answers must match this JSON Schema from now on: {described_schema(wanted)}.")
 
 

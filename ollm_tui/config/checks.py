@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Final
 
 from ollm_tui.config.backends import BUILT_IN_PROVIDERS, LARGEST_AUTHORITIES, SERVICES
 from ollm_tui.config.engine_settings import ModelEngineSettings
@@ -57,12 +58,9 @@ def _missing_files(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigPro
     for name, model in config.models.items():
         for key in ModelEngineSettings.model_fields:
             value, path = getattr(model, key), ("models", name, key)
-            if value not in (None, []) and _is_elsewhere(config, name):
-                what = f"`{dotted(path)}` is for models of the built-in engine."
-                hint = "Remove it: the server decides how it loads a model."
-                yield ConfigProblem(
-                    what, origin_of(path), path, hint=hint, severity="warning", waits=True
-                )
+            server = _server_of(config, name)
+            if value not in (None, []) and server is not None:
+                yield _for_the_engine(path, server, origin_of(path))
             named += [(path, one) for one in (value if isinstance(value, list) else [value])]
     for path, value in named:
         if isinstance(value, Path) and not is_file(value):
@@ -70,11 +68,40 @@ def _missing_files(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigPro
             yield ConfigProblem(what, origin_of(path), path, severity="warning", waits=True)
 
 
-def _is_elsewhere(config: AppConfig, address: str) -> bool:
-    """Return whether an address names a provider that is not the built-in engine."""
+def _server_of(config: AppConfig, address: str) -> ProviderSettings | None:
+    """Return the provider that an address names; None for the built-in engine and a bare name."""
     name, mark, _ = address.partition("://")
     settings = config.providers.get(config.aliases.get(name, name)) if mark else None
-    return settings is not None and settings.kind != "embedded"
+    return settings if settings is not None and settings.kind != "embedded" else None
+
+
+def _for_the_engine(path: KeyPath, server: ProviderSettings, origin: Origin) -> ConfigProblem:
+    """Return the problem of a setting of the engine that is set for a model of a server.
+
+    A template is reported at the start: without it the model gets other prompts than intended.
+    """
+    is_template = path[-1] == "chat_template"
+    hint = "Remove it: the server decides how it loads a model."
+    if is_template:
+        hint = _TEMPLATES.get(server.backend or server.kind, _TEMPLATES["llamacpp"])
+    return ConfigProblem(
+        f"`{dotted(path)}` is for models of the built-in engine.",
+        origin,
+        path,
+        hint=hint,
+        severity="warning",
+        waits=not is_template,
+    )
+
+
+_TEMPLATES: Final[Mapping[str, str]] = {
+    "ollama": "Give the model its template in Ollama: `ollm models create NAME MODEL "
+    "--template FILE`.",
+    "vllm": "vLLM takes the text of a template as `chat_template` in `extra_body`, if it was "
+    "started with --trust-request-chat-template.",
+    "llamacpp": "Start the server with it; llama-server takes --chat-template-file.",
+}
+"""By server, how its models get another chat template."""
 
 
 def _stray_provider(

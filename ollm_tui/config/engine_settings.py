@@ -11,6 +11,9 @@ CacheType: TypeAlias = Literal[
 ]
 """What llama.cpp keeps the cache of a context as."""
 MAX_LAYERS = 10_000
+FILES_BESIDE = frozenset({"lora", "draft_model", "chat_template"})
+"""Settings that name files, which those beside a model file may have, too."""
+DraftTokens: TypeAlias = Annotated[int, Field(ge=1, le=1024), NoSwitch]
 
 
 class EngineSettings(SettingsSection):
@@ -64,6 +67,12 @@ class ModelEngineSettings(EngineSettings):
         description="A small model of the same vocabulary that drafts its tokens (speculative "
         "decoding).",
     )
-    draft_tokens: Annotated[int, Field(ge=1, le=1024), NoSwitch] | None = Field(
+    draft_tokens: DraftTokens | None = Field(
         None, examples=[16], description="Tokens that the draft model writes ahead, at most."
+    )
+    chat_template: FilePath | None = Field(
+        None,
+        examples=["~/templates/mine.jinja"],
+        description="File with a chat template (jinja) that takes the place of the one in its "
+        "file.",
     )

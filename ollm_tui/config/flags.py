@@ -25,5 +25,7 @@ class Flags:
     """Names of the tools that models may call; None leaves that to the settings."""
     schema: JsonMapping | None = None
     """A JSON Schema that answers must match."""
+    schema_file: str | None = None
+    """The path of its file."""
     goes_on: bool = False
     """Whether to continue the last chat instead of a new one."""

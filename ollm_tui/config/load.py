@@ -201,7 +201,7 @@ def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
         for name, settings in config.providers.items()
     }
     embedded = _absolute(config.embedded, ("model_folders", "server"), folder)
-    files = ("path", "projector", "lora", "draft_model")
+    files = ("path", "projector", "lora", "draft_model", "chat_template")
     models = {name: _absolute(model, files, folder) for name, model in config.models.items()}
     profiles = {
         name: _absolute(one, ("schema_file",), folder) for name, one in config.profiles.items()

@@ -49,6 +49,8 @@ class Fit:
     kv_type: str
     """Type of the cache: `f16`, `q8_0`, `q4_0`."""
     machine: Machine
+    beside: int = 0
+    """For adapters and a draft model, with the cache of that."""
     gpu_share: float = 0.0
     """The share in graphics memory, from 0 to 1."""
     is_estimate: bool = False
@@ -56,8 +58,8 @@ class Fit:
 
     @property
     def needed(self) -> int:
-        """Weights, cache and overhead, in bytes."""
-        return self.weights + self.cache + self.overhead
+        """Weights, cache and overhead, and what is loaded beside them, in bytes."""
+        return self.weights + self.cache + self.overhead + self.beside
 
 
 def fit_words(fit: Fit) -> str:

@@ -66,19 +66,22 @@ def compute_of(shape: ModelShape, context: int) -> int:
     return BATCH * (2 * context + 4 * ACTIVATIONS * (shape.embedding or 4096))
 
 
-def fit_of(shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16") -> Fit:
+def fit_of(
+    shape: ModelShape, machine: Machine, *, context: int, kv_type: str = "f16", beside: int = 0
+) -> Fit:
     """Return whether a model fits with a context of that many tokens.
 
-    An unknown `kv_type` counts as f16.
+    An unknown `kv_type` counts as f16. `beside` are the bytes of what is loaded with it.
     """
     shape = completed(shape)
     cache, overhead = cache_of(shape, context, kv_type), compute_of(shape, context) + PROCESS
-    verdict, share = _placed(shape.weights + cache, overhead, machine)
+    verdict, share = _placed(shape.weights + cache + beside, overhead, machine)
     return Fit(
         verdict=verdict,
         weights=shape.weights,
         cache=cache,
         overhead=overhead,
+        beside=beside,
         context=context,
         kv_type=kv_type,
         machine=machine,

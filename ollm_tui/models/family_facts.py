@@ -81,6 +81,8 @@ class ModelKnowledge:
     """Everything but the parameters, with origins."""
     parameters: tuple[KnownValue, ...] = ()
     """Sampling options, by the names of `GenerationOptions`."""
+    engine: tuple[KnownValue, ...] = ()
+    """How the built-in engine loads the model, by the names of the settings."""
     abilities: frozenset[Ability] = frozenset()
     capability: ModelCapability | None = None
     thinking: ThinkingFacts | None = None

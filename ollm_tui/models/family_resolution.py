@@ -1,9 +1,9 @@
 """From the name of a model to its family, variant and values, in the six steps of spec 05.
 
 Of two values for the same key the higher one counts: the sidecar's variant, the sidecar, the
-family's variant, the family, what it extends. The parts of `prompt` and `parameters` count one by
-one, all other keys as a whole. Requests, settings and engines stand above and below all of it:
-`runtime/details.py: stacked` puts these together.
+family's variant, the family, what it extends. The parts of `prompt`, `parameters` and
+`engineOptions` count one by one, all other keys as a whole. Requests, settings and engines stand
+above and below all of it: `runtime/details.py: stacked` puts these together.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,8 @@ from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.request import ThinkingMode
 
-_SINGLE: Final = tuple(name for name in FamilyPart.model_fields if name != "prompt")
+_BY_PARTS: Final = frozenset({"prompt", "engine_options"})
+_SINGLE: Final = tuple(name for name in FamilyPart.model_fields if name not in _BY_PARTS)
 
 
 _BESIDE: Final = "the settings beside the file"
@@ -61,7 +62,7 @@ def know_model(
 def _read_sidecar(path: Path, problems: list[ConfigProblem]) -> FamilyFile | None:
     try:
         file = read_yaml(path)
-        family = read_family(file)
+        family = read_family(file, is_beside=True)
     except FileNotFoundError:
         return None
     except YamlProblem as error:
@@ -137,6 +138,7 @@ class _Resolution:
             steps=tuple(self._steps()),
             facts=tuple(self._facts(prompt)),
             parameters=self._parameters(),
+            engine=tuple(self._engine()),
             abilities=abilities,
             capability=self._capability(abilities, thinks=bool(thinking and thinking.thinks)),
             thinking=thinking,
@@ -229,6 +231,16 @@ class _Resolution:
                 break
         yield from map(_stacked, values.values())
 
+    def _engine(self) -> Iterator[KnownValue]:
+        """Yield the engine options by the names of the settings."""
+        values: dict[str, list[KnownValue]] = {}
+        for layer, options in self._holders("engine_options"):
+            for name, value in options.model_dump(exclude_unset=True).items() if options else ():
+                if value not in (None, []):
+                    known = layer.value_of(name, value, "engineOptions", name)
+                    values.setdefault(name, []).append(known)
+        yield from (_stacked(values[name]) for name in sorted(values))
+
     def _parameters(self) -> tuple[KnownValue, ...]:
         values: dict[str, list[KnownValue]] = {}
         for layer in self._layers:
@@ -263,6 +275,8 @@ class _Resolution:
                 yield _stacked(found)
         for name, value in prompt.items():
             yield replace(value, name=f"prompt.{name}")
+        for value in self._engine():
+            yield replace(value, name=f"engineOptions.{value.name}")
 
     def _steps(self) -> Iterator[Step]:
         match, own = self._match, self._chain[0] if self._chain else None

@@ -1,13 +1,16 @@
 """What a family file may hold: its keys, their types, and the checks that go over several keys.
 
 Specification: 05, "Model Configuration". Keys of our own are `source`, `priority`, `context`,
-`slidingWindow`, `systemPrompt`, `toolCalls`, and below `shouldThink` what switches thinking.
+`slidingWindow`, `systemPrompt`, `toolCalls`, `engineOptions`, and below `shouldThink` what switches
+thinking.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias, get_args
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -20,6 +23,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from ollm_tui.config.complaints import complaint
+from ollm_tui.config.engine_settings import FILES_BESIDE, DraftTokens, EngineSettings
 from ollm_tui.config.origin import KeyPath, dotted, nearest
 from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
@@ -197,6 +201,30 @@ class Abilities(_Section):
     features: list[Text] = []
 
 
+def _beside(name: str) -> str:
+    """Return the name of a file; a `ValueError` if it may lead out of the model's folder."""
+    for path in (PurePosixPath(name), PureWindowsPath(name)):
+        if path.anchor or ".." in path.parts or "\0" in name:
+            raise ValueError("must be the name of a file in the folder of the model")
+    return name
+
+
+FileBeside: TypeAlias = Annotated[Text, AfterValidator(_beside)]
+
+
+class EngineOptions(EngineSettings):
+    """How the built-in engine loads a model, by the names of the settings.
+
+    Such a file may come with a download: it names files of the model's folder, and no address,
+    program or arguments.
+    """
+
+    lora: list[FileBeside] = Field([])
+    draft_model: FileBeside | None = None
+    draft_tokens: DraftTokens | None = None
+    chat_template: FileBeside | None = None
+
+
 class FamilyPart(_Section):
     """What a whole family and each of its variants may have."""
 
@@ -216,6 +244,14 @@ class FamilyPart(_Section):
     """The window that the models were made for."""
     sliding_window: SlidingWindow | None = None
     capability: Abilities | None = None
+    engine_options: EngineOptions | None = None
+
+    @model_validator(mode="after")
+    def _one_template(self) -> Self:
+        options = self.engine_options
+        if self.template is not None and options is not None and options.chat_template is not None:
+            raise ValueError("has both `template` and `engineOptions.chat_template`: keep one")
+        return self
 
 
 Pattern: TypeAlias = PatternText | Text
@@ -273,16 +309,32 @@ class Family(FamilyPart):
         return self
 
 
-def read_family(file: YamlFile, *, is_built_in: bool = False) -> Family:
-    """Return what a file holds.
+def read_family(file: YamlFile, *, is_built_in: bool = False, is_beside: bool = False) -> Family:
+    """Return what a file holds; `is_beside`: it lies beside a model file, so it may name files.
 
     Raises:
         YamlProblem: a key is unknown, or a value is of the wrong type; with file and line.
     """
     try:
-        return Family.model_validate(file.values, strict=True, context=is_built_in or None)
+        family = Family.model_validate(file.values, strict=True, context=is_built_in or None)
     except ValidationError as error:
         raise _problem(file, error.errors(include_url=False, include_input=False)[0]) from None
+    if not is_beside:
+        _refuse_files(file, family)
+    return family
+
+
+def _refuse_files(file: YamlFile, family: Family) -> None:
+    parts: dict[KeyPath, FamilyPart] = {(): family}
+    parts |= {("version", name): part for name, part in family.version.items()}
+    for path, part in parts.items():
+        options = part.engine_options
+        for name in sorted(FILES_BESIDE & options.model_fields_set) if options else ():
+            at = (*path, "engineOptions", name)
+            hint = "Put it into the settings beside the model file."
+            raise file.problem(
+                f"`{dotted(at)}` names a file, which a family has none of.", at, hint
+            )
 
 
 def _problem(file: YamlFile, error: ErrorDetails) -> YamlProblem:
@@ -312,8 +364,8 @@ def _written_path(location: tuple[int | str, ...], values: Mapping[str, object])
 
 def _known_keys() -> list[str]:
     kinds: tuple[type[BaseModel], ...] = (
-        *(Family, Thinking, Switch),
-        *(SlidingWindow, Abilities, CallForm),
+        *(Family, Thinking, Switch, SlidingWindow),
+        *(Abilities, CallForm, EngineOptions),
     )
     known = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
     return [*known, "thinkMode", *GenerationSettings.model_fields]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ollm_tui.config.regular_file import is_folder
+from ollm_tui.config.regular_file import is_file, is_folder
 from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo
 
 SIDECAR_SUFFIX: Final = ".config.yaml"
-NOT_APPLIED: Final = frozenset(
-    {"template", "templateFormat", "prompt", "shouldThink", "supports", "capability", "context"}
-)
+NOT_APPLIED: Final = frozenset({"prompt", "shouldThink"})
 """Keys of a sidecar that are shown, but change no answer."""
 
 
@@ -67,6 +65,11 @@ class KnownModels:
         if self._assumptions is None:
             self._assumptions = Assumptions(self._families())
         return self._assumptions.added_to(models, names_of)
+
+    def has_sidecar(self, info: "ModelInfo") -> bool:
+        """Return whether there are settings beside a model's file."""
+        path = info.details.get("path")
+        return isinstance(path, str) and is_file(sidecar_path(Path(path)))
 
     def problems(self) -> "tuple[ConfigProblem, ...]":
         """Return what is wrong with families of the user."""

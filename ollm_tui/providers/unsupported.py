@@ -78,6 +78,8 @@ def check_request(request: Request, template_formats: Collection[str] = ()) -> N
         _check_fields(message, _MESSAGE | accepted, "a message")
     if template_formats:
         _check_formats(request, template_formats)
+        for message in request.conversation:
+            _check_rendered(message)
     check_thinking(request.should_think)
     _check_choice(request)
     _check_body(request.options.extra_body or {})
@@ -188,6 +190,19 @@ def _check_formats(request: Request, known: Collection[str]) -> None:
                 f"This engine renders no template in the format {name[:40]!r}.",
                 hint=f"Leave `template_format` out, or use {' or '.join(sorted(known))}.",
             )
+
+
+def _check_rendered(message: Message) -> None:
+    """Refuse a message that is to be rendered: it has no values for its template."""
+    if message.template_format is not None and any(mark in message.text for mark in _MARKS):
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            "A message that is a template is not rendered: it has no values for its variables.",
+            hint="Send its text, and leave `template_format` out.",
+        )
+
+
+_MARKS = ("{{", "{%")
 
 
 def _check_choice(request: Request) -> None:

@@ -9,6 +9,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
 from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.models.sidecar import loading_values
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.protocol.request import SAMPLING_OPTIONS
@@ -46,7 +47,7 @@ def described(
     """
     settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
-    used = known.parameters_in_use if kind == EMBEDDED else ()
+    used = (*known.parameters_in_use, *loading_values(known)) if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
     effective = stacked(sources.values(), sources.default_of)
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
@@ -125,7 +126,7 @@ def context_facts(
 def _engines_word(info: ModelInfo, num_ctx: EffectiveValue | None) -> str:
     if info.loaded:
         return "as loaded"
-    is_said = num_ctx is not None and num_ctx.layer in ("model", "engine")
+    is_said = num_ctx is not None and num_ctx.layer in ("model", "sidecar", "engine")
     if num_ctx is not None and is_said and _tokens_of(num_ctx) == info.context:
         return num_ctx.source
     return "as reported by the server"
@@ -169,6 +170,7 @@ class SettingSources:
             yield replace(value, source=f"{value.source}{lost}")
         yield from self._of_provider()
         yield from self._of_model()
+        yield from self._of_loading()
         yield from self._of_family()
         yield from self._of_engine()
 
@@ -208,7 +210,8 @@ class SettingSources:
     def _of_family(self) -> Iterator[EffectiveValue]:
         for known in self._known:
             for one in (known, *known.beneath):
-                yield _value(one.name, one.value, one.origin, one.layer)
+                value = self._at_most_trained(one.value) if one.name == "num_ctx" else one.value
+                yield _value(one.name, value, one.origin, one.layer)
 
     def _of_engine(self) -> Iterator[EffectiveValue]:
         sources = {"server_defaults": "as the server was started", "load_config": "as loaded"}
@@ -218,24 +221,43 @@ class SettingSources:
         if self._kind != EMBEDDED:
             return
         engine = self._loaded.config.embedded
-        trained = self._info.details.get("context_trained")
-        window = min(engine.context, trained) if isinstance(trained, int) else engine.context
         kept = f"{engine.idle_unload_s:g}s" if engine.idle_unload_s else "-1"
-        threads = str(engine.threads or "half of the cores")
-        yield self._configured("num_ctx", str(window), ("embedded", "context"), "engine")
+        if not self._is_window_set:
+            yield self._usual_window(engine)
         yield self._configured("keep_alive", kept, ("embedded", "idle_unload_s"), "engine")
-        yield from self._of_loading(engine)
-        yield self._configured("threads", threads, ("embedded", "threads"), "engine")
+        if engine.threads is None:
+            threads = "half of the cores"
+            yield self._configured("threads", threads, ("embedded", "threads"), "engine")
+        if self._info.details.get("template_from") == MODEL_FILE:
+            yield EffectiveValue(name="chat_template", value="", source=MODEL_FILE)
 
-    def _of_loading(self, engine: EmbeddedConfig) -> Iterator[EffectiveValue]:
-        """Yield how the built-in engine loads the model, as far as that is set."""
+    def _of_loading(self) -> Iterator[EffectiveValue]:
+        """Yield how the built-in engine loads the model, as far as the settings say it."""
+        if self._kind != EMBEDDED:
+            return
+        engine = self._loaded.config.embedded
+        if self._is_window_set:
+            yield self._usual_window(engine)
         for name in ModelEngineSettings.model_fields:
             own = self._own(name)
             usual = getattr(engine, name, None)
             if own is not None:
                 yield replace(own, layer="engine")
-            elif usual is not None and name != "threads":
+            elif usual is not None:
                 yield self._configured(name, shown(usual), ("embedded", name), "engine")
+
+    @property
+    def _is_window_set(self) -> bool:
+        return "context" in self._loaded.config.embedded.model_fields_set
+
+    def _usual_window(self, engine: EmbeddedConfig) -> EffectiveValue:
+        window = shown(self._at_most_trained(engine.context))
+        return self._configured("num_ctx", window, ("embedded", "context"), "engine")
+
+    def _at_most_trained(self, window: JsonValue) -> JsonValue:
+        trained = self._info.details.get("context_trained")
+        is_known = isinstance(window, int) and isinstance(trained, int) and trained > 0
+        return min(window, trained) if is_known else window
 
     def _own(self, key: str) -> EffectiveValue | None:
         """Return what `[models."provider://name"]` says, or `[models."name"]`."""

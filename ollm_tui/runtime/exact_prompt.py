@@ -18,6 +18,7 @@ from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, Support
 from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.providers.operations import show_model, translated
 from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.runtime.describing import MODEL_FILE
 from ollm_tui.runtime.measure import request_maker
 from ollm_tui.templates.abilities import template_format
 from ollm_tui.templates.conversation import context_of
@@ -89,6 +90,9 @@ async def exact_prompt(
         notes = [f"This is the text that {adapter.label} makes of the chat."]
         if isinstance(rendered, str):
             notes.append(_comparison(told.text, rendered, variables.get("bos_token", "")))
+        origin = None if isinstance(described, Unknown) else string(described, "template_from")
+        if origin not in (None, MODEL_FILE):
+            notes.append(f"The chat template is not that of the model file: {origin}.")
         pieces = with_tokens(tuple(parts_of(told.text, request)), told.tokens or ())
         return ExactPrompt(
             ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=tuple(notes)

@@ -1,19 +1,25 @@
 """Whether an installed model fits this machine, from its file or from its server's facts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import anyio
 from anyio import to_thread
 
-from ollm_tui.decode.json_fields import as_object, positive
+from ollm_tui.decode.json_fields import as_object, positive, strings
 from ollm_tui.library.fit import ModelShape
-from ollm_tui.library.fitting import fit_of
+from ollm_tui.library.fitting import cache_of, compute_of, fit_of
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF
 from ollm_tui.library.machine import Machine
-from ollm_tui.library.shapes import keeps_cache, shape_of_header, shape_of_size, windowed_layers
+from ollm_tui.library.shapes import (
+    completed,
+    keeps_cache,
+    shape_of_header,
+    shape_of_size,
+    windowed_layers,
+)
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
@@ -43,7 +49,10 @@ async def with_fit(
         path = details.path if owns_path else None
         shape = await to_thread.run_sync(_shape, details, path, known_models)
         window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
-        fit = fit_of(shape, used, context=window, kv_type=_cache_type(details))
+        with_it = strings(details.info.details.get("loaded_with")) if owns_path else []
+        beside = await to_thread.run_sync(_memory_of, with_it, window)
+        kv_type = _cache_type(details)
+        fit = fit_of(shape, used, context=window, kv_type=kv_type, beside=beside)
         return replace(details, fit=fit)
     return details
 
@@ -53,6 +62,21 @@ def _shape(details: ModelDetails, path: str | None, known_models: KnownModels) -
     full_every = known_models.full_attention()
     shape = _shape_of_file(Path(path), size, full_every) if path is not None else None
     return shape or reported_shape(details.info, size, full_every)
+
+
+def _memory_of(paths: Sequence[str], context: int) -> int:
+    """Return the bytes that adapters and a draft model need; those that are not read need none."""
+    needed = 0
+    for path in paths:
+        try:
+            header = read_header(Path(path))
+        except (BadGGUF, OSError):  # loading the model says it
+            continue
+        needed += header.size_needed
+        if header.kind != "adapter":
+            shape = completed(shape_of_header(header, header.size_needed))
+            needed += cache_of(shape, context) + compute_of(shape, context)
+    return needed
 
 
 def _cache_type(details: ModelDetails) -> str:

@@ -73,6 +73,7 @@ def embedded_settings(config: AppConfig, program: Path | None) -> EmbeddedSettin
     embedded, models = config.embedded, embedded_models(config)
     return EmbeddedSettings(
         context=embedded.context,
+        is_context_set="context" in embedded.model_fields_set,
         engine=embedded,
         models=models,
         windows={name: own.context for name, own in models.items() if own.context is not None},

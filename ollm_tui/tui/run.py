@@ -54,6 +54,7 @@ async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> i
         copies=paths.data_dir / "copies",
         show_thinking=early.show_thinking,
         schema=flags.schema,
+        schema_file=flags.schema_file,
     )
     app = OllmApp(
         services,

@@ -90,5 +90,7 @@ class Services:
     """Opens a link after a yes."""
     schema: "JsonMapping | None" = None
     """A JSON Schema that the answers of the first chat must match."""
+    schema_file: str | None = None
+    """The path of its file."""
     problems: tuple[str, ...] = ()
     """Problems of the settings that are read before the first frame."""

@@ -41,6 +41,7 @@ def test_every_value_has_its_origin_and_what_it_replaced(
     )
     assert by_family["value"] == "0.6"
     assert by_family["source"].startswith("the family Qwen, variant qwen3 (qwen.yaml:")
+    assert settings["chat_template"]["source"] == "the model file"
     assert settings["top_k"]["value"] == "7"
     assert settings["top_k"]["source"].endswith("config.toml:4, options.top_k")
     assert settings["top_k"]["instead_of"][0]["value"] == "20"

@@ -70,5 +70,6 @@ async def test_the_file_of_a_schema_is_known_until_another_one_is_set(
     file.write_text('{"title": "Person"}')
     await run(host, f"/schema {file}")
     assert host.current.schema_file == str(file)
+    assert "response_format  schema\n" in await run(host, "/set")
     host.current.schema = {"title": "Other"}
     assert host.current.schema_file is None

@@ -21,6 +21,7 @@ path = "~/c.gguf"
 context = 1024
 [models."built-in://alias"]
 draft_model = "d.gguf"
+chat_template = "e.jinja"
 gpu_layers = 0
 [models."local://other"]
 context = 2048
@@ -30,6 +31,9 @@ context = 2048
     folder = paths.config_dir
     assert settings.models["bare"].lora == [folder / "a.gguf", tmp_path / "b.gguf"]
     assert settings.models["alias"].draft_model == folder / "d.gguf"
+    assert settings.models["alias"].chat_template == folder / "e.jinja"
+    assert not settings.is_context_set
+    assert embedded_settings(load("[embedded]\ncontext = 4096").config, None).is_context_set
     assert settings.models["full"].path == Path.home() / "c.gguf"
     assert settings.windows == {"full": 1024}
     assert settings.options_of("bare").gpu_layers == "all"
@@ -41,6 +45,18 @@ def test_what_is_for_the_engine_is_not_set_for_a_model_of_a_server(load: Load) -
     problems = load('[models."local://m"]\ngpu_layers = 3\ncontext = 4096').all_problems
     (problem,) = map(str, problems)
     assert '`models."local://m".gpu_layers` is for models of the built-in engine.' in problem
+
+
+def test_a_template_for_a_model_of_a_server_is_reported_with_the_way_to_set_it(load: Load) -> None:
+    for model, way in {
+        "local://m": "ollm models create NAME MODEL --template FILE",
+        "vllm://m": "--trust-request-chat-template",
+        "llamacpp://m": "--chat-template-file",
+    }.items():
+        loaded = load(f'[models."{model}"]\nchat_template = "x.jinja"')
+        (problem,) = map(str, loaded.problems)
+        assert "is for models of the built-in engine." in problem
+        assert way in problem
 
 
 def test_files_that_do_not_exist_are_named(load: Load) -> None:

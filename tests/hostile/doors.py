@@ -264,6 +264,7 @@ READERS: Mapping[str, str] = {
     "providers/ollama/create.py": "files that are sent to a server, never shown",
     "runtime/profiles.py": "settings; names and lines of profiles: tests/runtime/test_profiles.py",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
+    "providers/embedded/chat_template.py": "templates, shown as those of a model file are",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
     "providers/response_reader.py": "ollama, chat completions",

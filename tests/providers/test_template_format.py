@@ -43,3 +43,20 @@ def test_where_it_is_not_known_how_a_prompt_is_made_every_format_is_refused() ->
     for backend in (None, "openai", "lmstudio", "kobold"):
         with pytest.raises(AIError, match="`template_format` in a request"):
             openai.chat_body(asking("jinja2", in_message=False), backend)
+
+
+def test_a_message_that_is_a_template_itself_is_refused() -> None:
+    for text in ("Hello {{ name }}", "{% if x %}a{% endif %}"):
+        message = Message("user", text, template_format="jinja2")
+        asked = Request(model="m", messages=[message])
+        for backend in JINJA_ENGINES:
+            with pytest.raises(AIError, match="has no values for its variables") as refused:
+                openai.chat_body(asked, backend)
+            assert refused.value.code == ErrorCode.UNSUPPORTED_FEATURE
+        plain = Request(model="m", messages=[Message("user", text)])
+        assert openai.chat_body(plain, "llamacpp")["messages"] == [
+            {"role": "user", "content": text}
+        ]
+    golang = Message("user", "{{ .Name }}", template_format="golang")
+    with pytest.raises(AIError, match="has no values for its variables"):
+        ollama.chat_body(Request(model="m", messages=[golang]))

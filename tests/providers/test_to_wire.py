@@ -224,6 +224,17 @@ def test_what_has_no_place_on_the_wire_is_refused_and_never_dropped() -> None:
     assert openai.wire_message(sound)["content"] == [part]
 
 
+def test_the_name_of_a_tool_goes_with_its_result_where_templates_get_it() -> None:
+    result = Message("tool", "4 degrees", name="weather", tool_call_id="c1")
+    asked = Request(model="m", messages=[result])
+    named = {"role": "tool", "content": "4 degrees", "tool_call_id": "c1", "name": "weather"}
+    for backend in ("embedded", "llamacpp", "llamacpp-router", "vllm"):
+        assert openai.chat_body(asked, backend)["messages"] == [named]
+    unnamed = {key: value for key, value in named.items() if key != "name"}
+    for other in (None, "openai", "lmstudio", "kobold"):
+        assert openai.chat_body(asked, other)["messages"] == [unnamed]
+
+
 def test_a_damaged_call_of_the_history_goes_back_as_one_that_servers_accept() -> None:
     broken = ToolCall(id="c", name="f", args=None, raw_args='{"a"')
     assert ollama.wire_call(broken) == {"id": "c", "function": {"name": "f", "arguments": {}}}

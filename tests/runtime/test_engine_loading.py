@@ -9,6 +9,7 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.models.capabilities import Fact, capabilities_of
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.chat_events import ChatEvent, Retrying, TextDelta
 from ollm_tui.protocol.model import ModelRef
@@ -31,6 +32,16 @@ backend = "vllm"
 path = "seeing.gguf"
 draft_tokens = 4
 draft_model = "seeing.gguf"
+"""
+
+
+BESIDE = """context: 512
+template: "{{ messages[0]['content'] }}"
+supports: [tools]
+engineOptions:
+  cache_type_k: q4_0
+  cache_type_v: f16
+  draft_model: seeing.gguf
 """
 
 
@@ -68,6 +79,53 @@ async def test_the_details_name_what_a_model_is_loaded_with_and_where_it_is_set(
     assert details.fit is not None
     assert details.fit.kv_type == "q8_0"
     assert takes == [True, False, True]
+
+
+async def test_the_details_name_what_the_settings_beside_a_file_set(paths: AppPaths) -> None:
+    plain = '[embedded]\nserver = "none"\ncache_type_v = "q8_0"\nmodel_folders = ["."]'
+    paths.config_file.write_text(plain)
+    seeing = ModelRef("embedded", "seeing")
+    async with open_runtime(paths) as runtime:
+        before = await runtime.manager.show(seeing)
+        (paths.config_dir / "seeing.config.yaml").write_text(BESIDE)
+        details = await runtime.manager.show(seeing)
+    rows = {row.name: (row.value, row.source, row.layer) for row in details.settings}
+    beside = "the settings beside the file (seeing.config.yaml"
+    assert rows["num_ctx"] == ("512", f"{beside}:1)", "sidecar")
+    assert rows["chat_template"] == ("a text of 28 characters", f"{beside}:2)", "sidecar")
+    assert rows["cache_type_k"] == ("q4_0", f"{beside}:5)", "sidecar")
+    assert rows["cache_type_v"][0] == "q8_0"
+    below = next(row for row in details.settings if row.name == "cache_type_v").beneath
+    assert [(one.value, one.source) for one in below] == [("f16", f"{beside}:6)")]
+    assert details.template == "{{ messages[0]['content'] }}"
+    assert details.info.details["template_from"] == "template of seeing.config.yaml"
+    assert before.info.details["template_from"] == "the model file"
+    assert details.context is not None
+    assert (details.context.tokens, details.context.source) == (512, f"{beside}:1)")
+    assert capabilities_of(details.info).tools == Fact(True, "set")
+    assert before.fit is not None
+    assert details.fit is not None
+    draft = (paths.config_dir / "seeing.gguf").stat().st_size
+    assert before.fit.beside == 0
+    assert draft < details.fit.beside < details.fit.needed
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_the_prompt_says_whose_template_it_is_made_with(paths: AppPaths) -> None:
+    template = "{{ messages[0]['content'] }}?"
+    (paths.config_dir / "own.jinja").write_text(template)
+    own = '[models."built-in://mine"]\nchat_template = "own.jinja"\n'
+    settings = SETTINGS.replace('[models."built-in://mine"]\n', own)
+    paths.config_file.write_text(settings)
+    async with open_runtime(paths) as runtime:
+        client = runtime.new_client("embedded://mine")
+        prompt = await runtime.exact_prompt(client.conversation, "what colour")
+    assert prompt.text == "what colour?"
+    assert prompt.notes[1:] == (
+        "The model's template, rendered here, gives the same.",
+        f"The chat template is not that of the model file: {paths.config_dir / 'own.jinja'}.",
+    )
 
 
 @pytest.mark.engine

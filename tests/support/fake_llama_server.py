@@ -15,7 +15,7 @@ from pathlib import Path
 FLAGS = {
     *("--host", "--port", "--parallel", "--model", "--alias", "--ctx-size", "--threads"),
     *("--n-gpu-layers", "--cache-type-k", "--cache-type-v", "--flash-attn", "--mmproj"),
-    *("--lora", "--model-draft", "--spec-draft-n-max"),
+    *("--lora", "--model-draft", "--spec-draft-n-max", "--chat-template"),
 }
 SWITCHES = {"--jinja", "--no-warmup", "--no-webui"}
 REPLY = "I am the other engine."

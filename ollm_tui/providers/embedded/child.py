@@ -55,6 +55,7 @@ class Settings(TypedDict):
     key: str
     context: int
     options: Options
+    template: str | None
     program: str | None
     arguments: list[str]
     variables: dict[str, str]
@@ -233,6 +234,7 @@ def _serve(settings: Settings) -> "xllamacpp.Server":
     _apply(xllamacpp, params, settings["options"])
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys, params.cors_origins, params.ui = [settings["key"]], "", False
+    params.chat_template = settings["template"] or ""
     params.use_jinja, params.warmup, params.offline = True, False, True
     params.verbosity = ERRORS_ONLY
     return xllamacpp.Server(params)

@@ -47,6 +47,8 @@ class EnginePlan:
     path: Path
     context: int
     options: ModelEngineSettings = field(default_factory=ModelEngineSettings)
+    template: str | None = None
+    """The chat template that takes the place of the one in its file."""
     program: Path | None = None
     """The llama-server that loads it; None for the installed package."""
 
@@ -58,6 +60,7 @@ class EnginePlan:
             "name": self.name,
             "context": self.context,
             "options": options,
+            "template": self.template,
             "program": None if self.program is None else str(self.program),
             "arguments": [] if self.program is None else [*self._arguments(options)],
             "variables": self._variables(),
@@ -67,6 +70,8 @@ class EnginePlan:
         yield from _ALWAYS
         yield from ("--model", str(real_path(self.path)), "--alias", self.name)
         yield from ("--ctx-size", str(self.context))
+        if self.template is not None:
+            yield from ("--chat-template", self.template)
         for name, value in options.items():
             for one in value if isinstance(value, list) else [value]:
                 switch = {True: "on", False: "off"}
@@ -79,12 +84,16 @@ class EnginePlan:
         return {name: text for name, text in SERVER_ENVIRONMENT.items() if name not in left_out}
 
 
-def merged(own: ModelEngineSettings, usual: EngineSettings) -> ModelEngineSettings:
-    """Return the settings of one model over those of every model."""
-    usual_values = {name: getattr(usual, name) for name in EngineSettings.model_fields}
-    return own.model_copy(
-        update={name: value for name, value in usual_values.items() if getattr(own, name) is None}
-    )
+def merged(
+    own: ModelEngineSettings, usual: EngineSettings, known: ModelEngineSettings | None = None
+) -> ModelEngineSettings:
+    """Return the settings of one model over those of every model, over what is known of it."""
+    values: dict[str, object] = {}
+    for name in ModelEngineSettings.model_fields:
+        layers = (own, usual if name in EngineSettings.model_fields else None, known)
+        given = [getattr(layer, name) for layer in layers if layer is not None]
+        values[name] = next((value for value in given if value not in (None, [])), given[0])
+    return own.model_copy(update=values)
 
 
 def companions_of(options: ModelEngineSettings) -> Iterator[tuple[Companion, Path]]:

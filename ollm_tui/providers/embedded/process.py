@@ -47,6 +47,8 @@ class ChildProcess:
             raise
         finally:
             os.close(log_write)
+        assert self._popen.stdin is not None
+        os.set_blocking(self._popen.stdin.fileno(), False)  # the child may not be reading yet
         self._log: int | None = log_read
         self._tail = b""
         self._pidfd = _open_pidfd(self._popen.pid)
@@ -61,11 +63,15 @@ class ChildProcess:
         """The exit code, negative for the signal that killed it, or None while it runs."""
         return self._popen.poll()
 
-    def write_line(self, line: bytes) -> None:
+    async def write_line(self, line: bytes) -> None:
         """Send one line; a no-op if the child is gone."""
         assert self._popen.stdin is not None
+        descriptor, rest = self._popen.stdin.fileno(), memoryview(line + b"\n")
         with contextlib.suppress(BrokenPipeError):
-            self._popen.stdin.write(line + b"\n")
+            while rest:
+                await anyio.wait_writable(descriptor)
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[os.write(descriptor, rest[:PIECE]) :]
 
     async def read_line(self) -> bytes:
         """Return the first line it prints, or what there is of it if the child ends before."""

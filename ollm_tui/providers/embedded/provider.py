@@ -13,8 +13,6 @@ import anyio
 from anyio import to_thread
 
 from ollm_tui.config.backends import BACKEND
-from ollm_tui.config.engine_settings import ModelEngineSettings
-from ollm_tui.config.regular_file import is_file
 from ollm_tui.decode.json_fields import present
 from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
@@ -24,7 +22,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
+from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
@@ -71,8 +69,12 @@ class EmbeddedProvider:
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
-        self._is_installed = is_installed or engine_available
-        self._known_models = known_models or KnownModels()
+        self._planner = Planner(
+            library,
+            self._settings,
+            known_models or KnownModels(),
+            is_installed=is_installed or engine_available,
+        )
         self._adapters: dict[Engine, LlamaCppProvider] = {}
         self._says_program = self._settings.is_found
 
@@ -161,24 +163,20 @@ class EmbeddedProvider:
         The window of each is the one that a request without `num_ctx` gets; one that is loaded with
         another window is loaded again for it.
         """
-        models = await to_thread.run_sync(self._library.models)
-        return [replace(self._as_seen(info), context=self._context(info)) for info in models]
+        models = await to_thread.run_sync(self._planner.models)
+        return [replace(self._as_seen(info), context=info.context) for info in models]
 
     async def name_of(self, first_file: Path) -> str | None:
         """Return the name of the model in a file, or None if it is not listed."""
         return await to_thread.run_sync(self._library.name_of, first_file)
 
     async def show_model(self, name: str) -> ModelInfo:
-        """Return everything that the model's file says, and its path.
+        """Return everything that the model's file says, its path, and how it is loaded.
 
         Raises:
             AIError: MODEL_NOT_FOUND.
         """
-        facts = await to_thread.run_sync(self._library.facts, name)
-        info = self._as_seen(await to_thread.run_sync(self._info, name))
-        program = self._settings.program
-        notes = present({"engine": None if program is None else str(program)})
-        return replace(info, details={**facts, **info.details, **notes})
+        return self._as_seen(await to_thread.run_sync(self._planner.shown, name))
 
     async def delete_model(self, name: str) -> None:
         """Delete a model from the app's own folder, unloading it first.
@@ -196,7 +194,7 @@ class EmbeddedProvider:
         Raises:
             AIError: It cannot be loaded.
         """
-        async with self._supervisor.lease(await self._plan(name), self._responds):
+        async with self._supervisor.lease(await self._planner.plan(name), self._responds):
             pass
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
@@ -206,7 +204,7 @@ class EmbeddedProvider:
             AIError: It cannot be loaded, or `keep_alive` is not a valid duration.
         """
         idle_unload_s = self._settings.idle_unload_after(keep_alive)
-        async with self._supervisor.lease(await self._plan(name), self._responds) as engine:
+        async with self._supervisor.lease(await self._planner.plan(name), self._responds) as engine:
             engine.idle_unload_s = idle_unload_s
 
     async def unload_model(self, name: str) -> None:
@@ -224,6 +222,7 @@ class EmbeddedProvider:
         with anyio.move_on_after(DISPOSE_S, shield=True):
             await self._supervisor.closed()
             await self._drop_adapters()
+        self._planner.close()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
@@ -231,7 +230,7 @@ class EmbeddedProvider:
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
-            plan = await self._plan(request.model, request.options.num_ctx)
+            plan = await self._planner.plan(request.model, request.options.num_ctx)
             idle_unload_s = self._settings.idle_unload_after(request.options.keep_alive)
             engine = await stack.enter_async_context(self._supervisor.lease(plan, self._responds))
             engine.idle_unload_s = idle_unload_s
@@ -250,66 +249,16 @@ class EmbeddedProvider:
         """Whether an engine responds in time; one that has ended counts as responding."""
         return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
-    async def _plan(self, name: str, context: int | None = None) -> EnginePlan:
-        program = self._settings.program
-        if program is not None and not await to_thread.run_sync(is_file, program):
-            raise failures.no_program(program)
-        if program is None and not self._is_installed():
-            raise failures.not_installed()
-        path = await to_thread.run_sync(self._library.path_of, name)
-        info = await to_thread.run_sync(self._info, name)
-        problem = info.details.get("problem")
-        if problem is not None:
-            raise failures.unusable(name, str(problem))
-        kind = info.details.get("kind")
-        if kind is not None:
-            raise failures.not_for_chat(name, str(kind))
-        options = await self._options(info)
-        return EnginePlan(
-            name=name,
-            path=path,
-            context=context or self._context(info),
-            options=options,
-            program=program,
-        )
-
-    async def _options(self, info: ModelInfo) -> ModelEngineSettings:
-        """Return how a model is loaded, after a look at the files that are named for it."""
-        options = self._settings.options_of(info.name)
-        check_options(info.name, options, self._settings.program)
-        for kind, path in companions_of(options):
-            await to_thread.run_sync(self._library.check_companion, path, kind, info.name)
-        found = info.details.get("projector")
-        if options.projector is None and isinstance(found, str):
-            return options.model_copy(update={"projector": Path(found)})
-        return options
-
-    def _info(self, name: str) -> ModelInfo:
-        for info in self._library.models():
-            if info.name == name:
-                return info
-        return ModelInfo(name=name)
-
-    def _context(self, info: ModelInfo) -> int:
-        own = self._settings.windows.get(info.name)
-        trained = info.details.get("context_trained")
-        if own is not None or not isinstance(trained, int) or trained <= 0:
-            return own or self._settings.context
-        return min(self._settings.context, trained)
-
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
         for engine in self._supervisor.engines:
             if engine.plan.name == info.name:
                 details = {**info.details, **present({"expires_at": _until(engine)})}
                 return replace(info, loaded=True, context=engine.plan.context, details=details)
-        return replace(info, loaded=False, context=self._context(info))
+        return replace(info, loaded=False)
 
     async def _known(self, engine: Engine) -> "ModelKnowledge":
         """Return what family and sidecar say of a model."""
-        plan = engine.plan
-        info = await to_thread.run_sync(self._info, plan.name)
-        info = replace(info, details={**info.details, "path": str(plan.path)})
-        return await to_thread.run_sync(self._known_models.of_model, plan.name, info)
+        return await to_thread.run_sync(self._planner.known, engine.plan.name, engine.plan.path)
 
     async def _adapter(self, engine: Engine) -> LlamaCppProvider:
         """Return the client of one engine, and dispose of those whose engines have ended."""

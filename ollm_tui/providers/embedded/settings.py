@@ -25,7 +25,9 @@ class EmbeddedSettings:
     """How models are loaded and how long they stay."""
 
     context: int = 4096
-    """Context window in tokens, unless a request sets one."""
+    """Context window in tokens, unless a request or the model's own settings give one."""
+    is_context_set: bool = False
+    """Whether a person set it, so that it counts before the window of a sidecar."""
     engine: EngineSettings = field(default_factory=EngineSettings)
     """How every model is loaded."""
     models: Mapping[str, ModelEngineSettings] = field(default_factory=dict)
@@ -46,15 +48,27 @@ class EmbeddedSettings:
     most_loaded: int = 1
     """Models kept in memory at once; one that is answering is never unloaded."""
 
-    def options_of(self, name: str) -> ModelEngineSettings:
-        """Return how a model is loaded: its own settings over those of every model.
+    def options_of(
+        self, name: str, known: ModelEngineSettings | None = None
+    ) -> ModelEngineSettings:
+        """Return how a model is loaded: its own settings over those of every model, over `known`.
 
         More threads than half of the shared cores make an engine slower.
         """
-        own = merged(self.models.get(name, ModelEngineSettings()), self.engine)
+        own = merged(self.models.get(name, ModelEngineSettings()), self.engine, known)
         if own.threads is not None:
             return own
         return own.model_copy(update={"threads": max(1, (os.cpu_count() or 2) // 2)})
+
+    def window_of(self, name: str, *, trained: int | None, sidecar: int | None) -> int:
+        """Return the window that a model is loaded with; only its own may exceed the trained one.
+
+        `sidecar` is what the settings beside its file ask for.
+        """
+        if (own := self.windows.get(name)) is not None:
+            return own
+        usual = self.context if self.is_context_set else sidecar or self.context
+        return min(usual, trained) if trained else usual
 
     def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
         """Return the idle time after an answer: the one of its request, or the usual one.
@@ -105,7 +119,7 @@ def unused_settings(known: "ModelKnowledge") -> tuple[LeftOut, ...]:
         why = AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
             f"{', '.join(keys)} of {beside} {'is' if len(keys) == 1 else 'are'} not used yet.",
-            hint="Its parameters and its systemPrompt are used.",
+            hint="Its other keys are used.",
         )
         unused.append(LeftOut(beside, why))
     return tuple(unused)

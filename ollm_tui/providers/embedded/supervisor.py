@@ -283,9 +283,9 @@ class Supervisor:
     ) -> Engine:
         key = secrets.token_urlsafe(KEY_BYTES)
         instructions = {"parent": os.getpid(), "key": key, **plan.instructions()}
-        process.write_line(json.dumps(instructions).encode())
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
+                await process.write_line(json.dumps(instructions).encode())
                 url = await _listening(process, plan)
         except TimeoutError:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None

@@ -46,6 +46,8 @@ class Dialect:
     """Whether it is llama.cpp, which turns a JSON Schema into a grammar."""
     template_formats: Collection[str] = ()
     """The languages of templates that it renders, if it renders the model's own."""
+    has_result_names: bool = False
+    """Whether its templates get the name of the tool with a result."""
     is_strict: bool = False
     """Whether it is OpenAI itself, which refuses what others ignore."""
 
@@ -54,15 +56,21 @@ _LLAMACPP = Dialect(
     has_template_arguments=True,
     ignores_tool_names=True,
     has_grammar=True,
+    has_result_names=True,
     template_formats=JINJA,
 )
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
     "kobold": Dialect(repeat_penalty="rep_pen"),
     "llamacpp": _LLAMACPP,
-    "llamacpp-router": Dialect(ignores_tool_names=True, has_grammar=True, template_formats=JINJA),
+    "llamacpp-router": Dialect(
+        ignores_tool_names=True, has_grammar=True, has_result_names=True, template_formats=JINJA
+    ),
     "vllm": Dialect(
-        repeat_penalty="repetition_penalty", has_template_arguments=True, template_formats=JINJA
+        repeat_penalty="repetition_penalty",
+        has_template_arguments=True,
+        has_result_names=True,
+        template_formats=JINJA,
     ),
     OFFICIAL: Dialect(is_strict=True),
 }
@@ -85,7 +93,8 @@ def chat_body(
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
-    messages += [wire_message(message) for message in request.conversation]
+    named = dialect.has_result_names
+    messages += [wire_message(one, names_results=named) for one in request.conversation]
     body: JsonObject = {
         "model": request.model,
         "messages": messages,
@@ -101,8 +110,11 @@ def chat_body(
     return body | _options(request.options, dialect)
 
 
-def wire_message(message: Message) -> JsonObject:
-    """Return one message; plain text stays a string, because not every server accepts parts."""
+def wire_message(message: Message, *, names_results: bool = False) -> JsonObject:
+    """Return one message; plain text stays a string, because not every server accepts parts.
+
+    `names_results`: the result of a tool has its name, which OpenAI's protocol has no place for.
+    """
     blocks = [block for block in message.content if not isinstance(block, ThinkingContent)]
     content: JsonValue
     if all(isinstance(block, TextContent) for block in blocks):
@@ -114,7 +126,7 @@ def wire_message(message: Message) -> JsonObject:
         wire["tool_calls"] = [wire_call(call) for call in message.tool_calls]
     if message.role == "tool":
         wire["tool_call_id"] = message.tool_call_id or ""
-    elif message.name:
+    if message.name and (names_results or message.role != "tool"):
         wire["name"] = message.name
     return wire
 

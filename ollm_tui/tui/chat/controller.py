@@ -77,8 +77,9 @@ class ChatController:
         parts, key_for = self._parts, self._parts.keymap.key_for
         approver = parts.services.approver
         self.session = ChatSession(self.runtime)
-        if parts.services.schema is not None:
-            self.session.client.conversation.schema = parts.services.schema
+        schema, file = parts.services.schema, parts.services.schema_file
+        if schema is not None:
+            self.session.client.conversation.use_schema(schema, file)
         self.status = StatusPresenter(
             parts.header, parts.bar, parts.key_hints, self.session, approver
         )

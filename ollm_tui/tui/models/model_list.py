@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import anyio
 from anyio import to_thread
 
+from ollm_tui.decode.json_fields import positive
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.fitting import USUAL_CONTEXT, fit_of
 from ollm_tui.library.machine import Machine
@@ -112,7 +113,9 @@ def fit_check_for(
         if not is_local[ref.provider]:
             return None
         used = machine.for_engine if ref.provider == EMBEDDED else machine
-        return fit_of(reported_shape(info, size, full_every), used, context=_context(info))
+        shape = reported_shape(info, size, full_every)
+        beside = positive(info.details, "loaded_with_bytes") or 0
+        return fit_of(shape, used, context=_context(info), beside=beside)
 
     return check
 

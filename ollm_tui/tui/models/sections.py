@@ -35,6 +35,8 @@ def fit_facts(fit: "Fit | None") -> Iterator[Fact]:
     cache = f"{fit.context:,} tokens as {fit.kv_type}"
     yield Fact(name="  context", value=size_text(fit.cache), note=cache)
     yield Fact(name="  working space", value=size_text(fit.overhead))
+    if fit.beside:
+        yield Fact(name="  with it", value=size_text(fit.beside), note="adapters, draft model")
     machine = fit.machine
     for gpu in machine.gpus:
         free = "" if gpu.free is None else f"{size_text(gpu.free)} free"
@@ -65,7 +67,10 @@ _TOP_FACTS: Final[Mapping[str, str]] = {
 }
 """What the summary begins with: names in `ModelInfo.details` and their words."""
 _NOT_LISTED: Final = frozenset(
-    {"size_vram", "memory_bytes", "expires_at", "context_trained", "shape", *_TOP_FACTS}
+    {
+        *("size_vram", "memory_bytes", "expires_at", "context_trained", "shape"),
+        *("loaded_with_bytes", *_TOP_FACTS),
+    }
 )
 
 

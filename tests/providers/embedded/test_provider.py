@@ -380,7 +380,7 @@ async def test_the_family_and_the_settings_beside_a_file_fill_a_request(
         assert not [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
         beside.write_text("systemPrompt: Be brief.\nparameters: {temperature: 0.1}")
         assert not [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
-        beside.write_text("template: x\nsupports: [tools]")
+        beside.write_text("shouldThink: {mode: deep}\nprompt: {a: b}\nsupports: [tools]")
         unused = [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
         beside.write_text("parameters: {temperature: hot}")
         broken = [e for e in await answer(provider, asked) if isinstance(e, LeftOut)]
@@ -388,7 +388,7 @@ async def test_the_family_and_the_settings_beside_a_file_fill_a_request(
     assert [request.options for request in sent[:2]] == [family, replace(family, temperature=0.1)]
     assert [request.system_prompt for request in sent] == [None, "Be brief.", None, None]
     assert [e.error.message for e in unused] == [
-        "supports, template of qwen3-tiny.config.yaml are not used yet."
+        "prompt, shouldThink of qwen3-tiny.config.yaml are not used yet."
     ]
     assert [(e.field, e.error.message) for e in broken] == [
         (beside.name, f"{beside}:1: `parameters.temperature` must be a number.")

@@ -77,12 +77,13 @@ async def test_a_schema_is_set_and_shown_in_the_chat(config: Path, tmp_path: Pat
 
 
 async def test_a_chat_may_open_with_a_schema_which_a_new_chat_keeps(config: Path) -> None:
-    async with staged(config, schema=SCHEMA) as stage:
+    async with staged(config, schema=SCHEMA, schema_file="/a/b.json") as stage:
         assert stage.client.conversation.schema == SCHEMA
         await stage.send("/new")
         await stage.settle()
         assert len(stage.runtime.clients) == 2
         assert stage.client.conversation.schema == SCHEMA
+        assert stage.client.conversation.schema_file == "/a/b.json"
 
 
 async def test_a_tree_looks_as_drawn(svg_snapshot: SvgSnapshot, tmp_path: Path) -> None:

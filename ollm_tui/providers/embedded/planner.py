@@ -1,0 +1,227 @@
+"""`Planner`: how a model is loaded, by the settings, the sidecar of its file, and its family."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ollm_tui.config.engine_settings import ModelEngineSettings
+from ollm_tui.config.regular_file import is_file
+from ollm_tui.decode.json_fields import positive, present
+from ollm_tui.models.capabilities import with_overrides
+from ollm_tui.models.known_models import KnownModels
+from ollm_tui.models.sidecar import (
+    engine_settings,
+    own_abilities,
+    own_template,
+    own_window,
+)
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.ports import ModelLibrary
+from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+
+if TYPE_CHECKING:
+    from ollm_tui.models.family_facts import ModelKnowledge
+    from ollm_tui.providers.embedded.chat_template import ChosenTemplate, TemplateCheck
+
+MODEL_FILE: Final = "the model file"
+
+
+class Planner:
+    """Describes models and plans how they are loaded.
+
+    All but `plan` blocks, for reading files, and may run in any thread.
+    """
+
+    def __init__(
+        self,
+        library: ModelLibrary,
+        settings: EmbeddedSettings,
+        known_models: KnownModels,
+        *,
+        is_installed: Callable[[], bool],
+    ) -> None:
+        self._library = library
+        self._settings = settings
+        self._known_models = known_models
+        self._is_installed = is_installed
+
+    @cached_property
+    def _templates(self) -> "TemplateCheck":
+        # Costs some milliseconds, and few models have a template of yours.
+        from ollm_tui.providers.embedded.chat_template import TemplateCheck
+
+        return TemplateCheck()
+
+    def close(self) -> None:
+        """End the process that templates are tried in."""
+        if "_templates" in vars(self):
+            self._templates.close()
+
+    def models(self) -> Sequence[ModelInfo]:
+        """Return the models of the library, as their sidecars say it better."""
+        return [self._as_loaded(info) for info in self._library.models()]
+
+    def shown(self, name: str) -> ModelInfo:
+        """Return a model with all that its file says, its chat template and the engine.
+
+        Raises:
+            AIError: MODEL_NOT_FOUND.
+        """
+        facts = self._library.facts(name)
+        info = self._as_loaded(self._info(name))
+        program = self._settings.program
+        notes = present({"engine": None if program is None else str(program)})
+        template = self._template_facts(info, has_own="template" in facts)
+        return replace(info, details={**facts, **info.details, **template, **notes})
+
+    def known(self, name: str, path: Path) -> "ModelKnowledge":
+        """Return what family and sidecar say of a model."""
+        return self._known_of(self._info(name), path)
+
+    def _known_of(self, info: ModelInfo, path: Path) -> "ModelKnowledge":
+        details = {**info.details, "path": str(path)}
+        return self._known_models.of_model(info.name, replace(info, details=details))
+
+    async def plan(self, name: str, context: int | None = None) -> EnginePlan:
+        """Return how to load a model; `context` is the window that a request asks for.
+
+        Raises:
+            AIError: there is no such model or engine, or its settings cannot be used.
+        """
+        program = self._settings.program
+        if program is not None and not await to_thread.run_sync(is_file, program):
+            raise failures.no_program(program)
+        if program is None and not self._is_installed():
+            raise failures.not_installed()
+        plan, template = await to_thread.run_sync(self._plan, name)
+        if template is not None:
+            await self._templates.check(template)
+        return replace(plan, context=context) if context else plan
+
+    def _plan(self, name: str) -> "tuple[EnginePlan, ChosenTemplate | None]":
+        path, info = self._library.path_of(name), self._info(name)
+        _check_kind(info)
+        known = self._known_of(info, path)
+        options = self._options(info, known)
+        template = self._template(info.name, options, known)
+        found = info.details.get("projector")
+        if options.projector is None and isinstance(found, str):
+            options = options.model_copy(update={"projector": Path(found)})
+        plan = EnginePlan(
+            name=name,
+            path=path,
+            context=self._window(info, known),
+            options=options,
+            template=template.text if template else None,
+            program=self._settings.program,
+        )
+        return plan, template
+
+    def _options(self, info: ModelInfo, known: "ModelKnowledge") -> ModelEngineSettings:
+        """Return how a model is loaded, after a look at the files that are named for it."""
+        beside = engine_settings(known)
+        options = self._settings.options_of(info.name, beside)
+        check_options(info.name, options, self._settings.program)
+        for kind, path in companions_of(options):
+            try:
+                self._library.check_companion(path, kind, info.name)
+            except AIError as error:
+                if path in (*beside.lora, beside.draft_model) and known.sidecar is not None:
+                    error.hint = f"Change or remove `engineOptions.{kind}` in {known.sidecar.name}."
+                raise
+        return options
+
+    def _template(
+        self, name: str, options: ModelEngineSettings, known: "ModelKnowledge"
+    ) -> "ChosenTemplate | None":
+        if options.chat_template is None and own_template(known) is None:
+            return None
+        # As in `_templates`.
+        from ollm_tui.providers.embedded.chat_template import find_template
+
+        is_set = self._settings.options_of(name).chat_template is not None
+        return find_template(options.chat_template, known, is_set=is_set)
+
+    def _template_facts(self, info: ModelInfo, *, has_own: bool) -> JsonObject:
+        """Return the chat template in force and where it is from, or why it cannot be used."""
+        known = self._known_models.of_model(info.name, info)
+        try:
+            options = self._settings.options_of(info.name, engine_settings(known))
+            template = self._template(info.name, options, known)
+        except AIError as error:
+            return {"template_problem": error.message}
+        if template is None:
+            return {"template_from": MODEL_FILE} if has_own else {}
+        return {"template": template.text, "template_from": template.origin}
+
+    def _info(self, name: str) -> ModelInfo:
+        for info in self._library.models():
+            if info.name == name:
+                return info
+        return ModelInfo(name=name)
+
+    def _as_loaded(self, info: ModelInfo) -> ModelInfo:
+        """Return a model as its sidecar describes it, with its window and what is loaded with it.
+
+        An unusable model, or one that the engine cannot chat with, stays as it is.
+        """
+        known = None
+        if self._known_models.has_sidecar(info) and not _is_other(info):
+            known = self._known_models.of_model(info.name, info)
+            info = with_overrides(info, own_abilities(known))
+        details = {**info.details, **_size_of(self._files(info, known))}
+        return replace(info, context=self._window(info, known), details=details)
+
+    def _files(self, info: ModelInfo, known: "ModelKnowledge | None") -> Iterator[Path]:
+        """Yield the adapters and the draft model that a model is loaded with."""
+        beside = None
+        if known is not None:
+            try:
+                beside = engine_settings(known)
+            except AIError:  # loading the model says it
+                return
+        elif info.name not in self._settings.models:
+            return
+        options = self._settings.options_of(info.name, beside)
+        yield from (path for kind, path in companions_of(options) if kind != "projector")
+
+    def _window(self, info: ModelInfo, known: "ModelKnowledge | None") -> int:
+        window = None
+        if known is not None:
+            window = own_window(known)
+        trained = positive(info.details, "context_trained")
+        return self._settings.window_of(info.name, trained=trained, sidecar=window)
+
+
+def _is_other(info: ModelInfo) -> bool:
+    return "problem" in info.details or "kind" in info.details
+
+
+def _check_kind(info: ModelInfo) -> None:
+    problem, kind = info.details.get("problem"), info.details.get("kind")
+    if problem is not None:
+        raise failures.unusable(info.name, str(problem))
+    if kind is not None:
+        raise failures.not_for_chat(info.name, str(kind))
+
+
+def _size_of(files: Iterator[Path]) -> JsonObject:
+    """Return which files a model is loaded with, and their bytes; nothing without any."""
+    paths = [*files]
+    size = 0
+    for path in paths:
+        try:
+            size += path.stat().st_size
+        except OSError:  # loading the model says it
+            continue
+    return (
+        {"loaded_with": [str(path) for path in paths], "loaded_with_bytes": size} if paths else {}
+    )

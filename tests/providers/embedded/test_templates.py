@@ -1,0 +1,158 @@
+"""A chat template of the user's takes the place of the one in a model file."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
+from ollm_tui.library.folder_library import FolderLibrary
+from ollm_tui.models.known_models import KnownModels
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.provider_events import ErrorEvent
+from ollm_tui.providers.embedded.chat_template import ChosenTemplate, TemplateCheck
+from ollm_tui.providers.embedded.planner import Planner
+from ollm_tui.providers.embedded.provider import EmbeddedProvider
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.templates.renderer import TemplateRenderer
+from tests.providers.answers import answer, end_of, text_of
+from tests.providers.embedded.test_server_program import seen
+from tests.support import fake_llama_server
+from tests.support.engine import MODEL, ask, needs_engine
+from tests.support.seeing_gguf import write_lora
+from tests.support.tiny_gguf import HELLO, UNICODE
+
+OURS = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}<|say:unicode|>"
+SIDECAR = f"{MODEL}.config.yaml"
+
+
+def settings(own: Mapping[str, object] | None = None, **more: object) -> EmbeddedSettings:
+    model = ModelEngineSettings.model_validate(own or {})
+    usual = EngineSettings(threads=1)
+    return EmbeddedSettings(engine=usual, models={MODEL: model}, load_timeout_s=60, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder(model_folder: Path, tmp_path: Path) -> Path:
+    """A folder of its own with the scripted model."""
+    os.link(model_folder / f"{MODEL}.gguf", tmp_path / f"{MODEL}.gguf")
+    return tmp_path
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_the_engine_renders_with_the_template_of_settings_or_sidecar(folder: Path) -> None:
+    beside, file = folder / SIDECAR, folder / "ours.jinja"
+    file.write_text(OURS)
+    prompt = "[user] hi\n<|say:unicode|>"
+    async with EmbeddedProvider(FolderLibrary([folder]), settings()) as it:
+        assert text_of(await answer(it, ask("hi"))) == HELLO
+        beside.write_text(f"template: {OURS!r}".replace("'", '"'))
+        assert text_of(await answer(it, ask("hi"))) == UNICODE
+        assert (await it.prompt_text(ask("hi"))).text == prompt
+        shown = await it.show_model(MODEL)
+        assert (shown.details["template"], shown.details["template_from"]) == (
+            OURS,
+            f"template of {SIDECAR}",
+        )
+        beside.write_text("engineOptions: {chat_template: ours.jinja}")
+        assert (await it.prompt_text(ask("hi"))).text == prompt
+    beside.write_text("template: '{{ messages[0].content }} of the sidecar'\ncontext: 1024")
+    async with EmbeddedProvider(FolderLibrary([folder]), settings({"chat_template": file})) as it:
+        assert (await it.prompt_text(ask("hi"))).text == prompt
+        assert (await it.show_model(MODEL)).details["template_from"] == str(file)
+        (loaded,) = await it.list_running()
+    assert loaded.context == 1024
+
+
+async def test_llama_server_gets_the_template_and_what_the_sidecar_says(folder: Path) -> None:
+    program = fake_llama_server.write(folder / "bin" / "llama-server")
+    write_lora(folder / "red.gguf")
+    long = OURS + "{# " + "é" * 40_000 + " #}"  # more than a pipe holds
+    (folder / "long.jinja").write_text(long)
+    options = "cache_type_k: q8_0, gpu_layers: 3, chat_template: long.jinja"
+    (folder / SIDECAR).write_text(f"context: 1000\nengineOptions: {{{options}}}")
+    given = settings({"gpu_layers": 1}, program=program)
+    async with EmbeddedProvider(FolderLibrary([folder]), given) as it:
+        assert text_of(await answer(it, ask("hi"))) == fake_llama_server.REPLY
+    arguments = seen(program)["arguments"]
+    wanted = {"--chat-template": long, "--ctx-size": "1000", "--cache-type-k": "q8_0"}
+    assert arguments.items() >= {**wanted, "--n-gpu-layers": "1"}.items()
+
+
+BAD = {
+    "{% if %}": "it is not a valid template (line 1",
+    "{{ raise_exception('not for you') }}": "it refuses this conversation: not for you.",
+    "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}": "it takes ",
+    "You are helpful. {{ bos_token }}": "it leaves out the question.",
+    "{{ messages[0].content.x.y }}": "it fails: ",
+}
+
+
+async def test_a_template_that_cannot_render_a_question_is_refused_in_one_sentence() -> None:
+    check = TemplateCheck(TemplateRenderer(render_s=0.5))
+    try:
+        for text, reason in BAD.items():
+            with pytest.raises(AIError) as refused:
+                await check.check(ChosenTemplate(text, "/a/b.jinja"))
+            start = "The chat template (/a/b.jinja) cannot be used: "
+            assert refused.value.message.startswith(start + reason), text
+            assert refused.value.code == ErrorCode.BAD_REQUEST
+        await check.check(ChosenTemplate(OURS, "x"))
+    finally:
+        check.close()
+
+
+REFUSED = {
+    "template: '{{ .Prompt }}'": "it is in Go's language, which only Ollama renders",
+    f"templateFormat: golang\ntemplate: {OURS[:20]!r}": "it is in Go's language",
+    "engineOptions: {chat_template: none.jinja}": "none.jinja) cannot be used: it does not exist",
+    "engineOptions: {chat_template: long.jinja}": "it is longer than 100000 bytes",
+    "engineOptions: {chat_template: bytes.jinja}": "it is not UTF-8 text",
+    'template: "{{ messages }}\\0"': "it holds a NUL character",
+    "engineOptions: {lora: [none.gguf]}": "none.gguf does not exist",
+    "engineOptions: {draft_tokens: 3}": "`draft_tokens`, and no `draft_model`",
+    "engineOptions: {lora: [out.gguf]}": "names a link to another folder: out.gguf",
+}
+
+
+async def test_a_model_is_not_loaded_with_what_cannot_be_used(folder: Path) -> None:
+    (folder / "long.jinja").write_text(OURS + " " * 100_000)
+    (folder / "bytes.jinja").write_bytes(b"{{ messages }}\xff")
+    (folder / "out.gguf").symlink_to("/etc/passwd")
+    given = settings(program=fake_llama_server.write(folder / "bin" / "llama-server"))
+    async with EmbeddedProvider(FolderLibrary([folder]), given) as it:
+        for text, sentence in REFUSED.items():
+            (folder / SIDECAR).write_text(text)
+            end = end_of(await answer(it, ask("hi")))
+            assert isinstance(end, ErrorEvent), text
+            assert sentence in end.error.message
+            if "none.gguf" in text:
+                assert end.error.hint == f"Change or remove `engineOptions.lora` in {SIDECAR}."
+            shown = await it.show_model(MODEL)
+            if "emplate" in text:
+                assert shown.details["template_problem"] == end.error.message
+    assert not (folder / "bin" / "seen.json").exists()
+
+
+def test_the_list_has_what_the_sidecar_says_and_what_is_loaded_with_a_model(folder: Path) -> None:
+    write_lora(folder / "zz.gguf")
+    planner = Planner(FolderLibrary([folder]), settings(), KnownModels(), is_installed=lambda: True)
+    (plain, _) = planner.models()
+    text = "context: 99999999\nsupports: [vision, thinkMode: ['off']]\n"
+    (folder / SIDECAR).write_text(f"{text}engineOptions: {{lora: [zz.gguf]}}")
+    (told, _) = planner.models()
+    assert plain.capability is not None
+    assert told.capability is not None
+    assert "thinking" in plain.capability.features
+    assert "thinking" not in told.capability.features
+    assert "tool_use" in told.capability.features
+    assert "image" in told.capability.input
+    assert told.chosen == {"vision", "thinking"}
+    assert (plain.context, told.context) == (4096, 32_768)  # no more than it was trained for
+    assert told.details["loaded_with"] == [str(folder / "zz.gguf")]
+    assert told.details["loaded_with_bytes"] == (folder / "zz.gguf").stat().st_size
+    chosen = EmbeddedSettings(context=2048, is_context_set=True)
+    assert chosen.window_of(MODEL, trained=32_768, sidecar=1024) == 2048
+    assert settings().window_of(MODEL, trained=None, sidecar=1024) == 1024
