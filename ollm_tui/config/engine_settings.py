@@ -73,6 +73,6 @@ class ModelEngineSettings(EngineSettings):
     chat_template: FilePath | None = Field(
         None,
         examples=["~/templates/mine.jinja"],
-        description="File with a chat template (jinja) that takes the place of the one in its "
-        "file.",
+        description="File with a chat template (jinja) that the built-in engine uses in place of "
+        "the one in the model file.",
     )

@@ -8,7 +8,7 @@ from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
 from ollm_tui.config.schema import EmbeddedConfig
-from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.decode.json_fields import as_object, positive, string
 from ollm_tui.models.sidecar import loading_values
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
@@ -255,9 +255,8 @@ class SettingSources:
         return self._configured("num_ctx", window, ("embedded", "context"), "engine")
 
     def _at_most_trained(self, window: JsonValue) -> JsonValue:
-        trained = self._info.details.get("context_trained")
-        is_known = isinstance(window, int) and isinstance(trained, int) and trained > 0
-        return min(window, trained) if is_known else window
+        trained = positive(self._info.details, "context_trained")
+        return min(window, trained) if trained and isinstance(window, int) else window
 
     def _own(self, key: str) -> EffectiveValue | None:
         """Return what `[models."provider://name"]` says, or `[models."name"]`."""

@@ -96,7 +96,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "hub.token_env": VARIABLE,
     "downloads.at_once": (*COUNT, "17"),
     **{f"models.m.{key}": values for key, values in LOADING.items()},
-    **{f"models.m.{key}": FILE for key in ("path", "projector", "draft_model")},
+    **{f"models.m.{key}": FILE for key in ("path", "projector", "draft_model", "chat_template")},
     "models.m.lora": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
     "models.m.draft_tokens": ("0", "1025", "1.5", "true"),
     "models.m.context": COUNT,

@@ -4,7 +4,7 @@ A body must be what was written by hand, and what the server's own client would 
 it may be unknown to the client's request types.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import get_type_hints
@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from ollm_tui.decode.json_fields import as_object, objects
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.providers.anthropic import to_wire as anthropic
 from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
@@ -72,8 +72,17 @@ def known_to_openai(body: JsonObject) -> None:
 def known_to_vllm(body: JsonObject) -> None:
     """Fields of OpenAI's are checked by its client; the others must be vLLM's own."""
     own = set(VllmOptions.model_fields) - openai_fields()
-    known_to_openai({key: value for key, value in body.items() if key not in own})
+    known_to_openai(without_result_names(body, own))
     VllmOptions.validated({key: body[key] for key in own & set(body)})
+
+
+def without_result_names(body: JsonObject, own: Collection[str]) -> JsonObject:
+    """Leave out what OpenAI's client does not know: keys of the server's own, names of results."""
+    messages: list[JsonValue] = [
+        {key: value for key, value in one.items() if (one["role"], key) != ("tool", "name")}
+        for one in objects(body["messages"])
+    ]
+    return {key: value for key, value in body.items() if key not in own} | {"messages": messages}
 
 
 def known_with(*own: str) -> "Check":
@@ -83,6 +92,10 @@ def known_with(*own: str) -> "Check":
         known_to_openai({key: value for key, value in body.items() if key not in own})
 
     return check
+
+
+def known_to_llamacpp(body: JsonObject) -> None:
+    known_to_openai(without_result_names(body, (*SAMPLERS, "chat_template_kwargs")))
 
 
 def known_to_llamacpp_messages(body: JsonObject) -> None:
@@ -143,7 +156,7 @@ ADAPTERS: Mapping[str, tuple[Maker, Check, Bodies]] = {
     ),
     "llamacpp": (
         sent_to("llamacpp"),
-        known_with(*SAMPLERS, "chat_template_kwargs"),
+        known_to_llamacpp,
         as_backends.LLAMACPP,
     ),
     "llamacpp messages": (

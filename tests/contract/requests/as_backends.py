@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from tests.contract.requests.as_openai import BODIES as OPENAI
-from tests.contract.requests.as_openai import CLOCK, HI, body
+from tests.contract.requests.as_openai import CLOCK, HI, body, with_result_names
 
 Bodies = Mapping[str, JsonObject | ErrorCode]
 
@@ -48,7 +48,8 @@ IN_A_SMALL_WINDOW: Mapping[str, JsonObject] = {
 }
 
 LLAMACPP: Bodies = {
-    **OPENAI,
+    # llama.cpp hands the name of the tool to the template.
+    **with_result_names(OPENAI),
     # top_k, min_p and `repeat_penalty` are taken at the top (quirks 12).
     "sampling": body(
         HI, temperature=0.5, top_p=0.9, top_k=40, min_p=0.05, repeat_penalty=1.1, seed=7

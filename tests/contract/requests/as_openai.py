@@ -1,6 +1,7 @@
 """What the conversations become for OpenAI itself (`/chat/completions`)."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -129,3 +130,20 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     ),
     "an answer in JSON": body(HI, response_format={"type": "json_object"}),
 }
+
+
+def with_result_names(bodies: Mapping[str, JsonObject | ErrorCode]) -> dict[str, Any]:
+    """Return bodies for servers whose templates get the name of a tool with its result."""
+    return {
+        name: one if isinstance(one, ErrorCode) else one | {"messages": _named(one["messages"])}
+        for name, one in bodies.items()
+    }
+
+
+def _named(messages: Any) -> list[Any]:
+    calls = [call for one in messages for call in one.get("tool_calls", ())]
+    names = {call["id"]: call["function"]["name"] for call in calls}
+    return [
+        one | {"name": names[one["tool_call_id"]]} if one["role"] == "tool" else one
+        for one in messages
+    ]

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from tests.contract.requests.as_openai import BODIES as OPENAI
-from tests.contract.requests.as_openai import HI, body
+from tests.contract.requests.as_openai import HI, body, with_result_names
 
 BODIES: Mapping[str, JsonObject | ErrorCode] = {
-    **OPENAI,
+    # A template may want the name of the tool, which vLLM passes on as it is.
+    **with_result_names(OPENAI),
     # top_k and min_p are taken at the top; the penalty has a name of its own (quirks 12).
     "sampling": body(
         HI, temperature=0.5, top_p=0.9, top_k=40, min_p=0.05, repetition_penalty=1.1, seed=7
