@@ -58,7 +58,8 @@ def fit_text(fit: Fit | None) -> str:
     if fit is None:
         return ""
     parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
-    return f"{fit_words(fit)}; {parts} tokens"
+    more = f", {size_text(fit.beside)} adapters and draft model" if fit.beside else ""
+    return f"{fit_words(fit)}; {parts} tokens{more}"
 
 
 def share_text(share: float | None) -> str:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.models.sidecar import own_window
+
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge, ThinkingFacts, ToolUse
 
@@ -28,7 +30,7 @@ def family_rows(known: "ModelKnowledge") -> Iterator[tuple[str, str]]:
         yield "tools", _TOOLS[known.tool_mode]
     if known.tool_tags:
         yield "calls in text", ", ".join(tag.start for tag in known.tool_tags)
-    if known.context is not None:
+    if known.context is not None and own_window(known) is None:
         yield "made for", f"{known.context:,} tokens"
     window = known.sliding_window
     if window is not None:

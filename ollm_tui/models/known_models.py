@@ -113,6 +113,10 @@ def defaults_of(known: "ModelKnowledge") -> ModelDefaults:
 
 
 def not_applied(known: "ModelKnowledge") -> tuple[str, ...]:
-    """Return the keys of a model's sidecar that change no answer."""
-    names = (value.name.partition(".")[0] for value in known.facts if value.layer == "sidecar")
-    return tuple(sorted(NOT_APPLIED.intersection(names)))
+    """Return the keys of a model's sidecar that change no answer.
+
+    A template of its own is rendered with the variables of `prompt`.
+    """
+    names = {value.name.partition(".")[0] for value in known.facts if value.layer == "sidecar"}
+    used = {"prompt"} if "template" in names else set()
+    return tuple(sorted(NOT_APPLIED.intersection(names) - used))

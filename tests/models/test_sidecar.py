@@ -131,7 +131,11 @@ def test_only_what_the_sidecar_itself_says_counts(tmp_path: Path) -> None:
 
 
 def test_the_variables_of_a_template_are_set_in_it(tmp_path: Path) -> None:
-    model = known(tmp_path, "template: '{{ mark }}{{ messages }}{{ another }}'")
+    text = "template: '{{ mark }}{{ messages }}{{ another }}'\nprompt: {another: ''}"
+    model = known(tmp_path, text)
+    assert not_applied(model) == ()
+    assert not_applied(known(tmp_path, "prompt: {another: x}")) == ("prompt",)
+    model = known(tmp_path, text.partition("\n")[0])
     assert own_template(model) == (
         '{%- set mark = "<\\"f\\">" %}{{ mark }}{{ messages }}{{ another }}'
     )

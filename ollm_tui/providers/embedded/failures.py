@@ -17,6 +17,8 @@ _REASON = re.compile(
     r"(?:error loading model: (?:llama_model_loader: )?|failed to load model '[^'\n]*': (?:\w+: )?"
     r"|failed to apply lora adapter: |error: (?=invalid arg|mismatch between))(.+)"
 )
+_TEMPLATE = re.compile(r"chat template (?:parsing error|is not supported)|failed to apply template")
+_TEMPLATE_REASON = re.compile(r"^Error: (.+)", re.MULTILINE)
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
 _HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
@@ -67,12 +69,24 @@ def no_gpu(name: str) -> AIError:
     )
 
 
-def load_refused(name: str, error: str, log: str, program: Path | None = None) -> AIError:
-    """The engine ran but rejected the model; the reason is in its log."""
+def load_refused(
+    name: str,
+    error: str,
+    log: str,
+    program: Path | None = None,
+    *,
+    has_template: bool = False,
+) -> AIError:
+    """The engine ran but rejected the model; the reason is in its log.
+
+    `has_template`: it was given a chat template in place of the one in the model file.
+    """
     if error == NO_GPU or NO_GPU_LOG in log:
         return no_gpu(name)
     if _MEMORY.search(log) or _MEMORY.search(error):
         return out_of_memory(name)
+    if _TEMPLATE.search(log):
+        return _template_refused(name, log, has_template=has_template)
     reasons = _REASON.findall(log)
     reason = (reasons[-1].strip() if reasons else error).rstrip(".") or "no reason given"
     return AIError(
@@ -81,6 +95,18 @@ def load_refused(name: str, error: str, log: str, program: Path | None = None) -
         hint="Choose another model, or update the engine."
         if program is None
         else f"{program} was used. Update it, or {_USE_PACKAGE}.",
+    )
+
+
+def _template_refused(name: str, log: str, *, has_template: bool) -> AIError:
+    reasons = _TEMPLATE_REASON.findall(log)
+    reason = f": {reasons[-1].strip().rstrip('.')}" if reasons else ""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"The engine cannot use the chat template of {name}{reason}.",
+        hint="Correct the template, or remove it."
+        if has_template
+        else "Set another one with `chat_template` of this model below [models].",
     )
 
 

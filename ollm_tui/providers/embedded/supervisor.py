@@ -315,7 +315,10 @@ async def _listening(process: ChildProcess, plan: EnginePlan) -> str:
         raise failures.not_installed()
     if "error" in report:
         log = await _whole_log(process)
-        raise failures.load_refused(plan.name, str(report["error"]), log, plan.program)
+        has_template = plan.template is not None
+        raise failures.load_refused(
+            plan.name, str(report["error"]), log, plan.program, has_template=has_template
+        )
     if plan.options.gpu_layers and failures.NO_GPU_LOG in process.log_tail():
         raise failures.no_gpu(plan.name)  # a llama-server without a graphics card goes on
     return str(report["url"])

@@ -97,6 +97,11 @@ async def test_another_program_at_its_port_is_not_believed(
         ("error: invalid argument: --jinja", 1, "tiny-scripted: invalid argument: --jinja."),
         ("ggml: failed to allocate buffer of size 5", 1, "There is not enough memory"),
         (NO_GPU, 0, "`gpu_layers`"),
+        (
+            "E srv init: chat template parsing error: no parser\nError: Callee is not a function.",
+            1,
+            "cannot use the chat template of tiny-scripted: Callee is not a function.",
+        ),
         ("", -9, "llama-server ended."),
     ],
 )

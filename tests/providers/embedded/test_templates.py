@@ -63,7 +63,12 @@ async def test_the_engine_renders_with_the_template_of_settings_or_sidecar(folde
         assert (await it.prompt_text(ask("hi"))).text == prompt
         assert (await it.show_model(MODEL)).details["template_from"] == str(file)
         (loaded,) = await it.list_running()
+        file.write_text("{{ messages[0].content.swapcase() }}{{ messages[0].content }}")
+        end = end_of(await answer(it, ask("hi")))
     assert loaded.context == 1024
+    assert isinstance(end, ErrorEvent)
+    assert f"cannot use the chat template of {MODEL}: Callee is not" in end.error.message
+    assert end.error.hint == "Correct the template, or remove it."
 
 
 async def test_llama_server_gets_the_template_and_what_the_sidecar_says(folder: Path) -> None:

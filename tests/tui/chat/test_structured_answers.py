@@ -3,6 +3,10 @@
 import json
 from pathlib import Path
 
+import pytest
+
+from ollm_tui.cli import main
+from ollm_tui.config.flags import Flags
 from ollm_tui.protocol.chat_events import StructuredAnswer
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
@@ -105,3 +109,21 @@ def test_a_saved_chat_shows_the_tree_again_and_what_did_not_match() -> None:
     assert calls[4][:3] == ("note", "warning", "This answer does not match its JSON Schema.")
     assert calls[5][:3] == ("note", "info", "The model was asked to correct its answer.")
     assert calls[-1][0] == "tree"
+
+
+def test_a_chat_that_is_opened_with_a_schema_knows_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Flags] = []
+
+    def run_tui(flags: Flags, _keep: object) -> int:
+        opened.append(flags)
+        return 0
+
+    monkeypatch.setattr("ollm_tui.cli.read_prompt", lambda _prompt: None)
+    monkeypatch.setattr("ollm_tui.tui.terminal.check_terminal", lambda: None)
+    monkeypatch.setattr("ollm_tui.tui.run_tui", run_tui)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "author.json").write_text(json.dumps(SCHEMA))
+    assert main(["--schema", "author.json"]) == 0
+    assert (opened[0].schema, opened[0].schema_file) == (SCHEMA, str(tmp_path / "author.json"))

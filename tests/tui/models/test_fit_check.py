@@ -92,6 +92,16 @@ def test_what_keeps_no_cache_is_judged_without_one(
     assert (fit.cache > 0) is has_cache
 
 
+def test_what_is_loaded_with_a_model_counts() -> None:
+    judge = fit_check_for(Machine(ram_free=4 * GB), lambda _ref: "On this machine", FULL)
+    alone = judge(REF, ModelInfo(name="m", size_bytes=GB))
+    together = judge(REF, ModelInfo(name="m", size_bytes=GB, details={"loaded_with_bytes": 3 * GB}))
+    assert alone is not None
+    assert together is not None
+    assert (alone.verdict, together.verdict) == ("cpu", "no")
+    assert together.needed == alone.needed + 3 * GB
+
+
 @pytest.mark.parametrize(
     ("family", "sliding"), [("gemma3", 29), ("gptoss", 17), ("llama", 0), (None, 0)]
 )
