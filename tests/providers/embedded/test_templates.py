@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent
+from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.providers.embedded.chat_template import ChosenTemplate, TemplateCheck
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
@@ -23,7 +26,10 @@ from tests.support.engine import MODEL, ask, needs_engine
 from tests.support.seeing_gguf import write_lora
 from tests.support.tiny_gguf import HELLO, UNICODE
 
-OURS = "{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}<|say:unicode|>"
+OURS = (
+    "{% for m in messages %}[{{ m.role }}{% if m.name %} {{ m.name }}{% endif %}] "
+    "{{ m.content }}\n{% endfor %}<|say:unicode|>"
+)
 SIDECAR = f"{MODEL}.config.yaml"
 
 
@@ -51,6 +57,11 @@ async def test_the_engine_renders_with_the_template_of_settings_or_sidecar(folde
         beside.write_text(f"template: {OURS!r}".replace("'", '"'))
         assert text_of(await answer(it, ask("hi"))) == UNICODE
         assert (await it.prompt_text(ask("hi"))).text == prompt
+        call = ToolCall(id="c1", name="get_weather", args={})
+        result = Message("tool", "4 degrees", name="get_weather", tool_call_id="c1")
+        messages = [Message("user", "hi"), Message("assistant", "", tool_calls=[call]), result]
+        called = await it.prompt_text(replace(ask("hi"), messages=messages))
+        assert called.text.endswith("[tool get_weather] 4 degrees\n<|say:unicode|>")
         shown = await it.show_model(MODEL)
         assert (shown.details["template"], shown.details["template_from"]) == (
             OURS,
