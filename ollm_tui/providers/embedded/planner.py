@@ -1,6 +1,6 @@
 """`Planner`: how a model is loaded, by the settings, the sidecar of its file, and its family."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from anyio import to_thread
 from ollm_tui.config.engine_settings import ModelEngineSettings
 from ollm_tui.config.regular_file import is_file
 from ollm_tui.decode.json_fields import positive, present
+from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.models.capabilities import with_overrides
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.models.sidecar import (
@@ -173,25 +174,19 @@ class Planner:
 
         An unusable model, or one that the engine cannot chat with, stays as it is.
         """
-        known = None
-        if self._known_models.has_sidecar(info) and not _is_other(info):
-            known = self._known_models.of_model(info.name, info)
-            info = with_overrides(info, own_abilities(known))
-        details = {**info.details, **_size_of(self._files(info, known))}
-        return replace(info, context=self._window(info, known), details=details)
-
-    def _files(self, info: ModelInfo, known: "ModelKnowledge | None") -> Iterator[Path]:
-        """Yield the adapters and the draft model that a model is loaded with."""
-        beside = None
-        if known is not None:
-            try:
-                beside = engine_settings(known)
-            except AIError:  # loading the model says it
-                return
-        elif info.name not in self._settings.models:
-            return
-        options = self._settings.options_of(info.name, beside)
-        yield from (path for kind, path in companions_of(options) if kind != "projector")
+        is_changed = self._known_models.has_sidecar(info) or info.name in self._settings.models
+        if _is_other(info) or not is_changed:
+            return replace(info, context=self._window(info, None))
+        known = self._known_models.of_model(info.name, info)
+        try:
+            options = self._settings.options_of(info.name, engine_settings(known))
+            template = self._template(info.name, options, known)
+        except AIError:  # loading the model says it
+            described = info
+        else:
+            described = _with_template(_with_files(info, options), template)
+        described = with_overrides(described, own_abilities(known))
+        return replace(described, context=self._window(info, known))
 
     def _window(self, info: ModelInfo, known: "ModelKnowledge | None") -> int:
         window = None
@@ -213,15 +208,26 @@ def _check_kind(info: ModelInfo) -> None:
         raise failures.not_for_chat(info.name, str(kind))
 
 
-def _size_of(files: Iterator[Path]) -> JsonObject:
-    """Return which files a model is loaded with, and their bytes; nothing without any."""
-    paths = [*files]
+def _with_files(info: ModelInfo, options: ModelEngineSettings) -> ModelInfo:
+    """Add which adapters and draft model a model is loaded with, and their bytes."""
+    paths = [path for kind, path in companions_of(options) if kind != "projector"]
+    if not paths:
+        return info
     size = 0
     for path in paths:
         try:
             size += path.stat().st_size
         except OSError:  # loading the model says it
             continue
-    return (
-        {"loaded_with": [str(path) for path in paths], "loaded_with_bytes": size} if paths else {}
-    )
+    files: JsonObject = {"loaded_with": [str(one) for one in paths], "loaded_with_bytes": size}
+    return replace(info, details={**info.details, **files})
+
+
+def _with_template(info: ModelInfo, template: "ChosenTemplate | None") -> ModelInfo:
+    """Give a model the abilities of the template in place of its own, read as those of files."""
+    if template is None or info.capability is None:
+        return info
+    has = {"tool_use": "tools" in template.text, "thinking": mentions_thinking(template.text)}
+    kept = info.capability.features - has.keys()
+    features = kept | {"multi_turn", "system_prompt"} | {name for name in has if has[name]}
+    return replace(info, capability=replace(info.capability, features=features))

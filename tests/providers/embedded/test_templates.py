@@ -169,6 +169,11 @@ def test_the_list_has_what_the_sidecar_says_and_what_is_loaded_with_a_model(fold
     assert (plain.context, told.context) == (4096, 32_768)  # no more than it was trained for
     assert told.details["loaded_with"] == [str(folder / "zz.gguf")]
     assert told.details["loaded_with_bytes"] == (folder / "zz.gguf").stat().st_size
+    (folder / SIDECAR).write_text("template: '{{ messages }}'")
+    (rendered, _) = planner.models()
+    assert rendered.capability is not None
+    assert rendered.capability.features.isdisjoint({"tool_use", "thinking"})
+    assert rendered.chosen == frozenset()
     chosen = EmbeddedSettings(context=2048, is_context_set=True)
     assert chosen.window_of(MODEL, trained=32_768, sidecar=1024) == 2048
     assert settings().window_of(MODEL, trained=None, sidecar=1024) == 1024
