@@ -342,9 +342,8 @@ async def test_a_missing_tool_parser_is_a_feature_that_is_not_there() -> None:
 
 
 async def test_the_template_counts_with_tools_and_what_it_is_given_and_without_a_key() -> None:
-    wish = replace(
-        with_extra(chat_template_kwargs={"style": "short"}, min_tokens=2), tools=[WEATHER]
-    )
+    own = {"chat_template": "{{ messages }}", "chat_template_kwargs": {"style": "short"}}
+    wish = replace(with_extra(**own, min_tokens=2), tools=[WEATHER])
     async with connected(FakeVllm(key="secret-key")) as (provider, server):
         counted = await provider.count_tokens(wish)
     (asked,) = server.received
@@ -354,6 +353,7 @@ async def test_the_template_counts_with_tools_and_what_it_is_given_and_without_a
         "model",
         "messages",
         "tools",
+        "chat_template",
         "chat_template_kwargs",
         "add_generation_prompt",
     }
