@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.client import ChatClient
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from ollm_tui.runtime.templates import Templates
 
 OpenBranch = Callable[[str, str | None], Awaitable[ChatClient]]
+ReadSchema: TypeAlias = tuple[JsonObject | None, AIError | None]
+"""The JSON Schema of a profile, or why it cannot be used; neither without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,12 @@ class ChatFactory:
         store: ConversationStore | None,
         *,
         guard: FileGuard,
+        schema: ReadSchema = (None, None),
         learned_modes: Mapping[str, str] | None = None,
         remember_mode: Callable[[str, ToolMode], None] | None = None,
     ) -> None:
         self._config = config
+        self._schema = schema
         self._router = router
         self.store = store
         self.approver: Approver = ReadOnly()
@@ -84,8 +88,8 @@ class ChatFactory:
         tools, self.problems = _tools(config, guard)
         """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
         self.tools = ToolRegistry(tools)
-        if (bad_schema := self.preset(config).schema_problem) is not None:
-            self.problems = (*self.problems, bad_schema.message)
+        if schema[1] is not None:
+            self.problems = (*self.problems, schema[1].message)
         self._modes = ToolModes(
             chosen={name: m.tool_mode for name, m in config.models.items() if m.tool_mode},
             learned={name: "react" for name, m in (learned_modes or {}).items() if m == "react"},
@@ -110,18 +114,18 @@ class ChatFactory:
         return self._client(conversation, None, saved=saved)
 
     def preset(self, config: AppConfig) -> Preset:
-        """Return what settings say of a chat, with the tools that exist."""
+        """Return what settings say of a chat, with the tools that exist.
+
+        Blocks for settings other than those of the program, to read the schema of their profile.
+        """
         wanted, profile = config.tools.enabled, config.profiles.get(config.profile or "")
         known = tuple(tool.schema.name for tool in self.tools.list())
-        file = str(profile.schema_file) if profile and profile.schema_file else None
-        schema, problem = _schema_of(file)
-        if problem is not None:
-            problem.hint = f"Correct the file, or change `schema` of the profile {config.profile}."
+        schema, problem = self._schema if config is self._config else chosen_schema(config)
         return Preset(
             profile=config.profile if profile else None,
             model=profile.model if profile else None,
             schema=schema,
-            schema_file=file,
+            schema_file=_schema_file(config),
             schema_problem=problem,
             system_prompt=config.system_prompt or None,
             options=config.options.to_options(),
@@ -348,9 +352,16 @@ def _nearest_tool(name: str, known: Sequence[str]) -> str:
     return f"Did you mean {near}?" if near else f"Available: {', '.join(known)}."
 
 
-def _schema_of(file: str | None) -> tuple[JsonObject | None, AIError | None]:
-    """Return the JSON Schema in a file, or why it cannot be used."""
+def chosen_schema(config: AppConfig) -> ReadSchema:
+    """Read the JSON Schema of the chosen profile; blocks."""
+    file = _schema_file(config)
     try:
         return (load_schema(file) if file else None), None
     except AIError as error:
+        error.hint = f"Correct the file, or change `schema` of the profile {config.profile}."
         return None, error
+
+
+def _schema_file(config: AppConfig) -> str | None:
+    profile = config.profiles.get(config.profile or "")
+    return str(profile.schema_file) if profile and profile.schema_file else None

@@ -30,7 +30,9 @@ from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.runtime.chats import (
     ChatBranches,
     ChatFactory,
+    ReadSchema,
     chat_id_of,
+    chosen_schema,
     plugin_tools,
     unknown_tools,
 )
@@ -95,6 +97,7 @@ class Runtime:
         providers: Providers,
         downloads: DownloadService,
         store: ConversationStore | None = None,
+        schema: ReadSchema = (None, None),
     ) -> None:
         self.config, self.paths = loaded.config, paths
         self.registry, self.catalog = providers.registry, providers.catalog
@@ -108,6 +111,7 @@ class Runtime:
             self.router,
             store,
             guard=file_guard(loaded, paths),
+            schema=schema,
             learned_modes=dict(self._choices.tool_modes),
             remember_mode=self._remember_tool_mode,
         )
@@ -317,7 +321,8 @@ async def open_runtime(
         downloads = await stack.enter_async_context(
             open_downloads(config, paths, registry, providers.catalog, providers.router)
         )
-        runtime = Runtime(loaded, paths, providers, downloads, store)
+        schema = await to_thread.run_sync(chosen_schema, config)
+        runtime = Runtime(loaded, paths, providers, downloads, store, schema)
         stack.callback(runtime.manager.templates.close)
         if imports_tools:
             await _import_plugins(runtime)

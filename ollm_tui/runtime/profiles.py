@@ -79,9 +79,13 @@ class Profiles:
         Raises:
             AIError: it cannot be used; new chats go without it.
         """
-        preset = await anyio.to_thread.run_sync(self._preset, self._config)
+        await self._usable(self._config)
+
+    async def _usable(self, config: AppConfig) -> Preset:
+        preset = await anyio.to_thread.run_sync(self._preset, config)
         if preset.schema_problem is not None:
             raise preset.schema_problem
+        return preset
 
     def listed(self) -> Mapping[str, str]:
         """Return the profiles that were read last, each with a line about it."""
@@ -117,8 +121,7 @@ class Profiles:
                 is_of_it or not problem.path or problem.path == ("profile",)
             ):
                 raise settings_error(problem)
-        await self.check()
-        return self._preset(loaded.config)
+        return await self._usable(loaded.config)
 
     async def save(
         self, name: str, conversation: Conversation, *, replaces: bool = False

@@ -1,9 +1,11 @@
 """Profiles of the settings file: read for a chat, and written from one without its secrets."""
 
+import threading
 from pathlib import Path
 
 import pytest
 
+from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
@@ -11,6 +13,7 @@ from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import THINKING_LEVELS, GenerationOptions, ThinkingConfig
+from ollm_tui.runtime import chats
 from ollm_tui.runtime.compose import Runtime, load_runtime
 
 SECRET = "sk-aZ19xW73qLm0pR55"
@@ -205,6 +208,25 @@ async def test_a_profile_has_a_schema_or_keeps_the_one_of_the_chat(paths: AppPat
         assert (await runtime.profiles.save("d", chat)).left_out == ("schema",)
         (await runtime.profiles.load("a")).apply_to(chat)
         assert chat.schema == {"title": "Person"}
+
+
+async def test_the_schema_of_a_profile_is_read_in_a_thread_and_once_for_each_choice(
+    paths: AppPaths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(paths, '[profiles.a]\nschema = "person.json"\n')
+    (paths.config_dir / "person.json").write_text('{"title": "Person"}')
+    reads: list[str] = []
+
+    def load(name: str) -> object:
+        reads.append(threading.current_thread().name)
+        return load_schema(name)
+
+    monkeypatch.setattr(chats, "load_schema", load)
+    async with opened(paths, Flags(profile="a")) as runtime:
+        assert [conversation_of(runtime).schema for _ in range(2)] == [{"title": "Person"}] * 2
+        await runtime.profiles.load("a")
+    assert len(reads) == 2
+    assert threading.main_thread().name not in reads
 
 
 async def test_a_profile_whose_schema_cannot_be_used_is_refused(paths: AppPaths) -> None:
