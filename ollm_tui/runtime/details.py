@@ -116,7 +116,8 @@ OPTIONS: tuple[str, ...] = tuple(
 )
 """Those of `GenerationOptions` that a person sets, in the order in which they are shown."""
 OLLAMA_NAMES: Mapping[str, str] = {"num_predict": "max_tokens"}
-IN_CHAT = "/set in this chat"
+_BY: Mapping[str, str] = {"system_prompt": "/system in this chat"}
+"""What changes a setting in a chat, where it is not `/set`."""
 _LONGEST = 2000
 """Characters of one value that are shown: a stop sequence may be any text."""
 
@@ -151,6 +152,12 @@ def option_values(options: GenerationOptions) -> dict[str, str]:
     return texts
 
 
+def chat_values(options: GenerationOptions, system_prompt: str | None) -> dict[str, str]:
+    """Return what a chat or a profile sets, as text."""
+    own = {"system_prompt": system_prompt} if system_prompt else {}
+    return option_values(options) | own
+
+
 def shown(value: JsonValue) -> str:
     """Write a value on one line: texts and numbers as they are, lists and tables as JSON."""
     if isinstance(value, str):
@@ -165,17 +172,17 @@ def shown(value: JsonValue) -> str:
 def in_chat(
     details: ModelDetails,
     options: GenerationOptions,
-    profile: tuple[str, GenerationOptions] | None = None,
+    system_prompt: str | None,
+    profile: tuple[str, Mapping[str, str]] | None = None,
 ) -> ModelDetails:
-    """Return the details as they count in a chat with these options.
+    """Return the details as they count in a chat with these options and this system prompt.
 
-    `profile` is the name and the options of the profile that the chat uses.
+    `profile` is the name and the `chat_values` of the profile that the chat uses.
     """
-    name, of_profile = profile or ("", GenerationOptions())
-    from_profile = option_values(of_profile)
+    name, of_profile = profile or ("", {})
     chosen = {
-        key: _chats(key, text, name if from_profile.get(key) == text else "")
-        for key, text in option_values(options).items()
+        key: _chats(key, text, name if of_profile.get(key) == text else "")
+        for key, text in chat_values(options, system_prompt).items()
     }
     names = {value.name for value in details.settings}
     settings = [_as_chatted(value, chosen.get(value.name)) for value in details.settings]
@@ -185,7 +192,7 @@ def in_chat(
 
 
 def _as_chatted(value: EffectiveValue, chosen: EffectiveValue | None) -> EffectiveValue | None:
-    if value.layer in ("chat", "settings"):
+    if value.layer in ("chat", "settings") and _is_of_chats(value.name):
         if chosen is not None and chosen.value == value.value:
             return value
         below = value.beneath
@@ -200,8 +207,13 @@ def _as_chatted(value: EffectiveValue, chosen: EffectiveValue | None) -> Effecti
     return replace(chosen, beneath=tuple(v for v in beneath if v.value))
 
 
+def _is_of_chats(name: str) -> bool:
+    """Whether a chat has a value of its own, which it had from the settings when it began."""
+    return name in OPTIONS or name == "system_prompt" or name.startswith("extra_body.")
+
+
 def _chats(name: str, text: str, profile: str) -> EffectiveValue:
-    source = f"the profile {profile}" if profile else IN_CHAT
+    source = f"the profile {profile}" if profile else _BY.get(name, "/set in this chat")
     return EffectiveValue(name=name, value=text, source=source, layer="chat")
 
 

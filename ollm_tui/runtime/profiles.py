@@ -33,6 +33,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import with_texts
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.request import GenerationOptions, thinking_level
+from ollm_tui.runtime.details import chat_values
 from ollm_tui.runtime.private import known_secrets
 from ollm_tui.runtime.provider_set import settings_error
 
@@ -93,10 +94,10 @@ class Profiles:
         usable = {name: profile for name, profile in profiles if is_profile_name(name)}
         return {name: clean_line(summary(profile)) for name, profile in usable.items()}
 
-    def options_of(self, name: str) -> GenerationOptions:
-        """Return the options that a profile itself sets, as it was read last."""
-        profile = self._config.profiles.get(name)
-        return profile.options.to_options() if profile else GenerationOptions()
+    def values_of(self, name: str) -> Mapping[str, str]:
+        """Return the options and system prompt that a profile itself sets, as it was read last."""
+        profile = self._config.profiles.get(name, ProfileSettings())
+        return chat_values(profile.options.to_options(), profile.system_prompt)
 
     async def load(self, name: str) -> Preset:
         """Return what a profile says of a chat; `none` is the settings without one.

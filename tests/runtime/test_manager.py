@@ -14,7 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.runtime.compose import Runtime, load_runtime
-from ollm_tui.runtime.details import ModelDetails, in_chat
+from ollm_tui.runtime.details import ModelDetails, chat_values, in_chat
 from ollm_tui.runtime.model_lookup import gpu_share_of
 from tests.support.fake_backends import FakeLlamaCpp, FakeLMStudio, FakeLocalAI
 from tests.support.fake_ollama import FOR_EVER, OllamaServer
@@ -121,15 +121,20 @@ async def test_the_window_that_the_user_set_for_a_model_counts(paths: AppPaths) 
 async def test_an_option_of_the_chat_counts_more_and_one_taken_back_counts_no_more(
     paths: AppPaths,
 ) -> None:
-    settings = "[options]\ntemperature = 0.25\nnum_ctx = 3000\nseed = 7\n"
+    settings = 'system_prompt = "S"\n[options]\ntemperature = 0.25\nnum_ctx = 3000\nseed = 7\n'
+    settings += '[models."local://tiny:latest"]\ntool_mode = "react"\n'
     async with managed(paths, settings=settings) as (runtime, _, _):
         details = await runtime.manager.show(TINY)
         options = runtime.new_client().conversation.options
-    assert in_chat(details, options) == details
+    assert in_chat(details, options, "S") == details
     changed = type(options)(temperature=1.5, num_ctx=999, top_k=3)
-    chatted = in_chat(details, changed)
+    chatted = in_chat(details, changed, "C")
+    assert value(chatted, "system_prompt") == ("C", "/system in this chat")
+    assert value(chatted, "tool_mode") == value(details, "tool_mode")
     assert value(chatted, "temperature") == ("1.5", "/set in this chat")
-    of_profile = in_chat(details, changed, ("warm", type(options)(temperature=1.5, top_k=4)))
+    warm = chat_values(type(options)(temperature=1.5, top_k=4), "W")
+    of_profile = in_chat(details, changed, "W", ("warm", warm))
+    assert value(of_profile, "system_prompt") == ("W", "the profile warm")
     assert value(of_profile, "temperature") == ("1.5", "the profile warm")
     assert value(of_profile, "top_k") == ("3", "/set in this chat")
     assert value(chatted, "top_k") == ("3", "/set in this chat")
@@ -137,7 +142,8 @@ async def test_an_option_of_the_chat_counts_more_and_one_taken_back_counts_no_mo
     assert value(chatted, "stop") == value(details, "stop")
     assert chatted.context is not None
     assert (chatted.context.tokens, chatted.context.source) == (999, "/set in this chat")
-    back = in_chat(details, type(options)())
+    back = in_chat(details, type(options)(), None)
+    assert "S" not in [one.value for one in back.settings]
     assert value(back, "num_ctx") == ("2048", "the model file")
 
 
@@ -155,7 +161,7 @@ async def test_the_window_of_the_chat_counts_for_every_load_with_it_by_any_name(
             named = await runtime.manager.show(ModelRef("gpu", "tiny:latest"))
             fixed = await runtime.manager.show(ModelRef("one", "tiny"))
     asked = GenerationOptions(num_ctx=999)
-    windows = [in_chat(details, asked).context for details in (named, fixed)]
+    windows = [in_chat(details, asked, None).context for details in (named, fixed)]
     assert [window and window.source for window in windows] == [
         "/set in this chat",
         "as loaded",

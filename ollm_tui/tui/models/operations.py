@@ -193,8 +193,8 @@ class ModelOperations:
         if self.chat.ref == details.ref:
             conversation = self.chat.conversation
             used = conversation.profile
-            profile = (clean_name(used), self.runtime.profiles.options_of(used)) if used else None
-            details = in_chat(details, conversation.options, profile)
+            profile = (clean_name(used), self.runtime.profiles.values_of(used)) if used else None
+            details = in_chat(details, conversation.options, conversation.system_prompt, profile)
         page = ModelDetailsScreen(
             details, refusals=refusals, section=section, keymap=self.keymap, copies=self.copies
         )
