@@ -1,5 +1,6 @@
 """The prompt that a model really gets: as its engine tells, or rendered from its template."""
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,9 @@ Origin: TypeAlias = Literal["engine", "template", "messages"]
 """Who says so: the engine, the model's template rendered here, or only what is sent."""
 FRAME: Final = "template"
 """The role of what the template adds around messages."""
+_TWO_LETTERS: Final = re.compile(r"\w\w")
+_MOST_TRIES: Final = 200
+"""Places of a text inside longer words that are passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +91,13 @@ async def exact_prompt(
     request = _with_own_system(request, described)
     rendered = await _rendered(adapter.label, described, context_of(request, variables), templates)
     if isinstance(told, PromptText):
-        notes = [f"This is the text that {adapter.label} makes of the chat."]
-        if isinstance(rendered, str):
-            notes.append(_comparison(told.text, rendered, variables.get("bos_token", "")))
-        origin = None if isinstance(described, Unknown) else string(described, "template_from")
-        if origin not in (None, MODEL_FILE):
-            notes.append(f"The chat template is not that of the model file: {origin}.")
-        pieces = with_tokens(tuple(parts_of(told.text, request)), told.tokens or ())
-        return ExactPrompt(
-            ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=tuple(notes)
-        )
+        note = f"This is the text that {adapter.label} makes of the chat."
+        # The text may be long.
+        made = await to_thread.run_sync(_from_engine, ref, request, told, rendered)
+        return replace(made, notes=(note, *made.notes, *_other_template(described)))
     if isinstance(rendered, str):
         note = "This text is rendered here from the model's template."
-        pieces = tuple(parts_of(rendered, request))
+        pieces = await to_thread.run_sync(parts_of, rendered, request)
         return ExactPrompt(
             ref=ref, origin="template", parts=pieces, tokens=None, notes=(told.reason, note)
         )
@@ -111,6 +109,22 @@ async def exact_prompt(
         tokens=None,
         notes=(told.reason, rendered.reason, sent),
     )
+
+
+def _from_engine(
+    ref: ModelRef, request: Request, told: PromptText, rendered: "str | Unknown"
+) -> ExactPrompt:
+    notes: tuple[str, ...] = ()
+    if isinstance(rendered, str):
+        notes = (_comparison(told.text, rendered, told.variables.get("bos_token", "")),)
+    pieces = with_tokens(parts_of(told.text, request), told.tokens or ())
+    return ExactPrompt(ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=notes)
+
+
+def _other_template(described: Mapping[str, JsonValue] | Unknown) -> Iterator[str]:
+    origin = None if isinstance(described, Unknown) else string(described, "template_from")
+    if origin not in (None, MODEL_FILE):
+        yield f"The chat template is not that of the model file: {origin}."
 
 
 def _asking(request: Request, conversation: Conversation, text: str) -> Request:
@@ -168,7 +182,7 @@ async def _rendered(
     template = string(described, "template")
     if template is None:
         return Unknown(f"{label} does not tell the model's template.")
-    if await to_thread.run_sync(template_format, template) != "hf":
+    if await to_thread.run_sync(template_format, template) == "golang":
         return Unknown("The model's template is in Ollama's language, which only Ollama renders.")
     try:
         text = await templates.renderer.render_chat(template, context)
@@ -191,20 +205,42 @@ def _comparison(told: str, rendered: str, bos: str) -> str:
     return f"The model's template, rendered here, differs from line {line}, character {column} on."
 
 
-def parts_of(text: str, request: Request) -> Iterator[PromptPart]:
-    """Divide a prompt: the texts of the messages, found in their order, and what is around them."""
-    at = 0
-    for message in _messages(request):
+def parts_of(text: str, request: Request) -> tuple[PromptPart, ...]:
+    """Divide a prompt: the texts of the messages, and what the template adds around them.
+
+    The last message is looked for first: most of what a template adds is in front.
+    """
+    parts, at = [], len(text)
+    for message in reversed([*_messages(request)]):
         wanted = message.text.strip()
-        found = text.find(wanted, at) if wanted else -1
+        found = _last_place(wanted, text, at) if wanted else -1
         if found < 0:
             continue
-        if found > at:
-            yield PromptPart(FRAME, text[at:found])
-        at = found + len(wanted)
-        yield PromptPart(message.role, text[found:at])
-    if at < len(text):
-        yield PromptPart(FRAME, text[at:])
+        end = found + len(wanted)
+        if end < at:
+            parts.append(PromptPart(FRAME, text[end:at]))
+        parts.append(PromptPart(message.role, text[found:end]))
+        at = found
+    if at:
+        parts.append(PromptPart(FRAME, text[:at]))
+    return tuple(reversed(parts))
+
+
+def _last_place(wanted: str, text: str, end: int) -> int:
+    """Return where a text begins last; inside a longer word only if it is nowhere else."""
+    first = found = text.rfind(wanted, 0, end)
+    for _ in range(_MOST_TRIES):
+        if found < 0 or not _is_inside_a_word(text, found, found + len(wanted)):
+            break
+        found = text.rfind(wanted, 0, found + len(wanted) - 1)
+    else:
+        found = -1
+    return first if found < 0 else found
+
+
+def _is_inside_a_word(text: str, start: int, end: int) -> bool:
+    edges = (text[max(start - 1, 0) : start + 1], text[end - 1 : end + 1])
+    return any(_TWO_LETTERS.fullmatch(edge) for edge in edges)
 
 
 def with_tokens(

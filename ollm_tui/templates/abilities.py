@@ -24,6 +24,8 @@ FORMAT_NAMES: Final[dict[str, TemplateFormat]] = {
 """The names that people write, in requests and model files."""
 _CALL_ID: Final = "abcdefghi"
 """Nine letters: some templates of Mistral refuse every other form."""
+_NOW: Final = "2026-01-01T00:00:00"
+"""The clock stands still, so that texts differ only by what is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ async def template_abilities(renderer: TemplateRenderer, template: str) -> Templ
     if await to_thread.run_sync(template_format, template) == "golang":
         return await to_thread.run_sync(abilities_of_go, template)
     forms = [(name, form) for name, probe in _probes().items() for form in variants(probe)]
-    texts = await renderer.render_all(template, [form for _, form in forms])
+    texts = await renderer.render_all(template, [form for _, form in forms], now=_NOW)
     by_name: dict[str, list[Rendered]] = {}
     for (name, _), text in zip(forms, texts, strict=True):
         by_name.setdefault(name, []).append(text)

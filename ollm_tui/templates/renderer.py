@@ -44,7 +44,7 @@ _PROBE: Final[tuple[JsonObject, ...]] = (
 """Tells whether a template has a system role."""
 
 FailureKind: TypeAlias = Literal[
-    "raised", "syntax", "unsafe", "memory", "time", "too_long", "too_deep", "failed"
+    "raised", "syntax", "unsafe", "memory", "time", "too_large", "too_long", "too_deep", "failed"
 ]
 _REASONS: Final[Mapping[FailureKind, str]] = {
     "raised": "it refuses this conversation: {message}",
@@ -52,6 +52,7 @@ _REASONS: Final[Mapping[FailureKind, str]] = {
     "unsafe": "it does what no template may do ({message})",
     "memory": "it needs more than 512 MB of memory",
     "time": "it takes longer than 2 s",
+    "too_large": "{message}",
     "too_long": "its text is longer than 4 million characters",
     "too_deep": "it is nested too deeply",
     "failed": "it fails: {message}",
@@ -136,11 +137,11 @@ class TemplateRenderer:
             AIError: no process can be started.
         """
         if len(template) > TEMPLATE_LIMIT:
-            return [Refusal("too_long")] * len(contexts)
+            return [Refusal("too_large", "it is longer than 1 million characters")] * len(contexts)
         job = {"template": template, "contexts": list(contexts), "now": now}
         line = await to_thread.run_sync(lambda: json.dumps(job).encode() + b"\n")
         if len(line) > JOB_LIMIT:
-            return [Refusal("too_long")] * len(contexts)
+            return [Refusal("too_large", "the chat is longer than 64 MB")] * len(contexts)
         async with self._turn:
             reply = await self._asked(line)
         if isinstance(reply, Refusal):
@@ -158,20 +159,25 @@ class TemplateRenderer:
         Raises:
             AIError: no process can be started.
         """
-        forms, probes = variants(context), []
-        if has_system(context):
-            probes = variants({**context, "tools": None, "messages": [*_PROBE]})
-        folded = variants(fold_system(context)) if probes else []
+        forms, folded, probes = _forms(context)
         texts = await self.render_all(template, [*forms, *folded, *probes], now=now)
         shown = [text for text in texts[len(forms) + len(folded) :] if isinstance(text, str)]
         if probes and not any(_SYSTEM in text for text in shown):
             texts = texts[len(forms) :]
-        return texts[best(context, texts[: len(forms)])]
+        # Looks for the text of every message in all that was rendered.
+        return texts[await to_thread.run_sync(best, context, texts[: len(forms)])]
 
     async def _asked(self, line: bytes) -> bytes | Refusal:
-        """Return the child's reply; it is ended unless it replied properly."""
-        child = await self._ready_child()
-        reply: bytes | None = None
+        """Return the child's reply, or that of a new one if it has just ended for idling."""
+        is_kept = self._child is not None and self._child.is_running
+        reply = await self._reply_of(await self._ready_child(), line)
+        if not reply and is_kept:
+            reply = await self._reply_of(await self._ready_child(), line)
+        return reply or Refusal("memory")
+
+    async def _reply_of(self, child: "_Child", line: bytes) -> bytes | Refusal:
+        """Return a child's reply, empty if it ended; it is ended unless it replied properly."""
+        reply = b""
         try:
             with anyio.move_on_after(self._render_s) as limit:
                 await child.write(line)
@@ -181,7 +187,7 @@ class TemplateRenderer:
                 self.close()
         if limit.cancelled_caught or (not reply and child.has_run_out_of_time):
             return Refusal("time")
-        return reply or Refusal("memory")
+        return reply
 
     async def _ready_child(self) -> "_Child":
         if self._child is not None and self._child.is_running:
@@ -202,6 +208,17 @@ class TemplateRenderer:
             self.close()
             raise _cannot_start("it ended, or did not begin in time")
         return child
+
+
+def _forms(
+    context: JsonMapping,
+) -> tuple[list[JsonObject], list[JsonObject], list[JsonObject]]:
+    """Return the forms of a conversation, those without a system role, and the probes for it."""
+    forms = variants(context)
+    if not has_system(context):
+        return forms, [], []
+    probes = variants({**context, "tools": None, "messages": [*_PROBE]})
+    return forms, variants(fold_system(context)), probes
 
 
 def _rendered(result: JsonValue) -> Rendered:

@@ -192,6 +192,26 @@ def test_a_prompt_is_divided_by_the_texts_in_their_order() -> None:
     assert [*parts_of("", CHAT)] == []
 
 
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("user", "<user>\n|user|<end>"),
+        ("hi", "<tools>which<user>\n|hi|<end><think>\n"),
+        ("hi", "Q|hi|A"),
+        ("a", "a" * 500 + "|a|"),
+        ("gone", "<user>"),
+    ],
+)
+def test_a_short_question_is_not_found_in_what_the_template_adds(question: str, text: str) -> None:
+    before, _, rest = text.partition("|")
+    parts = parts_of(
+        text.replace("|", ""), Request(model="m", messages=[Message("user", question)])
+    )
+    own = [part for part in parts if part.role == "user"]
+    assert [part.text for part in own] == [question] * bool(rest)
+    assert not own or parts[0].text == before
+
+
 def test_tokens_are_counted_where_they_begin() -> None:
     parts = (PromptPart("template", "<u>"), PromptPart("user", "hi there"))
     written = ["<bos>", "<u>", "hi", " the", "re"]

@@ -28,6 +28,7 @@ SINGLE_CALLS = EVERYTHING.replace(
     "{% for c in",
     "{% if (m.tool_calls or []) | length > 1 %}{{ raise_exception('One') }}{% endif %}{% for c in",
 )
+CLOCK = "{% for m in messages %}{{ m.content }}{{ strftime_now('%f') }}{% endfor %}"
 ALWAYS_THINKS = "{% for m in messages %}{{ m.content }}{% endfor %}<|assistant|><think>\n"
 
 
@@ -50,6 +51,7 @@ async def test_what_comes_out_is_supported() -> None:
             False,
             True,
         )
+        assert (await of(CLOCK)).thinking_switch is False
         broken = await of("{% if %}")
         assert broken.tools is None
         assert broken.problem is not None
@@ -94,6 +96,8 @@ def test_the_fields_of_a_go_template() -> None:
     fields = fields_of(GO)
     assert {"system", "tools", "messages", "thinking", "toolcalls", "think"} <= fields
     assert fields & {"suffix", "fake", "alsofake"} == set()
+    assert fields_of("{{- /* don't use .A }} */ -}}{{ .B }} can't {{ .C }}") == {"b", "c"}
+    assert fields_of("{{/* .A {{ .B }}") == frozenset()
 
 
 def test_a_go_template_supports_what_it_mentions() -> None:

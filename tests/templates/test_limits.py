@@ -65,7 +65,7 @@ BOMBS = {
     "{{ " + "(" * 50_000 + "1" + ")" * 50_000 + " }}": "too_deep",
     "{{ " + "[" * 5_000 + "]" * 5_000 + " }}": "too_deep",
     "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}": "too_deep",
-    "a" * (1024 * 1024 + 1): "too_long",
+    "a" * (1024 * 1024 + 1): "too_large",
 }
 ENDLESS = "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}"
 
@@ -171,6 +171,13 @@ async def test_a_process_that_is_killed_is_replaced() -> None:
         os.kill(renderer.process_id, signal.SIGKILL)
         os.waitid(os.P_PID, renderer.process_id, os.WEXITED | os.WNOWAIT)
         assert await renderer.render("{{ 2 }}", {}) == "2"
+
+
+async def test_a_process_that_ends_for_idling_as_a_job_comes_is_replaced() -> None:
+    line = 'input() and print(\'{"results": [{"text": "done"}]}\', flush=True)'
+    program = f"print('{{}}', flush=True); {line}; input()"
+    async with TemplateRenderer(command=[sys.executable, "-c", program]) as renderer:
+        assert [await renderer.render("", {}) for _ in range(2)] == ["done"] * 2
 
 
 async def test_a_process_that_cannot_start_is_an_error_with_a_next_step() -> None:
