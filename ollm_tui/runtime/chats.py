@@ -61,6 +61,17 @@ class OfferedTool:
     description: str
 
 
+def tool_modes(
+    config: AppConfig, learned: Mapping[str, str], remember: Callable[[str, ToolMode], None]
+) -> ToolModes:
+    """Return how models are given their tools, as the settings say and as was learned before."""
+    return ToolModes(
+        chosen={name: model.tool_mode for name, model in config.models.items() if model.tool_mode},
+        learned={name: "react" for name, mode in learned.items() if mode == "react"},
+        remember=remember,
+    )
+
+
 class ChatFactory:
     """Makes the clients of new and saved conversations."""
 
@@ -71,9 +82,8 @@ class ChatFactory:
         store: ConversationStore | None,
         *,
         guard: FileGuard,
+        modes: ToolModes,
         schema: ReadSchema = (None, None),
-        learned_modes: Mapping[str, str] | None = None,
-        remember_mode: Callable[[str, ToolMode], None] | None = None,
     ) -> None:
         self._config = config
         self._schema = schema
@@ -90,11 +100,7 @@ class ChatFactory:
         self.tools = ToolRegistry(tools)
         if schema[1] is not None:
             self.problems = (*self.problems, schema[1].message)
-        self._modes = ToolModes(
-            chosen={name: m.tool_mode for name, m in config.models.items() if m.tool_mode},
-            learned={name: "react" for name, m in (learned_modes or {}).items() if m == "react"},
-            remember=remember_mode,
-        )
+        self._modes = modes
         self._vision = VisionSupport()
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)

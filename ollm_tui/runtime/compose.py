@@ -34,6 +34,7 @@ from ollm_tui.runtime.chats import (
     chat_id_of,
     chosen_schema,
     plugin_tools,
+    tool_modes,
     unknown_tools,
 )
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
@@ -112,8 +113,7 @@ class Runtime:
             store,
             guard=file_guard(loaded, paths),
             schema=schema,
-            learned_modes=dict(self._choices.tool_modes),
-            remember_mode=self._remember_tool_mode,
+            modes=tool_modes(self.config, dict(self._choices.tool_modes), self._remember_tool_mode),
         )
         factory.knowledge = providers.engine.known_models.of_model
         self._continued: ChatClient | None = None
