@@ -20,6 +20,12 @@ _STRICT: Final = frozenset(
     }
 )
 """The keywords that OpenAI's strict mode accepts."""
+_KINDS: Final = frozenset({"type", "anyOf", "$ref", "enum", "const"})
+"""Keywords of which its strict mode wants one in every schema."""
+_NOTES: Final = frozenset({"title", "description"})
+_STRICT_FORMATS: Final = (
+    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
+)
 _TOKEN: Final = re.compile(r"\\.|\[\^?|.", re.DOTALL)
 _ENDS: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
 _CLASSES: Final[Mapping[str, str]] = {r"\d": "0-9", r"\w": "A-Za-z0-9_", r"\s": " "}
@@ -31,12 +37,17 @@ _KEPT_BY_ANTHROPIC: Final = frozenset({"pattern", "format"})
 
 
 def strict_form(schema: JsonMapping) -> JsonObject | None:
-    """Return the schema for OpenAI's strict mode; None if that does not accept it."""
+    """Return the schema for OpenAI's strict mode; None if that does not accept it.
+
+    Notes beside a reference and formats that the mode refuses are left out.
+    """
     is_strict = True
 
     def check(one: JsonObject) -> JsonObject:
         nonlocal is_strict
-        own = closed(_without(one, _OF_THE_FILE))
+        own = closed(_without(one, _OF_THE_FILE | (_NOTES if "$ref" in one else frozenset())))
+        if own.get("format") not in _STRICT_FORMATS:
+            own = _without(own, frozenset({"format"}))
         is_strict = is_strict and _is_strict(own)
         return own
 
@@ -45,7 +56,9 @@ def strict_form(schema: JsonMapping) -> JsonObject | None:
 
 
 def _is_strict(schema: JsonObject) -> bool:
-    if not schema.keys() <= _STRICT:
+    if not (schema.keys() <= _STRICT and schema.keys() & _KINDS):
+        return False
+    if "$ref" in schema and len(schema) > 1:
         return False
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict):

@@ -42,6 +42,20 @@ def asked(schema: JsonObject) -> Request:
         (CLOSED | {"properties": {"a": {"type": ["object", "null"]}}}, None),
         ({"type": "array", "items": CLOSED}, None),
         (CLOSED | {"allOf": [{}]}, None),
+        (CLOSED | {"properties": {"a": {"description": "Anything."}}}, None),
+        (CLOSED | {"properties": {"a": {"$ref": "#", "type": "object"}}}, None),
+        (
+            CLOSED | {"properties": {"a": {"$ref": "#", "description": "More."}}},
+            CLOSED | {"properties": {"a": {"$ref": "#"}}},
+        ),
+        (
+            CLOSED | {"properties": {"a": {"type": "string", "format": "uri"}}},
+            CLOSED,
+        ),
+        (
+            CLOSED | {"properties": {"a": {"type": "string", "format": "date"}}},
+            CLOSED | {"properties": {"a": {"type": "string", "format": "date"}}},
+        ),
     ],
 )
 def test_openai_gets_what_its_strict_mode_takes_in_that_mode(
