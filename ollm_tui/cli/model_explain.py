@@ -1,6 +1,5 @@
 """`ollm models explain`: where every value for a model comes from, and what it replaced."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -8,14 +7,14 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.model_format import setting_json
+from ollm_tui.cli.model_format import on_one_line, setting_json, setting_row, with_replaced
 from ollm_tui.cli.model_runtime import find_model, in_runtime, required_name
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.models.family_words import family_rows, thinking_words
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.details import EffectiveValue, ModelDetails, shown
+from ollm_tui.runtime.details import ModelDetails, shown
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import KnownValue, ModelKnowledge
@@ -74,8 +73,8 @@ def _write(explained: Explained, output: Output) -> None:
     output.table(("STEP", "OUTCOME"), steps)
     if details is not None:
         output.line("")
-        rows_of = [_setting(value) for value in details.settings]
-        output.table(("SETTING", "VALUE", "FROM"), rows_of)
+        settings = [setting_row(value) for value in details.settings]
+        output.table(("SETTING", "VALUE", "FROM"), settings)
     if known.parameters_in_use and not explained.is_sent:
         output.line("")
         values = known.parameters_in_use
@@ -89,24 +88,9 @@ def _write(explained: Explained, output: Output) -> None:
         output.note(f"{details.place} has defaults of its own: what is recommended is not sent.")
 
 
-def _setting(value: EffectiveValue) -> tuple[str, str, str]:
-    below = [f"{one.value or '-'}, {one.source}" for one in value.beneath]
-    return value.name, _one_line(value.value) or "-", _with(value.source, below)
-
-
 def _known(value: "KnownValue") -> tuple[str, str, str]:
-    below = [f"{_one_line(shown(one.value))}, {one.origin}" for one in value.beneath]
-    return value.name, _one_line(shown(value.value)), _with(value.origin, below)
-
-
-def _with(source: str, below: Iterable[str]) -> str:
-    replaced = "; ".join(below)
-    return f"{source} (instead of {replaced})" if replaced else source
-
-
-def _one_line(text: str, most: int = 60) -> str:
-    first = text.replace("\n", "\\n")
-    return first if len(first) <= most else f"{first[:most]}…"
+    below = [(shown(one.value), one.origin) for one in value.beneath]
+    return value.name, on_one_line(shown(value.value)), with_replaced(value.origin, below)
 
 
 def _as_json(explained: Explained) -> JsonObject:

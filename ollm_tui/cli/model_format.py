@@ -1,6 +1,6 @@
 """Models as cells of a table and as JSON, where unknown values are null."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TypeAlias
@@ -17,6 +17,7 @@ Address: TypeAlias = Callable[[ModelRef], str]
 """Writes the address of a model as people do."""
 YES_NO: Mapping[bool | None, str] = {True: "yes", False: "no", None: ""}
 _FOREVER_S = 10 * 365 * 86_400
+_LONGEST_VALUE = 60
 _KINDS = ("audio", "image", "video")
 
 
@@ -135,6 +136,24 @@ def details_to_json(details: ModelDetails) -> JsonObject:
         "system": details.system,
         "modelfile": details.modelfile,
     }
+
+
+def setting_row(value: EffectiveValue) -> tuple[str, str, str]:
+    """Return the name of a setting, its value, and its source with what it replaced."""
+    below = [(one.value, one.source) for one in value.beneath]
+    return value.name, on_one_line(value.value), with_replaced(value.source, below)
+
+
+def with_replaced(source: str, below: Iterable[tuple[str, str]]) -> str:
+    """Return a source, and after it the values that count without it, each with its own."""
+    replaced = "; ".join(f"{on_one_line(value)}, {origin}" for value, origin in below)
+    return f"{source} (instead of {replaced})" if replaced else source
+
+
+def on_one_line(text: str) -> str:
+    """Return the beginning of a value, short enough for a column; a dash for none."""
+    first = text[: _LONGEST_VALUE + 1].replace("\n", "\\n")
+    return (first if len(first) <= _LONGEST_VALUE else f"{first[:_LONGEST_VALUE]}…") or "-"
 
 
 def setting_json(value: EffectiveValue) -> JsonObject:

@@ -10,6 +10,7 @@ from ollm_tui.cli.model_format import (
     details_to_json,
     fit_text,
     modalities_text,
+    setting_row,
     share_text,
     template_text,
     until_text,
@@ -19,7 +20,7 @@ from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.details import ContextFacts, EffectiveValue, ModelDetails
+from ollm_tui.runtime.details import ContextFacts, ModelDetails
 
 _FEATURES = {"tool_use": "tools", "thinking": "thinking", "infill": "infill", "json_mode": "JSON"}
 _SHOWN_LINES = 8
@@ -74,7 +75,7 @@ def _write_sections(details: ModelDetails, address: str, output: Output) -> None
     rows = [(name, value) for name, value in _facts(details) if value]
     output.table(("MODEL", address), rows)
     output.line("")
-    output.table(("SETTING", "VALUE", "FROM"), [_setting(value) for value in details.settings])
+    output.table(("SETTING", "VALUE", "FROM"), [setting_row(value) for value in details.settings])
     for name, option, text in (
         ("TEMPLATE", "--template", details.template),
         ("SYSTEM PROMPT", "--system-prompt", details.system),
@@ -82,13 +83,6 @@ def _write_sections(details: ModelDetails, address: str, output: Output) -> None
     ):
         if text is not None and text.strip():
             _write_beginning(name, option, text.strip("\n"), output)
-
-
-def _setting(value: EffectiveValue) -> tuple[str, str, str]:
-    below = value.beneath[0] if value.beneath else None
-    instead = f" (instead of {below.value}, {below.source})" if below else ""
-    first, _, rest = value.value.partition("\n")
-    return value.name, (f"{first} …" if rest else first) or "-", f"{value.source}{instead}"
 
 
 def _write_beginning(name: str, option: str, text: str, output: Output) -> None:

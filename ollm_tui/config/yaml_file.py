@@ -1,12 +1,13 @@
 """YAML files as text, numbers, lists and tables, and the line of each key.
 
-Plain values are read by the core schema of YAML 1.2: `no`, `010`, `12:30` and dates are text.
+Plain values are those of JSON: `no`, `010`, `0x10`, `12:30` and dates are text.
 Refused are repeated keys, keys that are not text, unknown tags, more than one document, and
 whatever would become large or deep.
 """
 
 import re
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -226,7 +227,7 @@ class _Reader:
         if event.tag in _TEXT_TAGS or (event.tag is None and not event.implicit[0]):
             return text
         if event.tag is not None:
-            message = "A value has a tag that is not supported; `!re` is the only one."
+            message = "A value has a tag that is not supported. Use `!re` or `!!str`, or none."
             raise self._bad(line, message)
         return plain_value(text)
 
@@ -268,12 +269,12 @@ class _Reader:
 
 
 def plain_value(text: str) -> object:
-    """Return the value of a text without quotes, by the core schema of YAML 1.2."""
+    """Return the value of a text without quotes: a number, a word such as `true`, or the text."""
     if text in _WORDS:
         return _WORDS[text]
     if len(text) <= _MOST_DIGITS:
         if _WHOLE.fullmatch(text):
             return int(text)
-        if _NUMBER.fullmatch(text):
-            return float(text)
+        if _NUMBER.fullmatch(text) and isfinite(number := float(text)):
+            return number
     return text

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.model_format import can_text, fit_text, template_text
+from ollm_tui.cli.model_format import can_text, fit_text, setting_row, template_text
 from ollm_tui.cli.models import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
-from ollm_tui.runtime.details import TemplateFacts
+from ollm_tui.runtime.details import EffectiveValue, TemplateFacts
 from tests.cli.conftest import Run
 from tests.support.fake_backends import FakeLMStudio
 from tests.support.fake_ollama import OllamaServer
@@ -209,3 +209,15 @@ def test_where_the_engine_says_otherwise_its_word_stands_beside_the_template() -
     assert template_text(replace(facts, differs=differs)) == (
         "tools; the engine reports: tools no, thinking yes"
     )
+
+
+def test_a_setting_is_one_row_however_long_its_values_are() -> None:
+    below = EffectiveValue(name="system_prompt", value="b" * 5000, source="the model file")
+    unknown = EffectiveValue(name="system_prompt", value="", source="the engine's default")
+    long = EffectiveValue(
+        name="system_prompt", value="a\n" * 5000, source="settings", beneath=(below, unknown)
+    )
+    name, value, source = setting_row(long)
+    assert (name, len(value) < 120, "\n" in value) == ("system_prompt", True, False)
+    assert source.endswith("…, the model file; -, the engine's default)")
+    assert len(source) < 200

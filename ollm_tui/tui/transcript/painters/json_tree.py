@@ -135,7 +135,7 @@ class TreeSource:
         from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
 
         painter = MarkdownPainter(canvas)
-        painter.append(f"```json\n{self.text}\n```")
+        painter.append(f"```json\n{unfenced(self.text)}\n```")
         painter.finish()
         return painter
 

@@ -99,9 +99,12 @@ def test_text_that_is_no_tree_is_shown_as_code() -> None:
         source = TreeSource(text)
         assert source.tree is None
         assert source.estimate(canvas(60)) >= 3
-    painter = TreeSource("not JSON").painter(canvas(60))
-    settle(painter)
-    assert "not JSON" in "\n".join(texts(painter))
+    for text in ("not JSON", "```json\nnot JSON\n```"):
+        painter = TreeSource(text).painter(canvas(60))
+        settle(painter)
+        shown = "\n".join(texts(painter))
+        assert "not JSON" in shown
+        assert "```" not in shown
 
 
 def test_painting_is_done_in_slices() -> None:
