@@ -218,4 +218,6 @@ def described_schema(schema: Mapping[str, object]) -> str:
     if isinstance(keys, Mapping) and keys:
         shown = [clean_name(key[:_SHOWN_TEXT]) for key in list(keys)[:_SHOWN_KEYS]]
         return ", ".join((*shown, "…") if len(keys) > _SHOWN_KEYS else shown)
-    return clean_name(str(schema.get("type", "any value"))[:_SHOWN_TEXT])
+    kind = schema.get("type", "without a title" if schema else "any value")
+    words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+    return clean_name(words[:_SHOWN_TEXT])

@@ -42,6 +42,11 @@ def chosen_profile(config: AppConfig) -> str | None:
     return wanted and (find_profile(config.profiles, wanted) or wanted)
 
 
+NAME_HINT = (
+    f"Use 1 to {LONGEST_NAME} characters without blanks around them, and not `{NO_PROFILE}`."
+)
+
+
 def is_profile_name(name: str) -> bool:
     """Whether a profile can be chosen by this name."""
     is_plain = name.isprintable() and name == name.strip() and 0 < len(name) <= LONGEST_NAME
@@ -95,7 +100,7 @@ def profile_problems(
                 f"`{dotted(path)}` has a name that cannot be chosen.",
                 origin_of(path),
                 path,
-                hint=f"Use at most {LONGEST_NAME} characters, and not `{NO_PROFILE}`.",
+                hint=NAME_HINT,
             )
 
 

@@ -18,7 +18,7 @@ from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import leaves
 from ollm_tui.config.paths import CONFIG_VARIABLE, AppPaths
 from ollm_tui.config.profiles import (
-    LONGEST_NAME,
+    NAME_HINT,
     NO_PROFILE,
     find_profile,
     is_profile_name,
@@ -138,7 +138,7 @@ class Profiles:
             raise AIError(
                 ErrorCode.BAD_REQUEST,
                 "This is not a valid profile name.",
-                hint=f"Use at most {LONGEST_NAME} characters, and not `{NO_PROFILE}`.",
+                hint=NAME_HINT,
             )
         return await anyio.to_thread.run_sync(
             partial(self._save, name, conversation, replaces=replaces)

@@ -24,6 +24,8 @@ def host() -> RecordingHost:
         (PERSON | {"title": "Person\u202e"}, "Person"),
         ({"properties": {f"k{n}": {} for n in range(9)}}, "k0, k1, k2, k3, k4, …"),
         ({"type": "array"}, "array"),
+        ({"type": ["array", "null"]}, "array or null"),
+        ({"anyOf": [PERSON]}, "without a title"),
         ({}, "any value"),
     ],
 )

@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from ollm_tui.cli.settings import checked
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.config.profiles import NAME_HINT
 from ollm_tui.config.schema import AppConfig
 from tests.config.conftest import Load
 
@@ -212,7 +213,7 @@ NEAR = {
     "[profiles.x.options]\ntemprature = 5": "Did you mean `temperature`?",
     'profile = "codng"\n[profiles.coding]\ntools = []': "Did you mean `coding`?",
     'profile = "x"': "There are no profiles yet: /save NAME in a chat writes one.",
-    "[profiles.none]\ntools = []": "Use at most 64 characters, and not `none`.",
+    "[profiles.none]\ntools = []": NAME_HINT,
     "[models.x]\nqqq = 5": "flash_attention, gpu_layers, lora, path",
     '[keymap]\n"chat.modls" = "f4"': "Did you mean chat.models?",
     '[keymap]\n"chat.models" = "Ctrl+L"': "Did you mean ctrl+l?",
