@@ -10,6 +10,7 @@ import re
 from typing import Any, Final
 
 from ollm_tui.config.yaml_file import PatternText
+from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
 
 LONGEST_NAME: Final = 200
 LONGEST_PATTERN: Final = 500
@@ -85,6 +86,8 @@ class NamePattern:
         # Costs 20 ms, and few people have family files of their own.
         import regex
 
+        if repeats_of(self.text) > MOST_REPEATS:
+            raise BadPatternError("repeats too often; use smaller counts in {}")
         try:
             return regex.compile(self.text, self._flags | regex.VERSION0)
         except (regex.error, OverflowError, RecursionError) as error:

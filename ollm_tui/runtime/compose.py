@@ -118,11 +118,8 @@ class Runtime:
         factory.knowledge = providers.engine.known_models.of_model
         self._continued: ChatClient | None = None
         notices = (store.notice,) if store is not None and store.notice else ()
-        self.problems = (
-            *summarize([*loaded.problems, *unknown_tools(loaded)]),
-            *factory.problems,
-            *notices,
-        )
+        of_settings = summarize([*loaded.problems, *unknown_tools(loaded)])
+        self.problems = (*of_settings, *factory.problems, *notices)
         """Sentences about settings that could not be used."""
         self.engine = providers.engine
         """What runs model files of this machine."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
 from ollm_tui.decode.json_guard import BadJson, dump_json, dump_or_reason, parse_json
+from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
 from ollm_tui.decode.schema_parts import NO_SCHEMAS, SCHEMA_MAPS
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.tools.schema_formats import format_checker
@@ -30,6 +31,8 @@ MOST_SCHEMAS: Final = 2_000
 DEEPEST: Final = 64
 """Levels of objects and lists in a schema; servers give up long before."""
 LONGEST_PATTERN: Final = 2_000
+_MOST_REPEATS: Final = 1_000_000
+"""Repeats in all patterns of a schema."""
 WITHIN_S: Final = 2.0
 """Time limit of one check."""
 _TRIAL_S: Final = 0.5
@@ -223,9 +226,13 @@ def _check_patterns(found: _Found) -> None:
 
     if found.keywords >= {"patternProperties", "unevaluatedProperties"}:
         raise BadSchema("it has both patternProperties and unevaluatedProperties")
+    repeats = 0
     for pattern in found.patterns:
         if len(pattern) > LONGEST_PATTERN:
             raise BadSchema(f"a pattern in it has more than {LONGEST_PATTERN:,} characters")
+        repeats += repeats_of(pattern)
+        if repeats_of(pattern) > MOST_REPEATS or repeats > _MOST_REPEATS:
+            raise BadSchema(f"its pattern {_shortened(pattern)!r} repeats too often")
         try:
             regex.compile(pattern)
         except (regex.error, OverflowError, RecursionError) as error:

@@ -31,6 +31,7 @@ SHORT_MODULES = {
         "decode/counted.py",
         "decode/json_fields.py",
         "decode/matching.py",
+        "decode/repeats.py",
         "decode/retry_after.py",
         "decode/schema_parts.py",
         "lazy.py",

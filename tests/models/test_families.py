@@ -14,7 +14,13 @@ from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.models.family_files import BUILT_IN, FamilyLibrary
 from ollm_tui.models.known_models import KnownModels, defaults_of, not_applied
-from ollm_tui.models.name_pattern import LIMIT_S, NamePattern, SlowPatternError, plain_name
+from ollm_tui.models.name_pattern import (
+    LIMIT_S,
+    BadPatternError,
+    NamePattern,
+    SlowPatternError,
+    plain_name,
+)
 from ollm_tui.models.thinking import resolve_thinking
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolSchema
@@ -389,6 +395,12 @@ def test_adding_a_family_touches_one_file(write: Write, tmp_path: Path) -> None:
     splitter = ThinkTagSplitter(resolve_thinking(True, model.thinking.support).tags)
     split = [*splitter.feed("<muse>hm</muse>yes"), *splitter.finish()]
     assert split == [ThinkingPiece("hm"), TextPiece("yes")]
+
+
+def test_a_pattern_that_would_fill_the_memory_is_not_compiled() -> None:
+    pattern = NamePattern(PatternText("/(a{1000}){1000}/"), is_built_in=False)
+    with pytest.raises(BadPatternError, match="repeats too often"):
+        pattern.check()
 
 
 def test_a_slow_pattern_of_a_user_is_left_out_and_said(write: Write, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Schemas that cannot be used are refused with one sentence, and no check takes long."""
 
 import time
+from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
@@ -43,6 +44,12 @@ def doubling(keyword: str) -> JsonObject:
         ({"allOf": [{"anyOf": [{"$ref": "#"}]}]}, "leads to itself without end"),
         ({"pattern": "("}, "pattern '(' is wrong"),
         ({"pattern": "a" * 3000}, "more than 2,000 characters"),
+        ({"pattern": "a{1000000000}"}, "repeats too often"),
+        ({"patternProperties": {"((a{1000}){1000}){1000}": {}}}, "repeats too often"),
+        (
+            {"properties": {f"k{n}": {"pattern": f"(a{{300}}){{30{n}}}"} for n in range(20)}},
+            "repeats too often",
+        ),
         (nested(DEEPEST + 1), "more than 64 levels"),
         (nested(3000), "not JSON"),
         ({"title": "x" * 300_000}, "more than 128,000 characters"),
@@ -114,6 +121,7 @@ def test_a_schema_that_is_a_bomb_by_itself_is_refused() -> None:
         ),
         ({"properties": {"$ref": {"type": "integer"}, "enum": {}}}, {"$ref": 1}, {"$ref": "#"}),
         ({"pattern": r"^\p{L}+$"}, "été", "1"),
+        ({"pattern": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}, str(UUID(int=9)), "1"),
         (nested(2), [[1]], [["x"]]),
     ],
 )  # fmt: skip

@@ -4,9 +4,7 @@ A pattern runs in the `regex` engine, which gives up after a time and lets other
 """
 
 import fnmatch
-import math
 import os
-import re
 import stat
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -18,6 +16,7 @@ from typing import Literal, TypeAlias
 from anyio import from_thread
 
 from ollm_tui.decode.counted import counted
+from ollm_tui.decode.repeats import MOST_REPEATS, repeats_of
 from ollm_tui.tools.builtin.guard import FileGuard, Watch, content_refusal, shown_path
 from ollm_tui.tools.builtin.read_file import MORE_BYTES, chunks_of, is_binary
 from ollm_tui.tools.builtin.root import Resolved, open_child, resolve_in_root
@@ -87,8 +86,6 @@ MOST_SECONDS = 8.0
 _PATTERN_SECONDS = 0.5
 _LONGEST_PATTERN = 500
 _LONGEST_LINE = 300
-_MOST_REPEATS = 100_000
-_COUNTS = re.compile(r"\{\s*(\d+)")
 
 Matcher: TypeAlias = Callable[[str], bool]
 Mode: TypeAlias = Literal["text", "regex"]
@@ -159,8 +156,7 @@ def _regex_matcher(pattern: str) -> Matcher:
     # Loaded with the first pattern; most searches are for plain text.
     import regex
 
-    # Compiling has no time limit, and counted repeats within each other are unrolled for it.
-    if math.prod(max(1, int(least)) for least in _COUNTS.findall(pattern)) > _MOST_REPEATS:
+    if repeats_of(pattern) > MOST_REPEATS:
         raise ToolFailure("The pattern repeats too often. Use smaller or fewer counts in {}.")
     try:
         compiled = regex.compile(pattern)
