@@ -125,7 +125,7 @@ def show_value(value: object) -> str:
     if isinstance(value, str | int):
         return clean_name(str(value))
     if isinstance(value, float):
-        return f"{value:g}"
+        return f"{value:g}" if float(f"{value:g}") == value else str(value)
     return "schema" if isinstance(value, Mapping) else str(value)
 
 

@@ -31,6 +31,7 @@ Origin: TypeAlias = Literal["engine", "template", "messages"]
 """Who says so: the engine, the model's template rendered here, or only what is sent."""
 FRAME: Final = "template"
 """The role of what the template adds around messages."""
+_BLANK: Final = "The chat has no question yet; a blank stands for it."
 _TWO_LETTERS: Final = re.compile(r"\w\w")
 _MOST_TRIES: Final = 200
 """Places of a text inside longer words that are passed over."""
@@ -83,6 +84,7 @@ async def exact_prompt(
     maker = await request_maker(conversation, parts)
     adapter, ref = maker.resolved.provider, maker.resolved.ref
     request = maker.as_sent(_asking(maker.next_request(), conversation, text))
+    blank = () if conversation.messages or text else (_BLANK,)
     told = await _told(adapter, request, parts)
     variables = told.variables if isinstance(told, PromptText) else {}
     if isinstance(told, PromptText) and told.system_prompt is not None:
@@ -94,12 +96,12 @@ async def exact_prompt(
         note = f"This is the text that {adapter.label} makes of the chat."
         # The text may be long.
         made = await to_thread.run_sync(_from_engine, ref, request, told, rendered)
-        return replace(made, notes=(note, *made.notes, *_other_template(described)))
+        return replace(made, notes=(note, *made.notes, *_other_template(described), *blank))
     if isinstance(rendered, str):
         note = "This text is rendered here from the model's template."
         pieces = await to_thread.run_sync(parts_of, rendered, request)
         return ExactPrompt(
-            ref=ref, origin="template", parts=pieces, tokens=None, notes=(told.reason, note)
+            ref=ref, origin="template", parts=pieces, tokens=None, notes=(told.reason, note, *blank)
         )
     sent = "These are the messages that are sent, without what the template adds."
     return ExactPrompt(
@@ -107,7 +109,7 @@ async def exact_prompt(
         origin="messages",
         parts=tuple(_messages(request)),
         tokens=None,
-        notes=(told.reason, rendered.reason, sent),
+        notes=(told.reason, rendered.reason, sent, *blank),
     )
 
 

@@ -11,6 +11,7 @@ from ollm_tui.protocol.request import GenerationOptions
     ("name", "text", "value"),
     [
         ("temperature", "0.2", 0.2),
+        ("temperature", "0.123456789", 0.123456789),
         ("temperature", "0", 0.0),
         ("num_ctx", "8192", 8192),
         ("num-ctx", "8192", 8192),
@@ -29,6 +30,7 @@ def test_an_option_takes_a_value_of_its_form(name: str, text: str, value: object
     known = name.replace("-", "_")
     assert getattr(options, known) == value
     assert sentence == f"{known} is now {show_value(value)}."
+    assert not isinstance(value, float) or float(show_value(value)) == value
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,14 @@ async def test_the_engine_tells_the_prompt_of_the_last_answer_or_of_the_next(
         load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths_in(tmp_path))
         async with load() as runtime:
             client = runtime.new_client("local://tiny:latest")
+            empty = await runtime.exact_prompt(client.conversation)
             client.conversation.system_prompt = "Be brief."
             async with client.chat("hello") as events:
                 assert [event async for event in events]
             last = await runtime.exact_prompt(client.conversation)
             following = await runtime.exact_prompt(client.conversation, "and now?")
+    assert empty.notes[-1] == "The chat has no question yet; a blank stands for it."
+    assert empty.notes[-1] not in (*last.notes, *following.notes)
     assert last.origin == "engine"
     assert last.text == "<system>Be brief.\n<user>hello\n<assistant>"
     assert [part.role for part in last.parts] == [
