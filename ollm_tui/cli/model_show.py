@@ -67,7 +67,8 @@ def _write_section(section: str, details: ModelDetails, output: Output, *, as_js
     elif text is not None:
         output.line(text.rstrip("\n"))
     if text is None:
-        output.error(f"{details.ref.model} has no {section}.")
+        what = "system prompt" if section == "system" else section
+        output.error(f"{details.ref.model} has no {what}.")
     return OK if text is not None else ERROR
 
 

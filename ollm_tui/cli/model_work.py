@@ -180,8 +180,9 @@ async def _quantize(
 ) -> None:
     model = await find_model(runtime.manager, arguments.name)
     method_of(model.adapter, "quantize")
-    work = partial(runtime.manager.quantize, model.ref, arguments.level, arguments.copy.strip())
-    await progress.show(model.ref, runtime, work, copy=arguments.copy.strip())
+    level, copy = arguments.level.strip(), arguments.copy.strip()
+    work = partial(runtime.manager.quantize, model.ref, level, copy)
+    await progress.show(model.ref, runtime, work, copy=copy)
 
 
 def run_push(arguments: Arguments, output: Output) -> int:

@@ -26,7 +26,7 @@ from ollm_tui.runtime.details import ModelDetails
 from ollm_tui.tokens.limits import ASSUMED_WINDOW
 
 PATIENCE_S = 2.5
-"""Time limit for probing the machine."""
+"""Time limit for probing the machine and reading the model's header."""
 
 
 async def with_fit(
@@ -47,7 +47,10 @@ async def with_fit(
         hardware = await machine()
         used = hardware.for_engine if owns_path else hardware
         path = details.path if owns_path else None
-        shape = await to_thread.run_sync(_shape, details, path, known_models)
+        # A header on a slow disk is not waited for.
+        shape = await to_thread.run_sync(
+            _shape, details, path, known_models, abandon_on_cancel=True
+        )
         window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
         with_it = strings(details.info.details.get("loaded_with")) if owns_path else []
         beside = await to_thread.run_sync(_memory_of, with_it, window)

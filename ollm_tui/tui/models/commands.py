@@ -77,7 +77,8 @@ class ModelCommands:
             return
         page = self.operations.details_page(details, refusals, section)
         if section is not None and not page.has(section):
-            self.chat.say(f"{clean_name(details.ref.model)} has no {section}.", "warning")
+            what = "system prompt" if section == "system" else section
+            self.chat.say(f"{clean_name(details.ref.model)} has no {what}.", "warning")
             return
         self.dialogs.open(page, partial(self._answered, details))
 
