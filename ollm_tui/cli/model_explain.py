@@ -104,7 +104,7 @@ def _as_json(explained: Explained) -> JsonObject:
         "thinking": {
             "modes": [*sorted(thinking.support.modes)] if thinking else [],
             "default": thinking.support.default if thinking else None,
-            "words": thinking_words(thinking),
+            "words": None if known.capability is None else thinking_words(thinking),
         },
         "tools": known.tool_mode,
         "context": known.context,

@@ -95,7 +95,11 @@ def test_hostile_texts_of_families_and_settings_drive_nothing(
 
 def test_a_server_has_defaults_of_its_own(models: Run) -> None:
     told = json.loads(models("explain", "tiny", "--json")[1])
-    assert (told["family"], told["parameters_sent"]) == (None, False)
+    assert (told["family"], told["parameters_sent"], told["thinking"]["words"]) == (
+        None,
+        False,
+        None,
+    )
     assert told["settings"]
 
 
