@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import anyio
 
 from ollm_tui.chat.model_support import ToolModes, VisionSupport
+from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.chat.tool_loop import OffersTools
 from ollm_tui.chat.turn import Sleep
 from ollm_tui.config.foreign import Redact
@@ -51,6 +52,8 @@ class ChatParts:
     """Context windows set by the user, by model address or name."""
     vision: VisionSupport = field(default_factory=VisionSupport)
     """Which models have vision; may be shared by all chats."""
+    thinking: ModelThinking = field(default_factory=ModelThinking)
+    """How models think; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
     """Waits before a retry."""
     knowledge: KnowledgeOf | None = None

@@ -22,7 +22,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_pictures, require_words
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
-from ollm_tui.chat.request import RequestBuilder
+from ollm_tui.chat.request import RequestBuilder, wanted_thinking
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
@@ -93,8 +93,12 @@ class PromptRun:
             resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
         if resolved is None:
             return chat_events.Finish(reason="abort")
+        wish = wanted_thinking(self._conversation, self._options)
+        thinking = await self._unless_stopped(partial(self._parts.thinking.plan, wish, resolved))
+        if thinking is None:
+            return chat_events.Finish(reason="abort")
         self._builder = RequestBuilder(
-            self._parts, self._conversation, self._options, self._signal, resolved
+            self._parts, self._conversation, self._options, self._signal, resolved, thinking
         )
         if not await self._is_ready() or not await self._look_at_pictures():
             return chat_events.Finish(reason="abort")

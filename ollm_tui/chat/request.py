@@ -11,14 +11,12 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
+from ollm_tui.chat.thinking import PlannedThinking
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.chat.turn import Turn
-from ollm_tui.models.capabilities import capabilities_of
-from ollm_tui.models.thinking import ThinkingSupport, resolve_thinking
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import GenerationOptions, Request, ShouldThink
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
@@ -27,16 +25,6 @@ from ollm_tui.tools.runner import not_offered
 
 if TYPE_CHECKING:
     from ollm_tui.decode.leaked_forms import ToolTag
-
-
-def declared_thinking(info: ModelInfo | None) -> ThinkingSupport | None:
-    """Return the thinking that a model's listing declares, or None if it does not say."""
-    thinks = capabilities_of(info).thinking if info else None
-    if thinks is None or thinks.value is None or thinks.source == "assumed":
-        return None
-    if not thinks.value:
-        return ThinkingSupport()
-    return ThinkingSupport(modes=frozenset(("off", "last")), default="last")
 
 
 def with_tools_as_text(request: Request) -> Request:
@@ -53,6 +41,13 @@ def with_tools_as_text(request: Request) -> Request:
         if instructions
         else request.options,
     )
+
+
+def wanted_thinking(conversation: Conversation, options: ChatOptions) -> ShouldThink | None:
+    """Return how a prompt is to be thought about: as its options say, else as the chat does."""
+    if options.should_think is not None:
+        return options.should_think
+    return conversation.should_think
 
 
 def _generation(base: GenerationOptions, options: ChatOptions) -> GenerationOptions:
@@ -73,12 +68,15 @@ class RequestBuilder:
         options: ChatOptions,
         signal: AbortSignal,
         resolved: ResolvedModel,
+        thinking: PlannedThinking | None = None,
     ) -> None:
         self._parts = parts
         self._conversation = conversation
         self._options = options
         self._signal = signal
         self.resolved = resolved
+        self._should_think = wanted_thinking(conversation, options)
+        self._thinking = thinking or parts.thinking.plan_known(self._should_think, resolved)
         self.sends_pictures = True
         """Whether images are sent; not to a model that is known to lack vision."""
         names = conversation.tools if options.tools is None else options.tools
@@ -107,32 +105,23 @@ class RequestBuilder:
         return self._parts.modes.mode_of(self.resolved.ref, self.resolved.info)
 
     def request(self) -> Request:
-        """Return the request for the conversation in its present state.
-
-        Raises:
-            AIError: UNSUPPORTED_FEATURE for a thinking mode that the model does not have.
-        """
-        return self.as_sent(self._native_request(self._should_think()))
+        """Return the request for the conversation in its present state."""
+        return self.as_sent(self._native_request())
 
     def next_request(self) -> Request:
         """Return the request for counting, with native calls; an empty chat gets one message.
 
         `as_sent` gives it the form in which it is sent.
         """
-        try:
-            should_think = self._should_think()
-        except AIError:  # raised when it is sent; the count is nearly the same
-            should_think = None
-        return self._native_request(should_think, (Message("user", " "),))
+        return self._native_request((Message("user", " "),))
 
     def as_sent(self, request: Request) -> Request:
         """Describe the tools in text if the model takes them so."""
         return with_tools_as_text(request) if self.mode == "react" else request
 
-    def _native_request(
-        self, should_think: ShouldThink | None, stand_in: tuple[Message, ...] = ()
-    ) -> Request:
-        conversation = self._conversation
+    def _native_request(self, stand_in: tuple[Message, ...] = ()) -> Request:
+        conversation, thinking = self._conversation, self._thinking
+        system_prompt = self._options.system_prompt or conversation.system_prompt
         messages = messages_to_send(
             conversation.messages,
             turns_left_out=conversation.turns_left_out,
@@ -142,23 +131,14 @@ class RequestBuilder:
         request = Request(
             model=self.resolved.ref.model,
             messages=messages or stand_in,
-            system_prompt=self._options.system_prompt or conversation.system_prompt,
+            system_prompt=thinking.in_system_prompt(system_prompt),
             tools=self.offer.schemas,
             options=self._generation,
-            should_think=should_think,
+            should_think=self._should_think,
+            thinking=thinking.plan,
             signal=self._signal,
         )
         return request if self.answer_schema is None else self.answer_schema.told(request)
-
-    def _should_think(self) -> ShouldThink | None:
-        """Return how much the model has to think, of what it declares."""
-        should_think = self._options.should_think
-        if should_think is None:
-            should_think = self._conversation.should_think
-        support = declared_thinking(self.resolved.info)
-        if should_think is not None and support is not None:
-            resolve_thinking(should_think, support)
-        return should_think
 
     def reader(self) -> AnswerReader:
         """Return the reader for the answer to that request."""

@@ -108,6 +108,12 @@ def _raw(data: MediaData | None) -> bytes:
         return b""
 
 
+def _without_level(effort: str) -> LeftOut:
+    """Return the note on an effort of thinking that a model does not have."""
+    message = f"This model has no level {effort} of thinking."
+    return LeftOut("think.level", AIError(ErrorCode.UNSUPPORTED_FEATURE, message))
+
+
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
@@ -144,6 +150,8 @@ class Turn:
         """Whether an image, audio or video arrived."""
         self.text_block: str | None = None
         """The id of the newest block of text."""
+        plan = request.thinking
+        self._is_hidden = plan is not None and not plan.is_visible
         self._is_whole = False
         """Whether the provider cannot stream, so that the whole answer is requested."""
 
@@ -200,6 +208,8 @@ class Turn:
 
     async def _ask(self, emit: Emit) -> End:
         adapter, request = self._adapter, self._request
+        if request.thinking is not None and request.thinking.lost_effort is not None:
+            await self._tell(_without_level(request.thinking.lost_effort), emit)
         whole = aclosing(whole_answer(adapter, request)) if self._is_whole else None
         async with whole or adapter.chat_stream(request) as events:
             async for event in events:
@@ -260,7 +270,9 @@ class Turn:
                 self.text_block = self._block()
                 return chat_events.TextDelta(delta=delta, turn=number, block=self.text_block)
             case provider_events.ThinkingDelta(delta=delta, index=0) if delta:
-                return chat_events.ThinkingDelta(delta=delta, turn=number, block=self._block())
+                return chat_events.ThinkingDelta(
+                    delta=delta, turn=number, block=self._block(), hidden=self._is_hidden or None
+                )
             case provider_events.Rerouted(error=error, attempt=attempt, instead=instead):
                 return self._retrying(error, attempt, instead=instead)
             case provider_events.MediaDelta(index=0):

@@ -55,6 +55,8 @@ class TextWriter:
         match event:
             case chat.TextDelta() | chat.StructuredAnswer():
                 self._answer(event)
+            case chat.ThinkingDelta(hidden=True):
+                pass
             case chat.ThinkingDelta(delta=delta):
                 self._is_thinking = True
                 self._output.thinking(delta)

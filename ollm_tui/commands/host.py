@@ -1,11 +1,14 @@
 """`CommandHost`: what a command may ask of the front end that runs it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.tools import ToolEffect
+
+if TYPE_CHECKING:
+    from ollm_tui.models.thinking import ThinkingSupport
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal[
@@ -169,6 +172,9 @@ class CommandHost(CommandContext, Protocol):
 
     def tool_mode(self) -> Literal["native", "react"] | None:
         """Return how the model gets its tools, or None if that is unknown."""
+
+    async def thinking(self) -> "ThinkingSupport | None":
+        """Return how the model in use thinks, or None if that is unknown."""
 
     def takes_window(self) -> bool:
         """Return whether the model's server loads it with the window that a chat asks for."""

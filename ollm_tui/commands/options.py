@@ -4,7 +4,7 @@ import math
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ollm_tui.chat.answer_schema import read_schema, schema_file
 from ollm_tui.commands.host import CommandHost, OptionRefused
@@ -19,6 +19,9 @@ from ollm_tui.protocol.request import (
     thinking_level,
     thinking_mode,
 )
+
+if TYPE_CHECKING:
+    from ollm_tui.models.thinking import ThinkingSupport
 
 OptionValue: TypeAlias = float | int | str | tuple[str, ...] | None
 CLEARED: Final = frozenset({"none", "default", "reset"})
@@ -135,8 +138,10 @@ _MEANINGS: Final[Mapping[str, str]] = {
     "low": "low effort",
     "medium": "medium effort",
     "high": "high effort",
+    "first": "thinking before the answer",
+    "last": "thinking after the answer",
+    "deep": "long thinking before the answer",
 }
-_NOT_THERE: Final = frozenset({"first", "last", "deep"})
 
 
 def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
@@ -148,24 +153,21 @@ def _choices(host: CommandHost, _argument: str) -> Sequence[Completion]:
     return [*words, Completion("none", "model default")]
 
 
-@command("think", usage="[off | on | low | medium | high]", complete=_choices)
+@command("think", usage="[off | on | first | last | deep | low | medium | high]", complete=_choices)
 async def think(host: CommandHost, argument: str) -> None:
     """Show or change how much the model thinks."""
-    name = argument.casefold()
+    name, conversation = argument.casefold(), host.conversation()
     if not name:
-        host.say(_state(host.conversation().should_think))
+        host.say(_state(conversation.should_think, await host.thinking()))
     elif name in CLEARED:
-        host.conversation().should_think = None
+        conversation.should_think = None
         host.say("Thinking from the next answer: model default.")
     elif name in THINKING_LEVELS:
-        host.conversation().should_think = THINKING_LEVELS[name]
+        if (why_not := await _why_not(host, name)) is not None:
+            host.say(why_not, "error")
+            return
+        conversation.should_think = THINKING_LEVELS[name]
         host.say(f"Thinking from the next answer: {name}.")
-    elif name in _NOT_THERE:
-        host.say(
-            f"/think {name} is not implemented: no server is told when to think. "
-            "Use on, off, low, medium or high.",
-            "error",
-        )
     else:
         shown = clean_name(argument[:40])
         host.say(
@@ -173,12 +175,26 @@ async def think(host: CommandHost, argument: str) -> None:
         )
 
 
-def _state(wanted: ShouldThink | None) -> str:
-    if (level := thinking_level(wanted)) is not None:
-        return f"Thinking: {level}. /think off, low, medium, high or none changes it."
-    if wanted is None:
-        return "Thinking: model default. /think off, low, medium or high changes it."
-    return f"Thinking: {thinking_mode(wanted)}."
+async def _why_not(host: CommandHost, name: str) -> str | None:
+    """Return why the model in use cannot think so; None if it can, or if that is not known."""
+    # Everything that is drawn first is there without it.
+    from ollm_tui.models.thinking import check_choice
+
+    model = await host.thinking()
+    error = check_choice(name, THINKING_LEVELS[name], model) if model is not None else None
+    return f"{error.message} {error.hint or ''}".strip() if error is not None else None
+
+
+def _state(wanted: ShouldThink | None, model: "ThinkingSupport | None") -> str:
+    now = thinking_level(wanted) or thinking_mode(wanted) or "model default"
+    if model is None:
+        takes = f"What this model takes is not known; /think takes {', '.join(THINKING_LEVELS)}."
+    elif not model.thinks:
+        takes = "This model does not think."
+    else:
+        always = "" if "off" in model.allowed else "always thinks, and "
+        takes = f"This model {always}takes {', '.join(model.choices())}; none is its default."
+    return f"Thinking: {now}. {takes}"
 
 
 _SHOWN_KEYS: Final = 5

@@ -149,6 +149,17 @@ class TagPair:
             raise ValueError("a start tag cannot begin with white space")
 
 
+USUAL_PAIRS: Final = (
+    TagPair("<think>", "</think>"),
+    TagPair("[THINK]", "[/THINK]"),
+    TagPair("<seed:think>", "</seed:think>"),
+    TagPair("<|START_THINKING|>", "<|END_THINKING|>"),
+    TagPair("<|channel>thought", "<channel|>"),
+    TagPair("<|inner_prefix|>", "<|inner_suffix|>"),
+)
+"""The tags of a model of which nothing is known: those with which no ordinary answer begins."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkTags:
     """The tags with which a model marks its thinking.
@@ -158,11 +169,15 @@ class ThinkTags:
     be given out before its end. The joints stand between two blocks and between the texts around
     a block. Without any pair, a block is what the prompt opened and an answer tag ends.
 
+    With ``start_open`` a server may have taken the thinking out already, and nothing in its text
+    tells. So the text streams as thinking until something ends the block. If the answer ends well
+    and nothing has, the text was the answer, and is given out once more as text.
+
     Raises:
         ValueError: if nothing could end the block that the prompt opened.
     """
 
-    pairs: tuple[TagPair, ...] = (TagPair("<think>", "</think>"),)
+    pairs: tuple[TagPair, ...] = USUAL_PAIRS
     answer_starts: tuple[str, ...] = ()
     answer_ends: tuple[str, ...] = ()
     start_open: bool = False
@@ -189,6 +204,8 @@ class ThinkTagSplitter:
         self._ends = self._searches.ends
         self._scanner = Scanner(self._in_gap)
         self._opened = self._settings.start_open
+        self._assumed: list[str] | None = None
+        """The text of a block that only the prompt opened, while nothing has ended it."""
         self._output = ThinkOutput(
             thinking_joint=self._settings.thinking_joint,
             text_joint=self._settings.text_joint,
@@ -200,10 +217,25 @@ class ThinkTagSplitter:
         self._scanner.feed(chunk)
         return self._output.emitted.take()
 
-    def finish(self) -> list[ThinkPiece]:
-        """Return what was held back."""
+    def expect_text(self) -> None:
+        """Take further text as the answer: the server sends the thinking apart from it."""
+        self._opened = False
+        if self._assumed is not None:
+            self._assumed = None
+            self._output.close_block()
+            self._enter(self._in_gap)
+
+    def finish(self, *, ended_well: bool = False) -> list[ThinkPiece]:
+        """Return what was held back.
+
+        `ended_well`: the model ended its answer, and calls no tool. A block that only the prompt
+        opened is the answer then.
+        """
         self._scanner.feed("", final=True)
-        self._output.finish(in_block=self._scanner.step == self._in_block)
+        in_block = self._scanner.step == self._in_block
+        self._output.finish(in_block=in_block)
+        if ended_well and self._assumed and self._settings.unclosed == "thinking":
+            self._output.emitted.add(TextPiece, "".join(self._assumed).strip())
         return self._output.emitted.take()
 
     def _in_gap(self, text: str, at: int, final: bool) -> int:
@@ -238,7 +270,10 @@ class ThinkTagSplitter:
         """Read thinking up to an end tag, or a tag that starts the answer."""
         start, end = self._ends.search(text, at, final=final)
         self._output.thinking(text[at:start])
+        if self._assumed is not None:
+            self._assumed.append(text[at:start])
         if end > start:
+            self._assumed = None
             self._in_answer = text[start:end] in self._settings.answer_starts
             self._output.close_block()
             self._enter(self._in_gap)
@@ -254,6 +289,7 @@ class ThinkTagSplitter:
 
     def _open(self, tag: str) -> None:
         self._opened = self._in_answer = False
+        self._assumed = None if tag else []
         self._ends = self._searches.ends_of.get(tag, self._searches.ends)
         self._output.open_block(tag)
         self._enter(self._in_block)
@@ -286,7 +322,22 @@ class _Searches:
         """By whether start tags count, and whether an answer tag is open."""
 
 
-_TEMPLATE_MARKS: Final = ("<think>", "reasoning_content", "enable_thinking", "<|channel|>analysis")
+_TEMPLATE_MARKS: Final = (
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "<seed:think>",
+    "<thought>",
+    "\N{WHITE LEFT-POINTING TRIANGLE}think",
+    "<|channel>thought",
+    "<|channel|>analysis",
+    "<|inner_prefix|>",
+    "enable_thinking",
+    "reasoning_content",
+    "reasoning_effort",
+    "if thinking",
+)
+"""What templates of any family have whose models think: tags, and variables that switch it."""
 
 
 def mentions_thinking(template: str) -> bool:

@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 from ollm_tui.config.origin import ConfigProblem
 from ollm_tui.decode.leaked_forms import ToolTag
-from ollm_tui.models.family_schema import Ability, SlidingWindow, Switch, Thinking
+from ollm_tui.models.family_schema import Ability, SlidingWindow
+from ollm_tui.models.family_thinking import Switch, Thinking
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability

@@ -20,9 +20,9 @@ from ollm_tui.models.family_schema import (
     Ability,
     FamilyPart,
     Modes,
-    Thinking,
     read_family,
 )
+from ollm_tui.models.family_thinking import Thinking
 from ollm_tui.models.name_pattern import SlowPatternError, plain_name
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import ModelCapability
@@ -123,10 +123,10 @@ class _Resolution:
 
     def knowledge(self) -> ModelKnowledge:
         """Return everything."""
-        abilities, modes = self._abilities()
+        abilities, modes, names_modes = self._abilities()
         prompt = {value.name: value for value in self._prompt()}
         texts = {name: str(value.value) for name, value in prompt.items()}
-        thinking = self._thinking(modes, texts.get("blankThink"))
+        thinking = self._thinking(modes, names_modes, texts.get("blankThink"))
         window: Any = self._value("sliding_window")
         source: Any = self._value("source")
         own = self._chain[0] if self._chain else None
@@ -185,26 +185,37 @@ class _Resolution:
         found = self._top[name]
         return found[1] if found else None
 
-    def _abilities(self) -> tuple[frozenset[Ability], frozenset[ThinkingMode]]:
-        """Return what a variant declares together with what it is a variant of."""
+    def _abilities(self) -> tuple[frozenset[Ability], frozenset[ThinkingMode], _Layer | None]:
+        """Return what a variant declares together with what it is a variant of.
+
+        The last is the layer that names the modes of thinking.
+        """
         named: set[Ability] = set()
         modes: list[ThinkingMode] | None = None
+        names_modes: _Layer | None = None
         for layer, supports in self._holders("supports"):
             for entry in supports or ():
                 if not isinstance(entry, Modes):
                     named.add(entry)
                 elif modes is None:
-                    modes = entry.think_mode
+                    modes, names_modes = entry.think_mode, layer
             if not layer.path:
                 break
-        return frozenset(named), frozenset(modes or ())
+        return frozenset(named), frozenset(modes or ()), names_modes
 
-    def _thinking(self, modes: frozenset[ThinkingMode], blank: str | None) -> ThinkingFacts | None:
-        written: Thinking | None = self._value("should_think")
+    def _thinking(
+        self, modes: frozenset[ThinkingMode], names_modes: _Layer | None, blank: str | None
+    ) -> ThinkingFacts | None:
+        written = self._top["should_think"]
         if written is None and not modes:
             return None
-        config = written or Thinking()
-        return ThinkingFacts(support=config.support(modes), config=config, blank=blank)
+        config: Thinking = written[1] if written else Thinking()
+        layers = (names_modes, written[0] if written else None)
+        is_users = any(layer is not None and not layer.one.is_built_in for layer in layers)
+        support = config.support(modes, blank, is_users=is_users)
+        if any(layer.one.is_built_in for layer, _ in self._holders("should_think")):
+            support = replace(support, thinks_by_itself=True)
+        return ThinkingFacts(support=support, config=config, blank=blank)
 
     def _capability(self, abilities: frozenset[Ability], *, thinks: bool) -> ModelCapability | None:
         if not self._chain:

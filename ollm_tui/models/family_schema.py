@@ -7,19 +7,17 @@ thinking.
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias, get_args
+from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails
 
 from ollm_tui.config.complaints import complaint
@@ -29,10 +27,15 @@ from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
 from ollm_tui.decode.leaked_forms import NAME_END, ToolTag
+from ollm_tui.models.family_thinking import (
+    STRICT,
+    DefaultThinkPrompt,
+    Switch,
+    Thinking,
+    ThinkPrompts,
+)
 from ollm_tui.models.name_pattern import BadPatternError, NamePattern
-from ollm_tui.models.thinking import ThinkingSupport
-from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.request import TagPattern, TagSpec, ThinkingEffort, ThinkingMode
+from ollm_tui.protocol.request import ThinkingMode
 
 DEFAULT_VARIANT: Final = "@"
 Ability: TypeAlias = Literal[
@@ -45,100 +48,11 @@ _NOT_FOR_FAMILIES: Final = frozenset({"num_ctx", "keep_alive", "extra_body", "se
 class _Section(BaseModel):
     """A table of a family file."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        hide_input_in_errors=True,
-        alias_generator=to_camel,
-        arbitrary_types_allowed=True,
-    )
-
-
-class Switch(_Section):
-    """How thinking is switched in the prompt."""
-
-    variable: Text | None = None
-    """A variable of the chat template that is true or false: `enable_thinking`."""
-    effort_variable: Text | None = None
-    """A variable of the chat template that takes an effort: `reasoning_effort`."""
-    on_text: Text | None = None
-    off_text: Text | None = None
-    """Words in the prompt: `/think`, `/no_think`."""
-    text_in: Literal["system", "user"] | None = None
-    """Which message has them."""
+    model_config = STRICT
 
 
 Tagged: TypeAlias = Annotated[Text, Field(max_length=100)]
 Pair: TypeAlias = Annotated[list[Tagged], Field(min_length=2, max_length=2)]
-Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
-
-
-class Thinking(_Section):
-    """How models of a family think, as spec 05 has it with `shouldThink`."""
-
-    mode: ThinkingMode | None = None
-    """The default."""
-    effort: ThinkingEffort | None = None
-    efforts: list[ThinkingEffort] = []
-    visible: bool | None = None
-    depth: Annotated[int, Field(ge=1)] | None = None
-    steps: Annotated[int, Field(ge=1)] | None = None
-    think_tag: Tag | None = None
-    answer_tag: Tag | None = None
-    starts_open: bool = False
-    """Whether the chat template ends inside the thinking."""
-    skip_default_prompt: bool = False
-    default_think_prompt: dict[str, Any] | None = None
-    switch: Switch | None = None
-
-    @field_validator("think_tag", "answer_tag")
-    @classmethod
-    def _usable(cls, tag: Tag | None) -> Tag | None:
-        tag_of(tag)
-        return tag
-
-    def support(self, modes: frozenset[ThinkingMode]) -> ThinkingSupport:
-        """Return what drives parser and request; `modes` are those of `supports`."""
-        return ThinkingSupport(
-            modes=modes,
-            default=self.mode,
-            effort=self.effort,
-            think_tag=tag_of(self.think_tag),
-            answer_tag=tag_of(self.answer_tag),
-            starts_open=self.starts_open,
-        )
-
-
-def tag_of(tag: Tag | None) -> TagSpec | None:
-    """Return a tag as parsers take it.
-
-    Raises:
-        ValueError: it cannot be searched for in a stream.
-    """
-    found: TagSpec | None
-    match tag:
-        case None | str():
-            found = tag
-        case PatternText():
-            found = TagPattern(_expression(tag), "")
-        case [PatternText() as start, PatternText() as end]:
-            found = TagPattern(_expression(start), _expression(end))
-        case [str() as one]:
-            found = one
-        case [str() as start, str() as end]:
-            found = (start, end)
-        case _:
-            raise ValueError("must be one tag, or a list of a start and an end")
-    try:
-        ThinkingSupport(think_tag=found)
-    except AIError as error:
-        raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
-    return found
-
-
-def _expression(tag: PatternText) -> str:
-    return NamePattern(tag, is_built_in=False).text
 
 
 class SlidingWindow(_Section):
@@ -364,8 +278,8 @@ def _written_path(location: tuple[int | str, ...], values: Mapping[str, object])
 
 def _known_keys() -> list[str]:
     kinds: tuple[type[BaseModel], ...] = (
-        *(Family, Thinking, Switch, SlidingWindow),
-        *(Abilities, CallForm, EngineOptions),
+        *(Family, Thinking, Switch, DefaultThinkPrompt, ThinkPrompts),
+        *(SlidingWindow, Abilities, CallForm, EngineOptions),
     )
     known = [field.alias or name for kind in kinds for name, field in kind.model_fields.items()]
     return [*known, "thinkMode", *GenerationSettings.model_fields]

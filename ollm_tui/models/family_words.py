@@ -24,7 +24,7 @@ def family_rows(known: "ModelKnowledge") -> Iterator[tuple[str, str]]:
         yield "variant", known.variant or "default"
     if known.sidecar is not None:
         yield "settings beside the file", known.sidecar.name
-    if known.capability is not None:
+    if known.capability is not None or known.thinking is not None:
         yield "thinking", thinking_words(known.thinking)
     if known.tool_mode is not None:
         yield "tools", _TOOLS[known.tool_mode]
@@ -50,7 +50,8 @@ def thinking_words(thinking: "ThinkingFacts | None") -> str:
         default = thinking.support.default or "off"
         others = sorted(thinking.support.allowed - {default})
         first = f"{default} by default, or {', '.join(others)}"
-    parts = [first, _tags(thinking), _switched(thinking)]
+    told = "" if thinking.support.thinks_by_itself else "told to in the system prompt"
+    parts = [first, told, _tags(thinking), _switched(thinking)]
     if thinking.config.efforts:
         parts.append(f"efforts {', '.join(thinking.config.efforts)}")
     return "; ".join(part for part in parts if part)
@@ -66,6 +67,7 @@ def _tags(thinking: "ThinkingFacts") -> str:
 
 def _switched(thinking: "ThinkingFacts") -> str:
     switch = thinking.switch
-    ways = (switch.variable, switch.effort_variable, switch.on_text, switch.off_text)
+    blank = "a blank block" if thinking.blank else None
+    ways = (switch.variable, switch.effort_variable, switch.on_text, switch.off_text, blank)
     named = ", ".join(way for way in ways if way)
     return f"switched by {named}" if named else ""

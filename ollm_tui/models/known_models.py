@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo
 
 SIDECAR_SUFFIX: Final = ".config.yaml"
-NOT_APPLIED: Final = frozenset({"prompt", "shouldThink"})
+NOT_APPLIED: Final = frozenset({"prompt"})
 """Keys of a sidecar that are shown, but change no answer."""
 
 
@@ -115,8 +115,12 @@ def defaults_of(known: "ModelKnowledge") -> ModelDefaults:
 def not_applied(known: "ModelKnowledge") -> tuple[str, ...]:
     """Return the keys of a model's sidecar that change no answer.
 
-    A template of its own is rendered with the variables of `prompt`.
+    Its template is rendered with the variables of `prompt`; `blankThink` is about thinking.
     """
-    names = {value.name.partition(".")[0] for value in known.facts if value.layer == "sidecar"}
+    values = [value for value in known.facts if value.layer == "sidecar"]
+    names = {value.name.partition(".")[0] for value in values if value.name != _BLANK}
     used = {"prompt"} if "template" in names else set()
     return tuple(sorted(NOT_APPLIED.intersection(names) - used))
+
+
+_BLANK: Final = "prompt.blankThink"

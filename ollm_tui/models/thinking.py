@@ -1,40 +1,46 @@
-"""How a request turns thinking on, and how the answer is divided; pure.
+"""What a model declares of its thinking, and what a request makes of it; pure.
 
-The mode is the request's to choose among those that the model declares; tags are the model's, and
-a request's count only where the model has none.
+The mode is the request's to choose among those that the model declares; tags and prompts are the
+model's, and a request's count only where the model has none.
 
 | request | mode |
 | --- | --- |
 | nothing | the model's default, which may be unknown |
-| `True` | the default if it thinks, else `last`, `first` or `deep`, whichever is declared first |
+| `True`, an effort | the default if it thinks, else the first declared of `last`, `first`, `deep` |
 | `False`, `off` | `off` |
-| another mode, or a config | that one |
+| another mode | that one |
 
 A mode that is not declared is refused; the default needs no declaration, and a model of which
-nothing is declared does not think. The stream begins inside the thinking for `first` and `deep`
-where no start tag exists but something ends it, or where the prompt opens the block; for `off`
-and `last` it never does. For `last` the thinking may stand after the answer, else only before it.
+nothing is declared does not think. An effort that the model does not have counts as `True`, and
+the plan says that it was lost.
+
+A model that thinks by itself does so before its answer: `first` and `deep` are its own, as far as
+they are declared. `last`, and all modes of a model that does not think by itself, are instructions
+in the system prompt (`models/thinking_prompts.py`); its own thinking is then switched off, if it
+has any.
 """
 
-from dataclasses import dataclass
-from itertools import product
-from typing import Final, TypeAlias, assert_never
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
 
-from ollm_tui.decode.tag_pattern import spell_out
-from ollm_tui.decode.thinking import TagPair, ThinkTags
+from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import (
     ShouldThink,
-    TagPattern,
     TagSpec,
     ThinkingConfig,
     ThinkingEffort,
     ThinkingMode,
+    ThinkingPlan,
+    ThinkingSwitch,
     thinking_mode,
 )
 
+EFFORTS: Final[tuple[ThinkingEffort, ...]] = ("low", "medium", "high")
 _BY_CHOICE: Final[tuple[ThinkingMode, ...]] = ("last", "first", "deep")
-Spellings: TypeAlias = tuple[str, ...]
+_OWN_MODES: Final = frozenset({"first", "deep"})
+"""How a model thinks by itself: before its answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +54,28 @@ class ThinkingSupport:
     modes: frozenset[ThinkingMode] = frozenset()
     default: ThinkingMode | None = None
     effort: ThinkingEffort | None = None
+    efforts: tuple[ThinkingEffort, ...] | None = None
+    """None if it is not known which it takes."""
     think_tag: TagSpec | None = None
     answer_tag: TagSpec | None = None
     starts_open: bool = False
     """Whether the chat template ends inside the thinking."""
+    switch: ThinkingSwitch | None = None
+    """None if nothing is known of the model's prompt."""
+    visible: bool | None = None
+    depth: int | None = None
+    steps: int | None = None
+    skip_default_prompt: bool = False
+    prompts: Mapping[str, str] | None = None
+    """Instructions by mode, and `role`, as `ThinkingConfig` has them."""
+    prompt_format: str | None = None
+    """The format of `prompts`, if they are templates."""
+    thinks_by_itself: bool = True
+    """Whether the model was made to think; else instructions make it."""
+    is_engines: bool = True
+    """Whether the engine knows that the model thinks, so that its own switch may be used."""
+    is_users: bool = False
+    """Whether the user declared it: beside the model's file, or in a family of their own."""
 
     def __post_init__(self) -> None:
         find_tags(self.think_tag, self.answer_tag, mode=None, starts_open=self.starts_open)
@@ -67,18 +91,25 @@ class ThinkingSupport:
         """Whether the model declares how its thinking is marked."""
         return self.think_tag is not None or self.answer_tag is not None or self.starts_open
 
+    @property
+    def thinks(self) -> bool:
+        """Whether there is a mode other than `off`."""
+        return bool(self.allowed - {"off"})
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingPlan:
-    """How one request thinks, and how its answer is divided."""
+    def is_instructed(self, mode: ThinkingMode | None) -> bool:
+        """Whether only instructions in the prompt make the model think in this mode."""
+        if mode is None or mode == "off":
+            return False
+        return not (self.thinks_by_itself and mode in _OWN_MODES)
 
-    mode: ThinkingMode | None
-    """None if not specified: the server decides."""
-    effort: ThinkingEffort | None
-    tags: ThinkTags
-    """How to divide the answer; `tags.start_open` is its initial state."""
-    wire: bool | ThinkingEffort | None
-    """The value for a server with a single switch; None sends nothing."""
+    def choices(self) -> tuple[str, ...]:
+        """Return the words that `/think` takes for the model."""
+        if not self.thinks:
+            return ("off",)
+        off = ("off",) if "off" in self.allowed else ()
+        modes = (mode for mode in ("first", "last", "deep") if mode in self.allowed)
+        efforts = EFFORTS if self.efforts is None else self.efforts
+        return (*off, "on", *modes, *efforts)
 
 
 def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingPlan:
@@ -91,111 +122,109 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
     mode = _chosen_mode(request, model)
     if mode is not None and mode not in model.allowed:
         raise _refusal(mode, model)
-    config = request if isinstance(request, ThinkingConfig) else None
-    tags_from = model if config is None or model.has_tags else config
-    effort = (config and config.effort) or model.effort
-    return ThinkingPlan(
+    config = request if isinstance(request, ThinkingConfig) else ThinkingConfig()
+    tags_from = model if model.has_tags else config
+    is_unasked = request is None and not model.is_instructed(mode)
+    is_on = None if is_unasked else _told(mode, model)
+    effort = config.effort or model.effort
+    has_effort = model.efforts is None or effort in model.efforts
+    visible = model.visible if config.visible is None else config.visible
+    plan = ThinkingPlan(
         mode=mode,
-        effort=None if mode == "off" else effort,
-        tags=find_tags(
-            tags_from.think_tag, tags_from.answer_tag, mode=mode, starts_open=tags_from.starts_open
-        ),
-        wire=None if request is None else _wire(mode, effort),
+        is_on=is_on,
+        effort=effort if is_on and has_effort else None,
+        is_default=mode == model.default and not model.is_instructed(mode),
+        lost_effort=config.effort if mode != "off" and not has_effort else None,
+        think_tag=tags_from.think_tag,
+        answer_tag=tags_from.answer_tag,
+        starts_open=tags_from.starts_open,
+        switch=model.switch,
+        is_engines=model.is_engines,
+        is_visible=visible is not False,
     )
+    find_tags(plan.think_tag, plan.answer_tag, mode=mode, starts_open=plan.starts_open)
+    return plan
 
 
-def find_tags(
-    think_tag: TagSpec | None,
-    answer_tag: TagSpec | None,
-    *,
-    mode: ThinkingMode | None,
-    starts_open: bool = False,
-) -> ThinkTags:
-    """Return the tags to search for, and whether the answer begins inside the thinking.
-
-    Raises:
-        AIError: BAD_REQUEST for tags that cannot be searched for.
-    """
+def check_choice(word: str, wanted: ShouldThink, model: ThinkingSupport) -> AIError | None:
+    """Return why a person's choice does not suit a model, or None if it does."""
     try:
-        starts, ends = _delimiters(think_tag)
-        answer_starts, answer_ends = _delimiters(answer_tag)
-        return _tags(starts, ends, answer_starts, answer_ends, mode, starts_open)
-    except ValueError as error:
-        sentence = f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}."
-        raise AIError(ErrorCode.BAD_REQUEST, sentence) from error
+        plan = resolve_thinking(wanted, model)
+    except AIError as error:
+        return error
+    if plan.lost_effort is None:
+        return None
+    what = "has no levels of thinking" if not model.efforts else f"has no level {word}"
+    available = f"Available: {', '.join(model.choices())}."
+    return AIError(ErrorCode.UNSUPPORTED_FEATURE, f"This model {what}.", hint=available)
 
 
 def _chosen_mode(request: ShouldThink | None, model: ThinkingSupport) -> ThinkingMode | None:
     if request is None:
         return model.default
-    if request is not True:
+    is_open = isinstance(request, ThinkingConfig) and request.mode is None
+    if request is not True and not is_open:
         return thinking_mode(request)
     if model.default not in (None, "off"):
         return model.default
     return next((mode for mode in _BY_CHOICE if mode in model.modes), "last")
 
 
+def _told(mode: ThinkingMode | None, model: ThinkingSupport) -> bool | None:
+    """Return what the server is told: nothing if it has nothing to switch."""
+    has_own = model.thinks_by_itself and bool(model.allowed & _OWN_MODES)
+    if mode is None or not has_own:
+        return None
+    if mode == "off":
+        return False
+    if not model.is_instructed(mode):
+        return True
+    return False if "off" in model.allowed else None
+
+
 def _refusal(mode: ThinkingMode, model: ThinkingSupport) -> AIError:
-    known = sorted(model.allowed)
-    if known == ["off"]:
+    hint = f"Available: {', '.join(model.choices())}."
+    if not model.thinks:
         message, hint = "This model does not think.", "Leave thinking off, or choose another model."
     elif mode == "off":
         message = "This model always thinks: it cannot be switched off."
-        hint = f"Available: {', '.join(known)}."
+        if model.efforts:
+            hint = f"It thinks least with {model.efforts[0]}. {hint}"
     else:
         message = f"This model does not know the thinking mode {mode!r}."
-        hint = f"Available: {', '.join(known)}."
     return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint)
 
 
-def _wire(mode: ThinkingMode | None, effort: ThinkingEffort | None) -> bool | ThinkingEffort | None:
-    match mode:
-        case None:
-            return None
-        case "off":
-            return False
-        case "last" | "first" | "deep":
-            return effort or True
-        case _:
-            assert_never(mode)
+def on_engine(
+    model: ThinkingSupport | None, *, thinks: bool | None, is_set: bool = False
+) -> ThinkingSupport | None:
+    """Combine what is declared of a model with what its engine, or the user, says.
+
+    `thinks` is the word of the engine's list, or with `is_set` of the user's settings; None if
+    there is none. The user's settings count first, then what the user declared of the model, then
+    the list, then a family of the program. None if nothing is known.
+    """
+    known = model if model is not None and model.thinks else None
+    if thinks is None:
+        return known
+    if not thinks:
+        is_own = known is not None and known.is_users and not is_set
+        return replace(known, is_engines=False) if known and is_own else ThinkingSupport()
+    if known is None:
+        return ThinkingSupport(modes=frozenset({"off", "deep"}), default="deep")
+    return known if is_set else replace(known, thinks_by_itself=True)
 
 
-def _delimiters(tag: TagSpec | None) -> tuple[Spellings, Spellings]:
-    """Return the start and end delimiters; a single one is a start."""
-    match tag:
-        case None:
-            return (), ()
-        case str():
-            return _one(tag), ()
-        case TagPattern(start, end):
-            return (spell_out(start) if start else ()), (spell_out(end) if end else ())
-        case (start, end):
-            return _one(start), _one(end)
+def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:
+    """Return what a request itself says of a model of which nothing else is known.
 
-
-def _one(tag: str) -> Spellings:
-    return (tag,) if tag else ()
-
-
-def _tags(
-    starts: Spellings,
-    ends: Spellings,
-    answer_starts: Spellings,
-    answer_ends: Spellings,
-    mode: ThinkingMode | None,
-    starts_open: bool,
-) -> ThinkTags:
-    if not starts:
-        answer_starts = (*ends, *answer_starts)
-    pairs = tuple(
-        TagPair(start.lstrip(), end) for start, end in product(starts, ends or answer_starts or ())
-    ) or tuple(TagPair(start.lstrip(), start) for start in starts)
-    has_no_start = not pairs and bool(answer_starts)
-    opened = starts_open or (has_no_start and mode is not None)
-    return ThinkTags(
-        pairs=pairs if pairs or has_no_start else ThinkTags().pairs,
-        answer_starts=answer_starts,
-        answer_ends=answer_ends,
-        start_open=opened and mode not in ("off", "last"),
-        where="anywhere" if mode == "last" else "leading",
+    None if it has neither instructions nor limits: its provider knows what to do then.
+    """
+    if not isinstance(wish, ThinkingConfig):
+        return None
+    if not (wish.prompts or wish.depth or wish.steps or wish.visible is not None):
+        return None
+    mode: ThinkingMode = wish.mode or "deep"
+    return ThinkingSupport(
+        modes=frozenset({mode, "off"}), thinks_by_itself=not wish.prompts, is_users=True
     )

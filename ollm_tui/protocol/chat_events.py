@@ -30,6 +30,8 @@ class ThinkingDelta:
     delta: str
     turn: int
     block: str
+    hidden: bool | None = None
+    """True if the model's settings or the request ask that thinking is not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

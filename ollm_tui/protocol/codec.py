@@ -253,7 +253,7 @@ _EVENTS: Mapping[type[chat.ChatEvent], str] = {
     chat.Finish: "finish",
     chat.ErrorEvent: "error",
 }
-_LEFT_OUT = frozenset({"instead", "usage", "timings"})
+_LEFT_OUT = frozenset({"instead", "usage", "timings", "hidden"})
 """Fields that are left out if they are None; all others are always there."""
 
 

@@ -34,32 +34,96 @@ TagSpec: TypeAlias = str | tuple[str, str] | TagPattern
 class ThinkingConfig:
     """Thinking, as set for a model or a request.
 
-    A request chooses the mode; tags and prompts belong to the model.
+    A request chooses the mode; tags and prompts belong to the model, and a request's count only
+    where the model has none.
     """
 
-    mode: ThinkingMode
+    mode: ThinkingMode | None = None
+    """None is the mode in which the model thinks by default."""
     effort: ThinkingEffort | None = None
     visible: bool | None = None
+    """False folds thinking away in the chat, and leaves it out of the output of commands."""
     depth: int | None = None
+    """How many levels deep to think, at most; said to the model."""
     steps: int | None = None
+    """How many steps to think in, at most; said to the model."""
     think_tag: TagSpec | None = None
     answer_tag: TagSpec | None = None
     starts_open: bool = False
     """Whether the prompt opened the block already, so that the stream starts inside it."""
     skip_default_prompt: bool = False
-    prompts: dict[str, str] | None = None
+    """Whether a model that does not think by itself gets no instructions but those of `prompts`."""
+    prompts: Mapping[str, str] | None = None
+    """Instructions by mode (`first`, `last`, `deep`), and `role`, which stands before them."""
 
 
 ShouldThink: TypeAlias = bool | ThinkingMode | ThinkingConfig
-ThinkingLevel: TypeAlias = Literal["off", "on", "low", "medium", "high"]
+ThinkingLevel: TypeAlias = Literal["off", "on", "first", "last", "deep", "low", "medium", "high"]
 THINKING_LEVELS: Final[Mapping[str, ShouldThink]] = {
     "off": False,
     "on": True,
-    "low": ThinkingConfig(mode="last", effort="low"),
-    "medium": ThinkingConfig(mode="last", effort="medium"),
-    "high": ThinkingConfig(mode="last", effort="high"),
+    "first": "first",
+    "last": "last",
+    "deep": "deep",
+    "low": ThinkingConfig(effort="low"),
+    "medium": ThinkingConfig(effort="medium"),
+    "high": ThinkingConfig(effort="high"),
 }
 """What a person chooses, as `/think` and the settings take it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingSwitch:
+    """How the thinking of a model is switched in its prompt; empty if there is no such way."""
+
+    variable: str | None = None
+    """A variable of the chat template that is true or false: `enable_thinking`."""
+    effort_variable: str | None = None
+    """A variable of the chat template that takes an effort: `reasoning_effort`."""
+    on_text: str | None = None
+    off_text: str | None = None
+    """Words in the prompt: `/think`, `/no_think`."""
+    text_in: Literal["system", "user"] = "user"
+    """Which message has them: the system prompt, or the newest of the user."""
+    blank: str | None = None
+    """What begins an answer that has no thinking: an empty block."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no way is known."""
+        return self == ThinkingSwitch(text_in=self.text_in)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingPlan:
+    """The thinking of one request on its model: what is sent, and how the answer is divided.
+
+    Made of the request's `should_think` and of what is known of the model.
+    """
+
+    mode: ThinkingMode | None = None
+    """How the model will think, by wish or by default; None if that is not known."""
+    is_on: bool | None = None
+    """What the server is told; None tells it nothing: no choice was made, or only instructions in
+    the prompt make the model think."""
+    is_default: bool = False
+    """Whether the model does so by itself and unasked."""
+    effort: ThinkingEffort | None = None
+    """The effort that the server is told."""
+    lost_effort: ThinkingEffort | None = None
+    """The effort that was wanted, if the model has none."""
+    think_tag: TagSpec | None = None
+    answer_tag: TagSpec | None = None
+    starts_open: bool = False
+    """Whether the chat template opens the block, so that an answer that the server does not divide
+    begins inside it."""
+    switch: ThinkingSwitch | None = None
+    """None if nothing is known of the model's prompt."""
+    is_engines: bool = True
+    """Whether the engine knows that the model thinks, so that its own switch may be used."""
+    is_visible: bool = True
+    instructions: str | None = None
+    """What the system prompt of the request says of thinking, at its end."""
 
 
 def thinking_level(wanted: ShouldThink | None) -> str | None:
@@ -71,7 +135,7 @@ def thinking_level(wanted: ShouldThink | None) -> str | None:
 
 
 def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:
-    """Return the mode of any value; None stays None, `True` is `last`."""
+    """Return the mode of any value; None stays None, an unnamed one is `last`."""
     match value:
         case None:
             return None
@@ -80,7 +144,7 @@ def thinking_mode(value: ShouldThink | None) -> ThinkingMode | None:
         case False:
             return "off"
         case ThinkingConfig():
-            return value.mode
+            return value.mode or "last"
         case _:
             return value
 
@@ -165,6 +229,8 @@ class Request:
     tools: Sequence[ToolSchema] = ()
     tool_choice: ToolChoice | None = None
     should_think: ShouldThink | None = None
+    thinking: ThinkingPlan | None = None
+    """What the chat made of `should_think` for this model; None if nothing is known of it."""
     options: GenerationOptions = field(default_factory=GenerationOptions)
     stream: bool = True
     template_format: str | None = None
@@ -193,6 +259,28 @@ class Request:
         if self.messages is not None:
             return tuple(self.messages)
         return (Message("user", normalize_content(self.input or "")),)
+
+
+def plan_of(request: Request) -> ThinkingPlan:
+    """Return the plan of a request; without one from the chat, `should_think` alone counts.
+
+    Nothing is known of the model then: every mode but `off` switches its own thinking on.
+    """
+    if request.thinking is not None:
+        return request.thinking
+    wish = request.should_think
+    config = wish if isinstance(wish, ThinkingConfig) else ThinkingConfig()
+    mode = thinking_mode(wish)
+    is_named = isinstance(wish, str) or mode == "off" or config.mode is not None
+    return ThinkingPlan(
+        mode=mode if is_named else None,
+        is_on=None if mode is None else mode != "off",
+        effort=None if mode == "off" else config.effort,
+        think_tag=config.think_tag,
+        answer_tag=config.answer_tag,
+        starts_open=config.starts_open,
+        is_visible=config.visible is not False,
+    )
 
 
 @dataclass(frozen=True, slots=True)

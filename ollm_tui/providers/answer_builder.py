@@ -1,10 +1,9 @@
 """One answer of any wire format, from its first piece to its one end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ollm_tui.decode.thinking import PieceList, ThinkingPiece, ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
-from ollm_tui.models.thinking import find_tags
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Timings, Usage
@@ -16,7 +15,6 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.protocol.tools import ToolCall
 
 _REASONS: Mapping[str, str] = {
@@ -49,7 +47,10 @@ _SIGNS = str.maketrans("", "", "_- .")
 class AnswerBuilder:
     """Collects the pieces of one answer and returns them as events."""
 
-    def __init__(self, tags: ThinkTags | None = None) -> None:
+    def __init__(
+        self, tags: ThinkTags | None = None, on_thinking: Callable[[], object] | None = None
+    ) -> None:
+        """Divide the text by these tags; `on_thinking` is called if the server divides it."""
         self.usage: Usage | None = None
         self.timings: Timings | None = None
         self.ended = False
@@ -57,6 +58,7 @@ class AnswerBuilder:
         self._lost = 0
         self._calls = ToolCallAssembler()
         self._splitter = ThinkTagSplitter(tags)
+        self._on_thinking = on_thinking
         self._unsplit: list[str] = []
         self._pieces: PieceList[TextDelta | ThinkingDelta] = PieceList()
         self._events: list[ProviderEvent] = []
@@ -68,9 +70,16 @@ class AnswerBuilder:
             self.has_output = True
 
     def add_thinking(self, delta: str) -> None:
-        """Add a piece of thinking that the server sent apart from the text."""
+        """Add a piece of thinking that the server sent apart from the text.
+
+        The text after it is the answer, also if the prompt opened a block of thinking.
+        """
         if delta and not self.ended:
             self._split_tags()
+            self._splitter.expect_text()
+            if self._on_thinking is not None:
+                self._on_thinking()
+                self._on_thinking = None
             self._pieces.add(ThinkingDelta, delta)
             self.has_output = True
 
@@ -114,8 +123,9 @@ class AnswerBuilder:
         """End the answer with the finish reason as the server sent it. A no-op if it has ended."""
         if self.ended:
             return
-        self._split_tags(is_end=True)
         calls = self._finished_calls(raw_reason)
+        is_whole = (known_reason(raw_reason) or "stop") == "stop" and not calls
+        self._split_tags(is_end=True, ended_well=is_whole)
         self._flush()
         self._events += [ToolCallEvent(call) for call in calls]
         reason = _reason_with_calls(known_reason(raw_reason), has_calls=bool(calls))
@@ -159,12 +169,12 @@ class AnswerBuilder:
         # A call that the token limit cut cannot be repaired by the model: the limit comes again.
         return [] if was_cut and any(call.args is None for call in calls) else calls
 
-    def _split_tags(self, *, is_end: bool = False) -> None:
+    def _split_tags(self, *, is_end: bool = False, ended_well: bool = False) -> None:
         """Search the text added since the last call for thinking tags."""
         pieces = self._splitter.feed("".join(self._unsplit))
         self._unsplit.clear()
         if is_end:
-            pieces += self._splitter.finish()
+            pieces += self._splitter.finish(ended_well=ended_well)
         for piece in pieces:
             kind = ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta
             self._pieces.add(kind, piece.text)
@@ -190,15 +200,3 @@ def _reason_with_calls(reason: str | None, *, has_calls: bool) -> str:
     if reason == "tool_calls" and not has_calls:
         return "stop"
     return "tool_calls" if reason == "stop" and has_calls else reason
-
-
-def tags_for(wish: ShouldThink | None) -> ThinkTags:
-    """Return the thinking tags to look for; unusable ones become the usual `<think>` pair."""
-    if not isinstance(wish, ThinkingConfig):
-        return ThinkTags()
-    try:
-        return find_tags(
-            wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open
-        )
-    except AIError:
-        return ThinkTags()

@@ -28,9 +28,15 @@ class AnswerDecoder(ABC):
     the answer.
     """
 
-    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        tags: ThinkTags | None = None,
+        on_thinking: Callable[[], object] | None = None,
+    ) -> None:
+        """Divide text by `tags`; `on_thinking` is called if the server sends thinking apart."""
         self._endpoint = endpoint
-        self._builder = AnswerBuilder(tags)
+        self._builder = AnswerBuilder(tags, on_thinking)
         self._unreadable: str | None = None
         """The first piece that could not be parsed, if any."""
 
@@ -84,8 +90,13 @@ class AnswerDecoder(ABC):
 class SSEAnswerDecoder(AnswerDecoder):
     """Turns the bytes of one answer into events, with exactly one end."""
 
-    def __init__(self, endpoint: Endpoint, tags: ThinkTags | None = None) -> None:
-        super().__init__(endpoint, tags)
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        tags: ThinkTags | None = None,
+        on_thinking: Callable[[], object] | None = None,
+    ) -> None:
+        super().__init__(endpoint, tags, on_thinking)
         self._is_whole: bool | None = None
         """Whether the server ignored `stream`; None until the first visible byte decides."""
         self._sse = SSEDecoder()

@@ -1,15 +1,16 @@
 """What the adapters over HTTP share: the connection, whole answers, default keys, token counts."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ollm_tui.decode.json_fields import as_object, positive
+from ollm_tui.models.thinking_switch import TEMPLATE_ARGUMENTS, USUAL_VARIABLE, variable_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.ports import ProviderStream
-from ollm_tui.protocol.request import Request, Response
+from ollm_tui.protocol.request import Request, Response, plan_of
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.http_faults import MODEL_HINT, Endpoint
 from ollm_tui.providers.spec import ProviderSpec
@@ -28,7 +29,6 @@ _OPTION_NAMES: Mapping[str, str] = {
 }
 """Keys of request bodies that are options under another name."""
 _THINKING_KEYS = frozenset({"reasoning_effort", "thinking", "output_config"})
-_TEMPLATE = "chat_template_kwargs"
 
 
 class HttpProvider(ABC):
@@ -80,15 +80,20 @@ def with_default_keys(request: Request, keys: JsonMapping) -> Request:
     own = request.options.extra_body or {}
     added = {key: value for key, value in keys.items() if not _is_set(request, key)}
     merged: JsonObject = {**added, **own}
-    if _TEMPLATE in added and isinstance(own.get(_TEMPLATE), Mapping):
-        merged[_TEMPLATE] = _merge(added[_TEMPLATE], own[_TEMPLATE])
-    if request.should_think is not None and isinstance(added.get(_TEMPLATE), Mapping):
-        merged[_TEMPLATE] = _without_switch(merged[_TEMPLATE], own.get(_TEMPLATE))
+    if TEMPLATE_ARGUMENTS in added and isinstance(own.get(TEMPLATE_ARGUMENTS), Mapping):
+        merged[TEMPLATE_ARGUMENTS] = _merge(added[TEMPLATE_ARGUMENTS], own[TEMPLATE_ARGUMENTS])
+    plan = plan_of(request)
+    if plan.is_on is not None and isinstance(added.get(TEMPLATE_ARGUMENTS), Mapping):
+        switches = {USUAL_VARIABLE, variable_of(plan)}
+        given = as_object(own.get(TEMPLATE_ARGUMENTS))
+        merged[TEMPLATE_ARGUMENTS] = _without(
+            switches.difference(given), merged[TEMPLATE_ARGUMENTS]
+        )
     return replace(request, options=replace(request.options, extra_body=merged))
 
 
 def _is_set(request: Request, key: str) -> bool:
-    if key in _THINKING_KEYS and request.should_think is not None:
+    if key in _THINKING_KEYS and plan_of(request).is_on is not None:
         return True
     option = _OPTION_NAMES.get(key, key)
     return option != "extra_body" and getattr(request.options, option, None) is not None
@@ -98,11 +103,11 @@ def _merge(ours: JsonValue, theirs: JsonValue) -> JsonValue:
     return ours | theirs if isinstance(ours, dict) and isinstance(theirs, dict) else theirs
 
 
-def _without_switch(merged: JsonValue, own: JsonValue) -> JsonValue:
-    """Leave `enable_thinking` to `should_think`, unless the request sets it in its own body."""
-    if not isinstance(merged, dict) or (isinstance(own, dict) and "enable_thinking" in own):
-        return merged
-    return {key: value for key, value in merged.items() if key != "enable_thinking"}
+def _without(names: Collection[str | None], arguments: JsonValue) -> JsonValue:
+    """Leave the variables that switch thinking to the request's plan."""
+    if not isinstance(arguments, dict):
+        return arguments
+    return {key: value for key, value in arguments.items() if key not in names}
 
 
 def read_token_count(reply: JsonValue, key: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any, TypeAlias, get_args
 
-from ollm_tui.models.thinking import find_tags
+from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
@@ -24,10 +24,10 @@ from ollm_tui.protocol.tools import ToolChoice, ToolName
 
 _REQUEST = frozenset(
     {"model", "messages", "input", "system_prompt", "tools", "tool_choice", "should_think",
-     "options", "stream", "signal"}
+     "thinking", "options", "stream", "signal"}
 )  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
-_THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag"})
+_THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag", "starts_open"})
 _EMBEDDING = frozenset({"extra_body"})
 """The options of a request for embeddings."""
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
@@ -80,7 +80,8 @@ def check_request(request: Request, template_formats: Collection[str] = ()) -> N
         _check_formats(request, template_formats)
         for message in request.conversation:
             _check_rendered(message)
-    check_thinking(request.should_think)
+    if request.thinking is None:
+        check_thinking(request.should_think)
     _check_choice(request)
     _check_body(request.options.extra_body or {})
 
@@ -98,29 +99,39 @@ def report_unsent(request: Request, kind: str, on_left_out: OnLeftOut) -> None:
 
 
 def check_thinking(wish: ShouldThink | None) -> None:
-    """Check what a request wants of thinking.
+    """Check what a request wants of thinking that no chat has resolved.
 
     The mode `last` of a `ThinkingConfig` switches thinking on; as a word of its own it requests
-    the reasons after the answer.
+    the reasons after the answer, for which a chat instructs a model.
 
     Raises:
-        AIError: UNSUPPORTED_FEATURE for what is not implemented, BAD_REQUEST for unusable tags
+        AIError: UNSUPPORTED_FEATURE for what only a chat does, BAD_REQUEST for unusable tags
             and unknown words.
     """
     mode = wish.mode if isinstance(wish, ThinkingConfig) else wish
     if not (mode is None or isinstance(mode, bool)):
         _check_word(mode, get_args(ThinkingMode), "thinking mode")
-    if mode in ("first", "deep") or wish == "last":
+    if wish == "last":
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            f"The thinking mode {mode!r} is not implemented.",
-            hint="Choose on, off, or an effort: low, medium or high.",
+            "Whether this model can think after its answer is not known.",
+            hint="Use on, or declare the mode `last` in a family or beside the model's file.",
         )
     if isinstance(wish, ThinkingConfig):
         if wish.effort is not None:
             _check_word(wish.effort, get_args(ThinkingEffort), "effort of thinking")
-        _check_fields(wish, _THINKING, "settings of thinking")
+        _check_thinking_fields(wish)
         find_tags(wish.think_tag, wish.answer_tag, mode=wish.mode, starts_open=wish.starts_open)
+
+
+def _check_thinking_fields(wish: ThinkingConfig) -> None:
+    for field in fields(wish):
+        if field.name not in _THINKING and _is_set(wish, field):
+            raise AIError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                f"`{field.name}` in settings of thinking is acted on by chats only.",
+                hint="Ask through a ChatClient, or leave it out.",
+            )
 
 
 def check_embedding(request: Request) -> None:

@@ -14,6 +14,7 @@ from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation, Preset
 from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
 from ollm_tui.chat.parts import ChatLimits, ChatParts, KnowledgeOf
+from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.plugins import Plugin, load_plugins, plugin_names
@@ -43,6 +44,7 @@ from ollm_tui.tools.define import EVERY_TOOL, FunctionTool, is_tool_name
 from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 
 if TYPE_CHECKING:
+    from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.protocol.ports import Approver
     from ollm_tui.runtime.exact_prompt import ExactPrompt
     from ollm_tui.runtime.templates import Templates
@@ -102,6 +104,8 @@ class ChatFactory:
             self.problems = (*self.problems, schema[1].message)
         self._modes = modes
         self._vision = VisionSupport()
+        self.thinking = ModelThinking()
+        """How models think; the runtime replaces it by one that knows their families."""
         self._encodings = Encodings()
         self._counter = TokenCounter(self._encodings)
         self._windows = {name: m.context for name, m in config.models.items() if m.context}
@@ -184,6 +188,12 @@ class ChatFactory:
         """Return whether a model is known not to see pictures; `AIError` if it is not found."""
         return await self._vision.is_text_only(await self._router.resolve(model))
 
+    async def thinking_of(self, model: str) -> "ThinkingSupport | None":
+        """Return how a model thinks, None if that is not known; `AIError` if it is not found."""
+        ref = ModelRef.parse(model)
+        named = await (self._router.at(ref) if ref else self._router.resolve(model))
+        return await self.thinking.of(await self._router.informed(named))
+
     async def measure(self, conversation: Conversation) -> ContextFigures:
         """Count what a conversation takes of its model's window; raises as `measure.measure`."""
         return await measure(conversation, self._parts())
@@ -220,6 +230,7 @@ class ChatFactory:
                 prompt_s=chat.prompt_timeout_s,
             ),
             vision=self._vision,
+            thinking=self.thinking,
             encodings=self._encodings,
             counter=self._counter,
             windows=self._windows,

@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.model_support import ToolMode
+from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
@@ -21,6 +22,7 @@ from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin, find_plugins
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
 from ollm_tui.providers.base import UnusableProvider
@@ -50,6 +52,7 @@ from ollm_tui.runtime.first_model import (
 )
 from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.measure import apply_remedy
+from ollm_tui.runtime.model_lookup import find_thinking
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
 from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
@@ -69,6 +72,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
+    from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.runtime.other_models import OtherFolders
 
 logger = logging.getLogger(__name__)
@@ -116,6 +120,7 @@ class Runtime:
             modes=tool_modes(self.config, dict(self._choices.tool_modes), self._remember_tool_mode),
         )
         factory.knowledge = providers.engine.known_models.of_model
+        factory.thinking = self._thinking_of(providers)
         self._continued: ChatClient | None = None
         notices = (store.notice,) if store is not None and store.notice else ()
         of_settings = summarize([*loaded.problems, *unknown_tools(loaded)])
@@ -132,8 +137,7 @@ class Runtime:
         self.chats = store
         """The saved chats; None when they are not saved."""
         self.branches = ChatBranches(store, factory.open)
-        self.chat_id = chat_id_of
-        self.open_chat, self.last_chat = factory.open, factory.last
+        self.chat_id, self.open_chat, self.last_chat = chat_id_of, factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
         self.room, self.reads_only_text = factory.room, factory.reads_only_text
@@ -178,10 +182,21 @@ class Runtime:
         """Set the approver of tool calls; the default allows only tools that read."""
         self._chat_factory.approver = approver
 
+    async def thinking_of(self, model: str) -> "ThinkingSupport | None":
+        """Return how a model thinks, None if that is not known; `AIError` if it is not found."""
+        return await self._chat_factory.thinking_of(model)
+
     def tool_mode(self, model: str) -> ToolMode | None:
         """Return how a model is given its tools: natively, or described in text."""
         ref = ModelRef.parse(model)
         return self._chat_factory.tool_mode(model, self.catalog.find(ref) if ref else None)
+
+    def _thinking_of(self, providers: Providers) -> ModelThinking:
+        find = find_thinking(providers.engine.known_models, providers.catalog.services)
+        return ModelThinking(find, self._render)
+
+    async def _render(self, template: str, variables: JsonMapping) -> str:
+        return await self.manager.templates.renderer.render(template, variables)
 
     def secrets(self) -> Iterator[str]:
         """Return all keys, headers and passwords of the settings, to be kept out of reports."""

@@ -9,6 +9,7 @@ from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.request import RequestBuilder
+from ollm_tui.chat.thinking import PlannedThinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
@@ -99,7 +100,11 @@ async def request_maker(conversation: Conversation, parts: ChatParts) -> Request
     ref = ModelRef.parse(model)
     named = await (router.at(ref) if ref else router.resolve(model))
     resolved = await router.informed(named)
-    maker = _request_maker(conversation, parts, resolved)
+    try:
+        thinking = await parts.thinking.plan(conversation.should_think, resolved)
+    except AIError:  # raised when a prompt is sent; the count is nearly the same
+        thinking = None
+    maker = _request_maker(conversation, parts, resolved, thinking)
     if not conversation.drops_attachments and count_pictures(
         conversation.messages, conversation.turns_left_out
     ):
@@ -132,10 +137,13 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
 
 
 def _request_maker(
-    conversation: Conversation, parts: ChatParts, resolved: ResolvedModel
+    conversation: Conversation,
+    parts: ChatParts,
+    resolved: ResolvedModel,
+    thinking: PlannedThinking | None = None,
 ) -> RequestBuilder:
     """Return what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestBuilder(parts, conversation, ChatOptions(), AbortSignal(), resolved)
+    return RequestBuilder(parts, conversation, ChatOptions(), AbortSignal(), resolved, thinking)
 
 
 def _counter(parts: ChatParts) -> TokenCounter:

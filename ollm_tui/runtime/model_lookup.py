@@ -1,15 +1,22 @@
-"""Models by their names, where they are, and which are in memory."""
+"""Models by their names: where they are, which are in memory, and how they think."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import anyio
 
+from ollm_tui.chat.thinking import FindThinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.operations import list_running
+from ollm_tui.providers.router import EMBEDDED
+
+if TYPE_CHECKING:
+    from ollm_tui.models.known_models import KnownModels
+    from ollm_tui.models.thinking import ThinkingSupport
 
 PATIENCE_S = 5.0
 """How long a server may take to list its models, or to tell which are in memory."""
@@ -97,3 +104,19 @@ def memory_of(info: ModelInfo) -> int | None:
     """Return the bytes that a loaded model takes; an entry of those in memory has no other size."""
     memory = info.details.get("memory_bytes")
     return memory if isinstance(memory, int) else info.size_bytes
+
+
+def find_thinking(known_models: "KnownModels", services: Collection[str]) -> FindThinking:
+    """Return what looks up how a model thinks; `services` know it of theirs themselves."""
+
+    def find(ref: ModelRef, info: ModelInfo | None) -> "ThinkingSupport | None":
+        if ref.provider in services:
+            return None
+        if info is not None and ref.provider != EMBEDDED:
+            # A path that a server reports is none of this machine.
+            details = {key: value for key, value in info.details.items() if key != "path"}
+            info = replace(info, details=details)
+        thinking = known_models.of_model(ref.model, info).thinking
+        return thinking.support if thinking is not None else None
+
+    return find

@@ -144,13 +144,15 @@ def _read_thinking(value: JsonValue) -> ShouldThink | None:
         return value
     if not isinstance(value, dict):
         return _one_of(value, _MODES)
-    mode = _one_of(value.get("mode"), _MODES)
-    if mode is None:
+    mode, effort = _one_of(value.get("mode"), _MODES), _one_of(value.get("effort"), _EFFORTS)
+    if mode is None and effort is None:
         return None
+    if mode == "last" and effort is not None:
+        mode = None  # earlier versions wrote it for an effort in any mode
     visible = value.get("visible")
     return ThinkingConfig(
         mode=mode,
-        effort=_one_of(value.get("effort"), _EFFORTS),
+        effort=effort,
         visible=visible if isinstance(visible, bool) else None,
         depth=_integer(value.get("depth")),
         steps=_integer(value.get("steps")),

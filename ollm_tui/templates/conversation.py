@@ -13,7 +13,7 @@ from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import Request, thinking_mode
+from ollm_tui.protocol.request import Request, ThinkingPlan, ThinkingSwitch, plan_of
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
 USUAL_VARIABLES: Final[JsonMapping] = {
@@ -41,11 +41,18 @@ def context_of(request: Request, more: JsonMapping | None = None) -> JsonObject:
     context: JsonObject = {**USUAL_VARIABLES, "messages": messages, **(more or {})}
     if request.offered_tools:
         context["tools"] = [_tool(tool) for tool in request.offered_tools]
-    mode = thinking_mode(request.should_think)
-    if mode is not None:
-        context["enable_thinking"] = mode != "off"
+    context |= _thinking(plan_of(request))
     extra = request.options.extra_body or {}
     return context | as_object(extra.get("chat_template_kwargs"))
+
+
+def _thinking(plan: ThinkingPlan) -> JsonObject:
+    """Return the variables that switch thinking."""
+    if plan.is_on is None:
+        return {}
+    switch = plan.switch or ThinkingSwitch(variable="enable_thinking")
+    variables = {switch.variable: plan.is_on, switch.effort_variable: plan.effort}
+    return {name: value for name, value in variables.items() if name and value is not None}
 
 
 def _message(message: Message) -> JsonObject:

@@ -25,7 +25,6 @@ MOST_LINES_OF_A_FEATURE = 7_500
 
 SHORT_MODULES = {
     "several packages use it, and it knows none of them": [
-        "chat/parts.py",
         "config/complaints.py",
         "config/flags.py",
         "decode/counted.py",

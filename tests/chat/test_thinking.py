@@ -1,68 +1,250 @@
-"""A mode of reasoning that a model is known not to have is refused before anything is sent."""
+"""What is known of a model decides how its requests think, and what is refused before sending."""
+
+from dataclasses import dataclass, replace
 
 import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.chat.thinking import ModelThinking, Render
+from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol import chat_events
-from ollm_tui.protocol.errors import ErrorCode
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.provider_events import Finish, TextDelta, ThinkingDelta
-from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.provider_events import Finish, ProviderEvent, TextDelta, ThinkingDelta
+from ollm_tui.protocol.request import (
+    Request,
+    ShouldThink,
+    ThinkingConfig,
+    ThinkingPlan,
+    ThinkingSwitch,
+)
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
-from ollm_tui.providers.router import Router
+from ollm_tui.providers.router import ResolvedModel, Router
 from tests.support.providers import ScriptedProvider
 
 TEXT = frozenset({"text"})
+HYBRID = ThinkingSupport(
+    modes=frozenset({"deep", "off"}),
+    default="deep",
+    efforts=(),
+    think_tag=("[T]", "[/T]"),
+    switch=ThinkingSwitch(variable="enable_thinking"),
+)
+TAUGHT = ThinkingSupport(
+    modes=frozenset({"first", "last", "off"}),
+    default="first",
+    think_tag=("<t>", "</t>"),
+    thinks_by_itself=False,
+    is_users=True,
+)
 
 
-async def end_of(
-    wish: ShouldThink | None, *features: str
-) -> tuple[chat_events.ChatEvent, ScriptedProvider]:
+@dataclass
+class Asked:
+    """A chat that was asked once."""
+
+    events: list[chat_events.ChatEvent]
+    requests: list[Request]
+
+    @property
+    def end(self) -> chat_events.ChatEvent:
+        return self.events[-1]
+
+    @property
+    def plan(self) -> ThinkingPlan:
+        assert self.requests[0].thinking is not None
+        return self.requests[0].thinking
+
+
+async def ask(
+    wish: ShouldThink | None,
+    *features: str,
+    family: ThinkingSupport | None = None,
+    options: ChatOptions | None = None,
+    system_prompt: str | None = None,
+    render: Render | None = None,
+    script: tuple[ProviderEvent, ...] = (TextDelta("Hi."), Finish("stop")),
+) -> Asked:
+    """Ask a model whose list declares features, or nothing, and for which there is a family."""
     capability = ModelCapability(TEXT, TEXT, frozenset(features)) if features else None
-    provider = ScriptedProvider(models=[ModelInfo(name="m", capability=capability)])
+    provider = ScriptedProvider(models=[ModelInfo(name="m", capability=capability)], script=script)
     registry = ProviderRegistry()
     registry.register(provider)
     catalog = ModelCatalog(registry)
     await catalog.refresh()
-    conversation = Conversation(model="scripted://m", should_think=wish)
-    client = ChatClient(ChatParts(router=Router(registry, catalog)), conversation)
-    async with client.chat("hi") as events:
-        return [event async for event in events][-1], provider
+    thinking = ModelThinking(lambda _ref, _info: family, render)
+    parts = ChatParts(router=Router(registry, catalog), thinking=thinking)
+    conversation = Conversation(
+        model="scripted://m", should_think=wish, system_prompt=system_prompt
+    )
+    async with ChatClient(parts, conversation).chat("hi", options) as events:
+        return Asked([event async for event in events], provider.requests)
 
 
-@pytest.mark.parametrize("wish", [None, True, False, "off", "last", ThinkingConfig(mode="last")])
-async def test_a_model_that_thinks_takes_on_and_off(wish: ShouldThink | None) -> None:
-    end, provider = await end_of(wish, "stream", "thinking")
-    assert end == chat_events.Finish(reason="stop")
-    assert provider.requests[0].should_think == wish
+@pytest.mark.parametrize(
+    ("wish", "is_on", "effort"),
+    [
+        (None, None, None),
+        (True, True, None),
+        (False, False, None),
+        ("off", False, None),
+        ("deep", True, None),
+        (ThinkingConfig(effort="high"), True, "high"),
+    ],
+)
+async def test_a_model_that_thinks_takes_on_off_and_levels(
+    wish: ShouldThink | None, is_on: bool | None, effort: str | None
+) -> None:
+    asked = await ask(wish, "stream", "thinking")
+    assert asked.end == chat_events.Finish(reason="stop")
+    assert asked.requests[0].should_think == wish
+    assert (asked.plan.is_on, asked.plan.effort) == (is_on, effort)
 
 
-@pytest.mark.parametrize("wish", ["first", "deep"])
+@pytest.mark.parametrize("wish", ["first", "last"])
 async def test_a_mode_it_does_not_declare_is_refused_with_those_it_knows(
     wish: ShouldThink,
 ) -> None:
-    end, provider = await end_of(wish, "stream", "thinking")
-    assert isinstance(end, chat_events.ErrorEvent)
-    assert end.error.code == ErrorCode.UNSUPPORTED_FEATURE
-    assert "last, off" in str(end.error)
-    assert provider.requests == []
+    asked = await ask(wish, "stream", "thinking")
+    assert isinstance(asked.end, chat_events.ErrorEvent)
+    assert asked.end.error.code == ErrorCode.UNSUPPORTED_FEATURE
+    assert "off, on, deep, low" in str(asked.end.error)
+    assert asked.requests == []
 
 
 async def test_a_model_that_does_not_think_takes_off_only() -> None:
-    end, provider = await end_of(True, "stream")
-    assert isinstance(end, chat_events.ErrorEvent)
-    assert "does not think" in end.error.message
-    assert provider.requests == []
-    assert (await end_of(False, "stream"))[0] == chat_events.Finish(reason="stop")
+    for family in (None, HYBRID):
+        asked = await ask(True, "stream", family=family)
+        assert isinstance(asked.end, chat_events.ErrorEvent)
+        assert "does not think" in asked.end.error.message
+        assert asked.requests == []
+    assert (await ask(False, "stream")).end == chat_events.Finish(reason="stop")
 
 
 async def test_of_a_model_nothing_is_known_about_the_provider_decides() -> None:
-    end, provider = await end_of("deep")
-    assert end == chat_events.Finish(reason="stop")
-    assert provider.requests[0].should_think == "deep"
+    asked = await ask("deep")
+    assert asked.end == chat_events.Finish(reason="stop")
+    assert (asked.requests[0].should_think, asked.requests[0].thinking) == ("deep", None)
+
+
+async def test_tags_and_switch_are_those_of_the_family_and_the_mode_that_of_the_request() -> None:
+    for wish, is_on, mode in ((None, None, "deep"), (False, False, "off"), (True, True, "deep")):
+        for features in ((), ("stream", "thinking")):
+            plan = (await ask(wish, *features, family=HYBRID)).plan
+            assert (plan.is_on, plan.mode) == (is_on, mode)
+            assert (plan.think_tag, plan.switch) == (HYBRID.think_tag, HYBRID.switch)
+    config = ThinkingConfig(mode="deep", think_tag=("<x>", "</x>"))
+    assert (await ask(config, family=HYBRID)).plan.think_tag == ("[T]", "[/T]")
+    over = await ask(True, family=HYBRID, options=ChatOptions(should_think="off"))
+    assert over.plan.is_on is False
+
+
+async def test_a_level_that_the_model_lacks_counts_as_on_and_is_mentioned() -> None:
+    asked = await ask(ThinkingConfig(effort="low"), family=HYBRID)
+    note = asked.events[0]
+    assert isinstance(note, chat_events.Retrying)
+    assert note.why == "This model has no level low of thinking."
+    assert note.instead == "The answer was requested without `think.level`."
+    assert (asked.plan.is_on, asked.plan.effort) == (True, None)
+
+
+async def test_a_model_that_does_not_think_by_itself_is_told_how_and_only_when_it_is_to() -> None:
+    last = await ask("last", "stream", family=TAUGHT, system_prompt="Be kind.")
+    prompt = last.requests[0].system_prompt
+    assert prompt == (
+        "Be kind.\n\nWrite your answer first. After it, explain how you came to it. "
+        "Write the explanation between <t> and </t>."
+    )
+    assert (last.plan.mode, last.plan.is_on) == ("last", None)
+    for wish in (None, True, "first"):
+        prompt = (await ask(wish, "stream", family=TAUGHT)).requests[0].system_prompt
+        assert prompt is not None
+        assert prompt.startswith("Think before you answer. Write your thinking between <t> and")
+    assert (await ask(False, "stream", family=TAUGHT)).requests[0].system_prompt is None
+    silent = replace(TAUGHT, skip_default_prompt=True)
+    assert (await ask("last", family=silent)).requests[0].system_prompt is None
+    native = await ask("deep", family=HYBRID)
+    assert native.requests[0].system_prompt is None
+
+
+async def test_limits_and_prompts_of_model_and_request_are_said() -> None:
+    limited = ThinkingConfig(mode="deep", depth=2, steps=3)
+    said = (await ask(limited, family=HYBRID)).requests[0].system_prompt
+    assert said == "Go at most 2 levels deep in your thinking.\nThink in at most 3 steps."
+    assert (await ask(limited)).requests[0].system_prompt == said
+    own = replace(
+        TAUGHT, steps=4, prompts={"first": "Plan {steps} steps in {start}.", "role": "R."}
+    )
+    wishes: tuple[tuple[ShouldThink, str | None], ...] = (
+        ("first", "R.\n\nPlan 4 steps in <t>."),
+        (ThinkingConfig(mode="first", steps=9), "R.\n\nPlan 9 steps in <t>."),
+        ("off", None),
+    )
+    for wish, prompt in wishes:
+        assert (await ask(wish, family=own)).requests[0].system_prompt == prompt
+    asked = await ask(
+        ThinkingConfig(mode="last", prompts={"last": "Why?"}, think_tag=("<a>", "</a>"))
+    )
+    assert (asked.requests[0].system_prompt, asked.plan.is_on) == ("Why?", None)
+    assert asked.plan.think_tag == ("<a>", "</a>")
+
+
+async def test_a_template_of_instructions_is_rendered_and_its_fault_is_the_end() -> None:
+    seen: list[tuple[str, object]] = []
+
+    async def render(template: str, variables: JsonMapping) -> str:
+        seen.append((template, dict(variables)))
+        if "bad" in template:
+            raise AIError(ErrorCode.BAD_REQUEST, "The chat template was refused: bad.")
+        return "Rendered."
+
+    own = replace(TAUGHT, prompts={"first": "{{ steps }}"}, prompt_format="jinja2", steps=2)
+    asked = await ask("first", family=own, render=render)
+    assert asked.requests[0].system_prompt == "Rendered."
+    variables = {"start": "<t>", "end": "</t>", "steps": 2, "mode": "first"}
+    assert seen == [("{{ steps }}", variables)]
+    bad = await ask("first", family=replace(own, prompts={"first": "{{ bad"}), render=render)
+    assert isinstance(bad.end, chat_events.ErrorEvent)
+    assert (bad.end.error.message, bad.requests) == ("The chat template was refused: bad.", [])
+
+
+async def test_hidden_thinking_is_kept_and_marked() -> None:
+    script = (ThinkingDelta("Hm."), TextDelta("Yes."), Finish("stop"))
+    for model, wish, hidden in (
+        (replace(HYBRID, visible=False), None, True),
+        (replace(HYBRID, visible=False), ThinkingConfig(visible=True), None),
+        (HYBRID, ThinkingConfig(visible=False), True),
+        (None, ThinkingConfig(visible=False), True),
+        (HYBRID, True, None),
+    ):
+        asked = await ask(wish, family=model, script=script)
+        assert [e.hidden for e in asked.events if isinstance(e, chat_events.ThinkingDelta)] == [
+            hidden
+        ]
+
+
+async def test_a_model_is_looked_up_once_but_what_stands_beside_its_file_each_time() -> None:
+    asked: list[str] = []
+
+    def find(ref: ModelRef, _info: ModelInfo | None) -> ThinkingSupport:
+        asked.append(ref.model)
+        return HYBRID
+
+    thinking, provider = ModelThinking(find), ScriptedProvider()
+    for name, details, times in (("a", {}, 1), ("b", {"path": "/x.gguf"}, 2)):
+        info = ModelInfo(name=name, details=details)
+        resolved = ResolvedModel(provider, ModelRef("scripted", name), info)
+        assert thinking.known(resolved) is None
+        assert await thinking.of(resolved) == await thinking.of(resolved) == HYBRID
+        assert (
+            thinking.plan_known(True, resolved).plan == (await thinking.plan(True, resolved)).plan
+        )
+        assert asked.count(name) == times + (times > 1)
 
 
 @pytest.mark.parametrize(

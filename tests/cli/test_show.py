@@ -47,3 +47,16 @@ def test_an_answer_in_json_is_as_the_model_wrote_it_and_an_error_has_no_key() ->
     text, thinking, failure = map(json.loads, written.getvalue().splitlines())
     assert (text["delta"], thinking["delta"]) == ("Deploy to staging-eu-4711.", "staging-eu-4711?")
     assert "staging-eu-4711" not in str(failure)
+
+
+def test_hidden_thinking_is_only_in_json() -> None:
+    thoughts: list[str] = []
+    hidden = chat_events.ThinkingDelta(delta="Hm.", turn=1, block="b", hidden=True)
+    output: Any = SimpleNamespace(thinking=thoughts.append)
+    shown = TextWriter(output)
+    for event in (hidden, chat_events.ThinkingDelta(delta="So.", turn=1, block="b")):
+        shown.event(event)
+    assert thoughts == ["So."]
+    written = io.StringIO()
+    JsonWriter(Output(written, io.StringIO())).event(hidden)
+    assert json.loads(written.getvalue())["hidden"] is True

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Severity, View
 from ollm_tui.models.actions import ModelAction
+from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.tools import ToolEffect
@@ -40,6 +41,10 @@ class RecordingHost:
     asked: list[tuple[str, ...]] = field(default_factory=list)
     profiles: Any = None
     has_window: bool = True
+    thinks: ThinkingSupport | None = None
+
+    async def thinking(self) -> ThinkingSupport | None:
+        return self.thinks
 
     def takes_window(self) -> bool:
         return self.has_window

@@ -7,6 +7,7 @@ import pytest
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
 from ollm_tui.commands.tools import missing_tools
+from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from tests.commands.recording_host import RecordingHost, SomeTool
 
@@ -28,9 +29,12 @@ async def run(host: RecordingHost, text: str) -> str:
     [
         ("off", False),
         ("on", True),
-        ("LOW", ThinkingConfig(mode="last", effort="low")),
-        ("medium", ThinkingConfig(mode="last", effort="medium")),
-        ("high", ThinkingConfig(mode="last", effort="high")),
+        ("LOW", ThinkingConfig(effort="low")),
+        ("medium", ThinkingConfig(effort="medium")),
+        ("high", ThinkingConfig(effort="high")),
+        ("first", "first"),
+        ("last", "last"),
+        ("DEEP", "deep"),
     ],
 )
 async def test_think_sets_what_is_given_and_shows_it(
@@ -40,15 +44,33 @@ async def test_think_sets_what_is_given_and_shows_it(
     assert host.current.should_think == wanted
     assert type(host.current.should_think) is type(wanted)
     mode = message.removeprefix("Thinking from the next answer: ")
-    assert (await run(host, "/think")).startswith(f"Thinking: {mode}")
+    told = await run(host, "/think")
+    assert told.startswith(f"Thinking: {mode} What this model takes is not known")
 
 
-@pytest.mark.parametrize("word", ["first", "last", "DEEP"])
-async def test_think_refuses_a_mode_that_is_not_documented(host: RecordingHost, word: str) -> None:
-    message = await run(host, f"/think {word}")
-    assert host.asked[-1][0] == "error"
-    assert message.startswith(f"/think {word.lower()} is not implemented")
-    assert host.current.should_think is None
+HYBRID = ThinkingSupport(modes=frozenset({"deep", "off"}), default="deep", efforts=())
+ALWAYS = ThinkingSupport(modes=frozenset({"deep"}), default="deep", efforts=("low", "high"))
+
+
+async def test_think_says_what_the_model_takes_and_why_it_does_not_take_the_rest(
+    host: RecordingHost,
+) -> None:
+    for model, word, message, wanted in (
+        (HYBRID, "", "Thinking: model default. This model takes off, on, deep; none is", None),
+        (HYBRID, "low", "This model has no levels of thinking. Available: off, on, deep.", None),
+        (HYBRID, "deep", "Thinking from the next answer: deep.", "deep"),
+        (HYBRID, "last", "This model does not know the thinking mode 'last'. Avail", "deep"),
+        (ALWAYS, "off", "This model always thinks: it cannot be switched off. It thi", "deep"),
+        (ALWAYS, "", "Thinking: deep. This model always thinks, and takes on, deep, low", "deep"),
+        (ThinkingSupport(), "on", "This model does not think. Leave thinking off", "deep"),
+        (ThinkingSupport(), "", "Thinking: deep. This model does not think.", "deep"),
+        (ThinkingSupport(), "off", "Thinking from the next answer: off.", False),
+    ):
+        host.thinks = model
+        told = await run(host, f"/think {word}".strip())
+        assert told.startswith(message)
+        assert host.asked[-1][0] == ("error" if "Avail" in told or "choose" in told else "info")
+        assert host.current.should_think == wanted
 
 
 async def test_think_none_leaves_it_to_the_model(host: RecordingHost) -> None:
@@ -69,7 +91,7 @@ async def test_think_refuses_another_word_and_changes_nothing(host: RecordingHos
 
 async def test_a_mode_of_another_kind_is_named(host: RecordingHost) -> None:
     host.current.should_think = ThinkingConfig(mode="deep", effort="low")
-    assert await run(host, "/think") == "Thinking: deep."
+    assert (await run(host, "/think")).startswith("Thinking: deep. ")
 
 
 async def test_tools_alone_lists_them_with_effect_and_state(host: RecordingHost) -> None:

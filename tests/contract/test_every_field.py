@@ -30,7 +30,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsDispose
 from ollm_tui.protocol.provider_events import ErrorEvent, LeftOut, TextDelta, ThinkingDelta
-from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig
+from ollm_tui.protocol.request import GenerationOptions, Request, ThinkingConfig, ThinkingPlan
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
@@ -117,6 +117,10 @@ REQUEST: Mapping[str, list[Sample] | str] = {
         Sample(asks(should_think=wish), note="think")
         for wish in (True, False, "off", "last", "first", "deep")
     ],
+    "thinking": [
+        Sample(asks(thinking=ThinkingPlan(mode="deep", is_on=True, effort="high")), note="think"),
+        Sample(asks(thinking=ThinkingPlan(mode="off", is_on=False)), note="think"),
+    ],
     "options": [Sample(with_options(temperature=0.25))],
     "template_format": [Sample(asks(template_format="mustache"))],
     "stream": "tests/contract/test_provider.py asks for whole answers",
@@ -159,7 +163,7 @@ THINKING: Mapping[str, list[Sample] | str] = {
     "steps": [Sample(thinks(steps=2), thinks())],
     "think_tag": [Sample(thinks(think_tag=("Hell", "o")), thinks())],
     "answer_tag": [Sample(thinks(think_tag="Hell", answer_tag="o"), thinks(think_tag="Hell"))],
-    "starts_open": [Sample(thinks(starts_open=True), thinks())],
+    "starts_open": [Sample(thinks(mode="deep", starts_open=True), thinks(mode="deep"))],
     "skip_default_prompt": [Sample(thinks(skip_default_prompt=True), thinks())],
     "prompts": [Sample(thinks(prompts={"last": "Give reasons."}), thinks())],
 }

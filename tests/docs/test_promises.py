@@ -184,10 +184,8 @@ HELD: dict[str, tuple[str, ...]] = {
         FIELDS,
         "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
-    "The thinking modes first, last": (
+    "Custom prompt templates": (
         FIELDS,
-        "tests/commands/test_thinking_and_tools.py::"
-        "test_think_refuses_a_mode_that_is_not_documented",
         "tests/providers/embedded/test_provider.py::"
         "test_the_family_and_the_settings_beside_a_file_fill_a_request",
     ),

@@ -13,6 +13,7 @@ from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkTagSplitter
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.models.family_files import BUILT_IN, FamilyLibrary
+from ollm_tui.models.family_words import family_rows
 from ollm_tui.models.known_models import KnownModels, defaults_of, not_applied
 from ollm_tui.models.name_pattern import (
     LIMIT_S,
@@ -22,6 +23,7 @@ from ollm_tui.models.name_pattern import (
     plain_name,
 )
 from ollm_tui.models.thinking import resolve_thinking
+from ollm_tui.models.thinking_tags import tags_of
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolSchema
 
@@ -107,7 +109,7 @@ def test_thinking_of_every_family_can_drive_a_request(known: KnownModels) -> Non
         for mode in sorted(thinking.support.allowed):
             plan = resolve_thinking(mode, thinking.support)
             assert plan.mode == mode
-            assert plan.tags.pairs or mode == "off"
+            assert tags_of(plan).pairs or mode == "off"
 
 
 def test_only_the_files_of_a_model_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,6 +288,40 @@ def test_a_sidecar_alone_is_enough(write: Write) -> None:
     assert (filled.system_prompt, filled.options.stop) == ("Be kind.", ("no",))
 
 
+TAUGHT = """
+supports: [{thinkMode: [first, off]}]
+shouldThink:
+  mode: off
+  thinkTag: [<plan>, </plan>]
+  visible: false
+  steps: 3
+  defaultThinkPrompt: {prompt: {firstThinkPrompt: Plan., rolePrompt: Act.}, templateFormat: hf}
+"""
+
+
+def test_what_a_sidecar_says_of_thinking_acts_and_the_rest_of_it_is_said_not_to(
+    families: KnownModels, write: Write
+) -> None:
+    beside = write("x.config.yaml", TAUGHT).with_name("x.gguf")
+    model = families.of(["x"], beside)
+    assert model.thinking is not None
+    support = model.thinking.support
+    assert (support.is_users, support.thinks_by_itself) == (True, False)
+    assert (support.visible, support.steps, support.efforts) == (False, 3, ())
+    assert (support.prompts, support.prompt_format) == ({"first": "Plan.", "role": "Act."}, "hf")
+    assert not_applied(model) == ()
+    rows = dict(family_rows(model))
+    words = "off by default, or first; told to in the system prompt; <plan> … </plan>"
+    assert rows["thinking"] == words
+    more = "supports: [tools, {thinkMode: [deep]}]\nprompt: {blankThink: x, bot_token: y}"
+    write("x.config.yaml", f"{more}\nshouldThink: {{startsOpen: true, mode: deep}}")
+    model = families.of(["x"], beside)
+    assert model.thinking is not None
+    assert model.thinking.support.thinks_by_itself
+    assert not_applied(model) == ("prompt",)
+    assert dict(family_rows(model))["thinking"] == "always; switched by a blank block"
+
+
 BROKEN = {
     "_id: Fam\nextends: Fam": ":2: `extends` leads in a circle: Fam → Fam.",
     "_id: Fam\nextends: Base2": ":2: `extends` names an unknown family: Fam → Base2.",
@@ -302,6 +338,12 @@ BROKEN = {
     "_id: Fam\nmodelPattern: {'@': !re x}": "must be written as !re /pattern/flags.",
     "_id: Fam\nmodelPattern: {'@': !re /x/q}": "has unknown flags: q. Use i, m or s.",
     "_id: Fam\nshouldThink: {thinkTag: !re /a+/}": ":2: `shouldThink.thinkTag` cannot be used: ",
+    "_id: Fam\nshouldThink: {defaultThinkPrompt: {prompt: {}, templateFormat: golang}}": (
+        ":2: `shouldThink.defaultThinkPrompt.templateFormat` must be one of 'hf' or 'jinja2'"
+    ),
+    "_id: Fam\nshouldThink: {defaultThinkPrompt: {prompt: {lastThinkPromt: x}}}": (
+        "Did you mean `lastThinkPrompt`?"
+    ),
     "_id: Fam\nshouldThink: {mode: deap}": ":2: `shouldThink.mode` must be one of 'off'",
     "_id: Fam\n_id: Fam": ":2: `_id` is set twice.",
     "_id: Fam\ntemplate: [": "Not valid YAML",
@@ -392,7 +434,7 @@ def test_adding_a_family_touches_one_file(write: Write, tmp_path: Path) -> None:
     pieces = [*detector.feed("<act>now=>{}</act>"), *detector.finish()]
     assert pieces == [LeakedCall("now", {})]
     assert model.thinking is not None
-    splitter = ThinkTagSplitter(resolve_thinking(True, model.thinking.support).tags)
+    splitter = ThinkTagSplitter(tags_of(resolve_thinking(True, model.thinking.support)))
     split = [*splitter.feed("<muse>hm</muse>yes"), *splitter.finish()]
     assert split == [ThinkingPiece("hm"), TextPiece("yes")]
 

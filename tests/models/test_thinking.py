@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -5,15 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.thinking import TagPair, ThinkTags
-from ollm_tui.models.thinking import ThinkingSupport, find_tags, resolve_thinking
+from ollm_tui.models.thinking import ThinkingSupport, check_choice, on_engine, resolve_thinking
+from ollm_tui.models.thinking_tags import find_tags, tags_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import (
+    THINKING_LEVELS,
     ShouldThink,
     TagPattern,
     TagSpec,
     ThinkingConfig,
     ThinkingEffort,
     ThinkingMode,
+    ThinkingSwitch,
 )
 
 NOTHING = ThinkingSupport()
@@ -64,10 +68,10 @@ def test_the_request_chooses_among_the_declared_modes(
         (True, NOTHING, "This model does not think. Leave thinking off"),
         ("deep", NOTHING, "This model does not think."),
         (True, ThinkingSupport(modes=frozenset(("off",))), "This model does not think."),
-        (False, ALWAYS, "This model always thinks: it cannot be switched off. Available: deep."),
+        (False, ALWAYS, "This model always thinks: it cannot be switched off. Available: on, deep"),
         (False, DEFAULT_ONLY, "This model always thinks"),
-        ("last", SWITCH, "does not know the thinking mode 'last'. Available: deep, off."),
-        (ThinkingConfig(mode="last"), DEFAULT_ONLY, "'last'. Available: first."),
+        ("last", SWITCH, "does not know the thinking mode 'last'. Available: off, on, deep"),
+        (ThinkingConfig(mode="last"), DEFAULT_ONLY, "'last'. Available: on, first"),
     ],
 )
 def test_an_undeclared_mode_is_refused_with_what_there_is(
@@ -100,14 +104,15 @@ def test_an_undeclared_mode_is_refused_with_what_there_is(
 def test_the_answer_begins_inside_the_reasoning_where_nothing_starts_it(
     model: ThinkingSupport, mode: ThinkingMode, inside: bool
 ) -> None:
-    assert resolve_thinking(mode, model).tags.start_open is inside
+    assert tags_of(resolve_thinking(mode, model)).start_open is inside
 
 
 def test_without_a_wish_only_the_template_opens_the_reasoning() -> None:
     middle = ThinkingSupport(answer_tag="A")
-    assert not resolve_thinking(None, middle).tags.start_open
+    assert not tags_of(resolve_thinking(None, middle)).start_open
     opened = ThinkingSupport(answer_tag="A", starts_open=True)
-    assert resolve_thinking(None, opened).tags.start_open
+    assert tags_of(resolve_thinking(None, opened)).start_open
+    assert not tags_of(resolve_thinking(None, opened), is_divided=True).start_open
 
 
 @pytest.mark.parametrize(
@@ -160,19 +165,19 @@ def test_an_opened_block_that_nothing_could_end_is_refused() -> None:
 
 def test_tags_are_the_models_and_only_then_the_requests() -> None:
     config = ThinkingConfig(mode="deep", think_tag=("[T]", "[/T]"), starts_open=True)
-    assert resolve_thinking(config, SWITCH).tags == ThinkTags()
-    own = resolve_thinking(config, ALWAYS).tags
+    assert tags_of(resolve_thinking(config, SWITCH)) == ThinkTags(pairs=USUAL)
+    own = tags_of(resolve_thinking(config, ALWAYS))
     assert own == ThinkTags(pairs=(SQUARE,), start_open=True)
     for model in (
         ThinkingSupport(default="deep", answer_tag="A"),
         ThinkingSupport(default="deep", starts_open=True),
     ):
-        assert SQUARE not in resolve_thinking(config, model).tags.pairs
+        assert SQUARE not in tags_of(resolve_thinking(config, model)).pairs
 
 
 def test_reasoning_after_the_answer_is_looked_for_only_in_mode_last() -> None:
     model = ThinkingSupport(modes=ALL_MODES)
-    places = {mode: resolve_thinking(mode, model).tags.where for mode in sorted(ALL_MODES)}
+    places = {mode: tags_of(resolve_thinking(mode, model)).where for mode in sorted(ALL_MODES)}
     assert places == {"deep": "leading", "first": "leading", "off": "leading", "last": "anywhere"}
 
 
@@ -180,24 +185,80 @@ EFFORT = ThinkingConfig(mode="deep", effort="high")
 
 
 @pytest.mark.parametrize(
-    ("request_", "own", "wire", "effort"),
+    ("request_", "own", "is_on", "effort"),
     [
-        (None, "low", None, "low"),
+        (None, "low", None, None),
         (False, "low", False, None),
         (True, None, True, None),
-        ("deep", "low", "low", "low"),
-        (EFFORT, "low", "high", "high"),
-        (EFFORT, None, "high", "high"),
+        ("deep", "low", True, "low"),
+        (EFFORT, "low", True, "high"),
+        (EFFORT, None, True, "high"),
+        (ThinkingConfig(effort="low"), None, True, "low"),
     ],
 )
-def test_a_server_with_one_switch_gets_off_on_or_an_effort(
+def test_a_server_is_told_off_on_and_an_effort(
     request_: ShouldThink | None,
     own: ThinkingEffort | None,
-    wire: bool | str | None,
+    is_on: bool | None,
     effort: ThinkingEffort | None,
 ) -> None:
-    plan = resolve_thinking(request_, ThinkingSupport(modes=ALL_MODES, effort=own))
-    assert (plan.wire, plan.effort) == (wire, effort)
+    model = ThinkingSupport(modes=frozenset(("deep", "off")), effort=own)
+    plan = resolve_thinking(request_, model)
+    assert (plan.is_on, plan.effort) == (is_on, effort)
+
+
+def test_a_level_that_a_model_lacks_is_refused_by_name_and_else_counts_as_on() -> None:
+    levels = ThinkingSupport(modes=frozenset(("deep",)), efforts=("low", "high"), default="deep")
+    none = replace(SWITCH, efforts=())
+    for model, word, sentence in (
+        (none, "low", "This model has no levels of thinking. Available: off, on, deep"),
+        (levels, "medium", "This model has no level medium. Available: on, deep, low, high."),
+        (levels, "off", "it cannot be switched off. It thinks least with low. Available: on, deep"),
+        (none, "last", "does not know the thinking mode 'last'. Available: off, on, deep"),
+        (NOTHING, "on", "This model does not think."),
+    ):
+        error = check_choice(word, THINKING_LEVELS[word], model)
+        assert error is not None
+        assert sentence in str(error)
+    for model, word in ((none, "on"), (none, "deep"), (levels, "high"), (SWITCH, "low")):
+        assert check_choice(word, THINKING_LEVELS[word], model) is None
+    plan = resolve_thinking(THINKING_LEVELS["low"], none)
+    assert (plan.mode, plan.is_on, plan.effort, plan.lost_effort) == ("deep", True, None, "low")
+
+
+def test_what_the_user_and_the_engine_say_counts_before_a_family() -> None:
+    family = replace(SWITCH, switch=ThinkingSwitch(variable="v"))
+    own = replace(family, is_users=True, thinks_by_itself=False)
+    both = frozenset(("deep", "off"))
+    assert on_engine(None, thinks=None) is None
+    assert on_engine(NOTHING, thinks=None) is None, "a family that says nothing is no refusal"
+    assert on_engine(family, thinks=None) == family
+    assert on_engine(family, thinks=True) == family
+    assert on_engine(family, thinks=False) == NOTHING
+    assert on_engine(own, thinks=False) == replace(own, is_engines=False)
+    assert on_engine(own, thinks=False, is_set=True) == NOTHING
+    assert on_engine(own, thinks=True) == replace(own, thinks_by_itself=True)
+    assert on_engine(own, thinks=True, is_set=True) == own
+    listed = on_engine(None, thinks=True)
+    assert listed is not None
+    assert (listed.modes, listed.default, listed.switch, listed.efforts) == (
+        both,
+        "deep",
+        None,
+        None,
+    )
+
+
+def test_only_the_own_thinking_of_a_model_is_switched() -> None:
+    model = ThinkingSupport(modes=ALL_MODES, default="off", switch=ThinkingSwitch(variable="v"))
+    plans = {mode: resolve_thinking(mode, model).is_on for mode in sorted(ALL_MODES)}
+    assert plans == {"deep": True, "first": True, "last": False, "off": False}
+    assert resolve_thinking(None, replace(model, default="last")).is_on is False
+    taught = replace(model, thinks_by_itself=False)
+    assert {resolve_thinking(mode, taught).is_on for mode in ALL_MODES} == {None}
+    always = ThinkingSupport(modes=frozenset(("deep", "last")), default="deep")
+    assert resolve_thinking("last", always).is_on is None
+    assert resolve_thinking(False, NOTHING).is_on is None
 
 
 @given(
@@ -227,5 +288,5 @@ def test_every_wish_is_a_declared_mode_or_a_refusal(
         return
     plan = resolve_thinking(request_, model)
     assert plan.mode is None or plan.mode in model.allowed
-    assert not (plan.mode in {"off", "last"} and plan.tags.start_open)
-    assert (plan.wire is None) == (request_ is None)
+    assert not (plan.mode in {"off", "last"} and tags_of(plan).start_open)
+    assert plan.is_on in (None, False) or request_ is not None

@@ -1,37 +1,126 @@
-"""Reasoning tags that a request names, on both wires."""
+"""Thinking tags that a request, or what is known of its model, names; on both wires."""
+
+from dataclasses import replace
 
 import pytest
 
 from ollm_tui.decode.thinking import ThinkTags
+from ollm_tui.decode.tool_calls import ToolCallDelta
+from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.request import Request, ShouldThink, TagPattern, ThinkingConfig
-from ollm_tui.providers.answer_builder import tags_for
+from ollm_tui.protocol.provider_events import TextDelta, ThinkingDelta
+from ollm_tui.protocol.request import (
+    GenerationOptions,
+    Request,
+    ShouldThink,
+    TagPattern,
+    ThinkingConfig,
+    ThinkingPlan,
+    ThinkingSwitch,
+)
+from ollm_tui.providers.answer_builder import AnswerBuilder
 from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body as openai_body
 
+ASK = Request(model="m", messages=[Message("user", "x")])
 ENDLESS = ThinkingConfig(mode="last", think_tag=TagPattern("<t+>", "</t>"))
+OPENED = ThinkingPlan(mode="deep", think_tag=("[T]", "[/T]"), starts_open=True)
 
 
-@pytest.mark.parametrize("wish", [None, True, "last"])
+def asks(wish: ShouldThink | None) -> Request:
+    return replace(ASK, should_think=wish)
+
+
+@pytest.mark.parametrize("wish", [None, True, False, "first"])
 def test_without_tags_of_its_own_a_request_means_the_usual_ones(wish: ShouldThink | None) -> None:
-    assert tags_for(wish) == ThinkTags()
+    assert tags_for(asks(wish)) == ThinkTags()
 
 
 def test_a_pair_a_delimiter_and_a_pattern_are_searched_for() -> None:
-    pair = tags_for(ThinkingConfig(mode="last", think_tag=("[T]", "[/T]")))
+    pair = tags_for(asks(ThinkingConfig(mode="last", think_tag=("[T]", "[/T]"))))
     assert [(p.start, p.end) for p in pair.pairs] == [("[T]", "[/T]")]
-    pattern = tags_for(ThinkingConfig(mode="last", think_tag=TagPattern("<(a|b)>", "</(a|b)>")))
-    assert {p.start for p in pattern.pairs} == {"<a>", "<b>"}
-    answer = tags_for(ThinkingConfig(mode="deep", answer_tag="ANSWER:"))
+    pattern = ThinkingConfig(mode="last", think_tag=TagPattern("<(a|b)>", "</(a|b)>"))
+    assert {p.start for p in tags_for(asks(pattern)).pairs} == {"<a>", "<b>"}
+    answer = tags_for(asks(ThinkingConfig(mode="deep", answer_tag="ANSWER:")))
     assert answer.start_open
 
 
 @pytest.mark.parametrize("body", [ollama_body, openai_body])
 def test_a_pattern_without_an_end_is_refused_before_anything_is_sent(body: object) -> None:
-    request = Request(model="m", messages=[Message("user", "x")], should_think=ENDLESS)
     assert callable(body)
     with pytest.raises(AIError) as caught:
-        body(request)
+        body(asks(ENDLESS))
     assert caught.value.code == ErrorCode.BAD_REQUEST
-    assert tags_for(ENDLESS) == ThinkTags()
+    assert tags_for(asks(ENDLESS)) == ThinkTags()
+
+
+def test_a_server_that_divides_takes_away_what_its_template_opened() -> None:
+    known = replace(ASK, thinking=OPENED)
+    assert tags_for(known).start_open
+    assert not tags_for(known, is_divided=True).start_open
+    unmarked = replace(OPENED, think_tag=None, answer_tag="ANSWER:")
+    assert tags_for(replace(ASK, thinking=unmarked), is_divided=True).start_open
+    own = ThinkingConfig(mode="deep", think_tag=("[T]", "[/T]"), starts_open=True)
+    assert tags_for(asks(own), is_divided=True).start_open, "as the request says itself"
+
+
+def test_template_arguments_of_the_request_itself_choose_the_mode() -> None:
+    plan = replace(OPENED, switch=ThinkingSwitch(variable="thinking"))
+    for mode, argument, inside in (
+        ("deep", False, False),
+        ("off", True, True),
+        ("deep", "yes", True),
+        ("off", None, False),
+    ):
+        request = replace(
+            ASK,
+            thinking=replace(plan, mode=mode),  # type: ignore[arg-type]
+            options=GenerationOptions(
+                extra_body={
+                    "chat_template_kwargs": {"thinking": argument, "enable_thinking": False}
+                }
+            ),
+        )
+        assert tags_for(request).start_open is inside, (mode, argument)
+
+
+@pytest.mark.parametrize(
+    ("reason", "calls", "text"),
+    [
+        ("stop", False, "hm Yes"),
+        (None, False, "hm Yes"),
+        ("eos", False, "hm Yes"),
+        ("length", False, ""),
+        ("content_filter", False, ""),
+        ("tool_calls", True, ""),
+        ("stop", True, ""),
+    ],
+)
+def test_an_opened_block_that_never_ended_is_the_answer_only_of_a_model_that_was_done(
+    reason: str | None, calls: bool, text: str
+) -> None:
+    builder = AnswerBuilder(tags_for(replace(ASK, thinking=OPENED)))
+    builder.add_text("hm ")
+    builder.add_text("Yes")
+    if calls:
+        builder.add_tool_calls([ToolCallDelta(name="f", arguments="{}")])
+    builder.finish(reason)
+    events = builder.take_events()
+    assert "".join(e.delta for e in events if isinstance(e, ThinkingDelta)) == "hm Yes"
+    assert "".join(e.delta for e in events if isinstance(e, TextDelta)) == text
+    kinds = [type(event).__name__ for event in events]
+    assert kinds == sorted(
+        kinds, key=["ThinkingDelta", "TextDelta", "ToolCallEvent", "Finish"].index
+    )
+
+
+def test_thinking_that_the_server_sends_apart_is_said_once() -> None:
+    told: list[bool] = []
+    builder = AnswerBuilder(tags_for(replace(ASK, thinking=OPENED)), lambda: told.append(True))
+    for _ in range(2):
+        builder.add_thinking("hm")
+    builder.add_text("Yes")
+    builder.finish("stop")
+    assert builder.take_events()[:2] == [ThinkingDelta("hmhm"), TextDelta("Yes")]
+    assert told == [True]

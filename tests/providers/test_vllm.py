@@ -22,7 +22,12 @@ from ollm_tui.protocol.provider_events import (
     ThinkingDelta,
     ToolCallEvent,
 )
-from ollm_tui.protocol.request import RESERVED_BODY_KEYS, GenerationOptions, Request
+from ollm_tui.protocol.request import (
+    RESERVED_BODY_KEYS,
+    GenerationOptions,
+    Request,
+    ThinkingPlan,
+)
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import ToolName, ToolSchema
 from ollm_tui.providers import create_provider
@@ -31,7 +36,7 @@ from ollm_tui.providers.openai_compatible.vllm import knows_structured_outputs
 from ollm_tui.providers.openai_compatible.vllm_options import StructuredOutputs, VllmOptions
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import REFUSED_KEYS
-from tests.providers.answers import text_of
+from tests.providers.answers import text_of, thinking_of
 from tests.support.fake_vllm import FakeVllm, count_of
 from tests.support.http_server import Handler, Received, Reply, Server, in_thread, serve
 
@@ -291,6 +296,18 @@ def test_every_question_goes_to_the_chat_completions(path: str, extra: dict[str,
         anyio.run(ask, f"{server.url}{path}")
     root = "/team" if "team" in path else ""
     assert [(r.method, r.path) for r in server.received] == [("POST", f"{root}{CHAT}")]
+
+
+async def test_a_server_that_sent_thinking_apart_is_trusted_to_do_so() -> None:
+    opened = ThinkingPlan(mode="deep", starts_open=True)
+    seen = []
+    async with connected() as (provider, _):
+        for prompt in ("hello", "think", "hello"):
+            asked = replace(ASK, messages=[Message("user", prompt)], thinking=opened)
+            events = await answer(provider, asked)
+            seen.append((thinking_of(events), text_of(events)))
+    hello = seen[0][1]
+    assert seen == [(hello, hello), ("Let me see.", "Yes."), ("", hello)]
 
 
 @pytest.mark.parametrize("version", ["0.10.0", "0.11.0", "0.13.0"])

@@ -19,6 +19,7 @@ from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.store import statements
 from ollm_tui.store.branches import ChatNews
 from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.options_json import settings_of
 from ollm_tui.store.rows import ConversationSettings
 from tests.store.rig import (
     SETTINGS,
@@ -471,6 +472,20 @@ async def test_wishes_for_reasoning_and_keeping_come_back(
         await journal.begin(asked())
         found = (await store.load(journal.conversation_id)).settings
     assert found == ConversationSettings.of(conversation)
+
+
+@pytest.mark.parametrize(
+    ("saved", "read"),
+    [
+        ('{"mode": null, "effort": "high"}', ThinkingConfig(effort="high")),
+        ('{"mode": "last", "effort": "low"}', ThinkingConfig(effort="low")),
+        ('{"mode": "last", "visible": false}', ThinkingConfig(mode="last", visible=False)),
+        ('{"mode": null, "effort": "ultra"}', None),
+        ('"deep"', "deep"),
+    ],
+)
+def test_an_effort_of_an_earlier_version_is_one_in_any_mode(saved: str, read: object) -> None:
+    assert settings_of(None, None, f'{{"should_think": {saved}}}').should_think == read
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ message. One byte of input is one token; held to a grammar it writes the shortes
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import gguf
@@ -60,12 +61,19 @@ SURE, CALL_INSTEAD, CLOSE_SOON = 150.0, 130.0, 10.0
 SEED = 7
 
 
-def write_scripted(path: Path, template: str = TEMPLATE, *, base_model: str | None = None) -> None:
+def write_scripted(
+    path: Path,
+    template: str = TEMPLATE,
+    *,
+    base_model: str | None = None,
+    after: Mapping[str, str] | None = None,
+) -> None:
     """Write the model; with another template it says nothing that was planned.
 
-    `base_model` is the model that it claims to be made from.
+    `base_model` is the model that it claims to be made from. `after` is what it says where the
+    prompt ends with a marker, such as `THINK`.
     """
-    script = _Script()
+    script = _Script(after or {})
     embedding, output = _weights(script)
     width = embedding.shape[1]
     writer = gguf.GGUFWriter(path, "llama")
@@ -147,12 +155,12 @@ class Vocabulary:
 class _Script:
     """The vocabulary, and which token follows which."""
 
-    def __init__(self) -> None:
+    def __init__(self, after: Mapping[str, str]) -> None:
         self.vocabulary = Vocabulary()
         self.end = self.vocabulary.ids[IM_END]
         self.follow: dict[int, int] = {}
         self.last_words: list[int] = []
-        for start, text in SCRIPTS.items():
+        for start, text in (*SCRIPTS.items(), *after.items()):
             self._add(start, text)
         self.call = self.vocabulary.add(spell(CALL_OPENING), gguf.TokenType.NORMAL)
         self.follow[self.vocabulary.add(CALL, gguf.TokenType.CONTROL)] = self.call

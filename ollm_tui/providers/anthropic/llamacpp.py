@@ -6,10 +6,18 @@ from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, objects, string
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.decode.thinking import ThinkTags
+from ollm_tui.models.thinking_switch import (
+    TEMPLATE_ARGUMENTS,
+    USUAL_VARIABLE,
+    no_switch,
+    tags_for,
+    variable_of,
+    with_words,
+    words_of,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.answer_builder import tags_for
+from ollm_tui.protocol.request import Request, Response, plan_of
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import Limits
@@ -36,7 +44,13 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         return await embed(self._transport, request)
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
-        return self._limits.fit(as_llamacpp(self._unfitted_body(request, on_left_out)), on_left_out)
+        variable = variable_of(plan := plan_of(request))
+        if variable is None:
+            if plan.is_on is False and words_of(plan) is None:
+                raise no_switch(plan)
+            request = with_words(request, plan)
+        body = as_llamacpp(self._unfitted_body(request, on_left_out), variable)
+        return self._limits.fit(body, on_left_out)
 
     async def _wait_until_ready(self, error: AIError) -> bool:
         return await wait_until_loaded(error, self._transport)
@@ -44,12 +58,12 @@ class LlamaCppMessagesProvider(AnthropicProvider):
     def _decoder(self, request: Request) -> AnswerDecoder:
         if not isinstance(request.options.response_format, dict):
             return super()._decoder(request)
-        endpoint, tags = self._transport.endpoint, tags_for(request.should_think)
+        endpoint, tags = self._transport.endpoint, tags_for(request, is_divided=True)
         return SchemaAnswerDecoder(endpoint, self._signer(request), tags)
 
 
-def as_llamacpp(body: JsonObject) -> JsonObject:
-    """Express thinking by the chat template and a budget, and a schema by a tool.
+def as_llamacpp(body: JsonObject, variable: str | None = USUAL_VARIABLE) -> JsonObject:
+    """Express thinking by a variable of the template and a budget, and a schema by a tool.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE for a schema that is not one of a tool's arguments.
@@ -65,13 +79,13 @@ def as_llamacpp(body: JsonObject) -> JsonObject:
     thinking = string(as_object(body.get("thinking")), "type")
     if thinking is None:
         return body
-    switch: JsonObject = {"enable_thinking": thinking != "disabled"}
+    switch: JsonObject = {variable: thinking != "disabled"} if variable else {}
     if "effort" in config:
         fitted = Limits(thinking_type="enabled").fit(body)
     else:
         fitted = {key: value for key, value in body.items() if key != "thinking"}
-    given = as_object(body.get("chat_template_kwargs"))
-    return fitted | {"chat_template_kwargs": switch | given}
+    arguments = switch | as_object(body.get(TEMPLATE_ARGUMENTS))
+    return fitted | ({TEMPLATE_ARGUMENTS: arguments} if arguments else {})
 
 
 def _with_only_the_chosen_tool(body: JsonObject) -> JsonObject:

@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 from ollm_tui.config.backends import SERVICES
 from ollm_tui.config.urls import url_origin
+from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request
-from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import ModelLimits, read_limits, read_models, read_page
@@ -98,7 +98,7 @@ class AnthropicProvider(HttpProvider):
         return chat_body(request, self._signer(request), longest, on_left_out)
 
     def _decoder(self, request: Request) -> AnswerDecoder:
-        tags = tags_for(request.should_think)
+        tags = tags_for(request, is_divided=True)
         return AnthropicDecoder(self._transport.endpoint, self._signer(request), tags)
 
     async def _wait_until_ready(self, _error: AIError) -> bool:

@@ -13,9 +13,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import (
     GenerationOptions,
     Request,
-    ShouldThink,
-    ThinkingConfig,
-    thinking_mode,
+    ThinkingPlan,
+    plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, picture_type, unsendable
@@ -63,7 +62,7 @@ def chat_body(
     if system := wire_system(request):
         body["system"] = system
     body |= _tools(request)
-    body |= wire_think(request.should_think)
+    body |= wire_think(plan_of(request))
     if schema := _schema(request.options):
         config = body.get("output_config")
         body["output_config"] = (config if isinstance(config, dict) else {}) | schema
@@ -88,16 +87,15 @@ def wire_choice(choice: ToolChoice) -> JsonObject:
     return {"type": "any" if choice == "required" else choice}
 
 
-def wire_think(wish: ShouldThink | None) -> JsonObject:
+def wire_think(plan: ThinkingPlan) -> JsonObject:
     """Return the fields that switch thinking, and its effort, as the newest models take them."""
-    mode = thinking_mode(wish)
-    if mode is None:
+    if plan.is_on is None:
         return {}
-    if mode == "off":
+    if not plan.is_on:
         return {"thinking": {"type": "disabled"}}
     fields: JsonObject = {"thinking": {"type": "adaptive", "display": "summarized"}}
-    if isinstance(wish, ThinkingConfig) and wish.effort:
-        fields["output_config"] = {"effort": wish.effort}
+    if plan.effort:
+        fields["output_config"] = {"effort": plan.effort}
     return fields
 
 

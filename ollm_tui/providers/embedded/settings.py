@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.paths import find_program
 from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults, not_applied
+from ollm_tui.models.thinking_prompts import with_instructions
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
 from ollm_tui.protocol.provider_events import LeftOut
@@ -102,8 +103,11 @@ def with_defaults(request: Request, defaults: ModelDefaults) -> Request:
     filled: dict[str, Any] = {name: getattr(defaults.options, name) for name in open_names}
     request = replace(request, options=replace(options, **filled))
     is_instructed = any(message.role == "system" for message in request.conversation)
-    if request.system_prompt is None and not is_instructed:
-        request = replace(request, system_prompt=defaults.system_prompt)
+    plan = request.thinking
+    of_thinking = plan.instructions if plan is not None else None
+    if request.system_prompt == of_thinking and not is_instructed:
+        system_prompt = with_instructions(defaults.system_prompt, of_thinking)
+        request = replace(request, system_prompt=system_prompt)
     return request
 
 

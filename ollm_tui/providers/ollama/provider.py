@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 
 from ollm_tui.decode.json_fields import as_object, string
+from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportProgress, StreamingFormat
 from ollm_tui.protocol.request import PromptText, Request
-from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
@@ -51,7 +51,7 @@ class OllamaProvider(HttpProvider):
             path="/api/chat",
             body=partial(chat_body, request),
             decoder=partial(
-                OllamaDecoder, self._transport.endpoint, tags_for(request.should_think)
+                OllamaDecoder, self._transport.endpoint, tags_for(request, is_divided=True)
             ),
             adapt=adapt,
         )

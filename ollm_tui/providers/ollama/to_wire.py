@@ -2,6 +2,7 @@
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.schema_forms import grammar_form
+from ollm_tui.models.thinking_switch import with_words
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -9,9 +10,8 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import (
     GenerationOptions,
     Request,
-    ShouldThink,
-    ThinkingConfig,
-    thinking_mode,
+    ThinkingPlan,
+    plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
 from ollm_tui.providers.pictures import picture_base64, unsendable
@@ -33,6 +33,9 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     check_request(request, ("golang",))
     _check_choice(request)
     report_unsent(request, "ollama", on_left_out)
+    plan = plan_of(request)
+    if not plan.is_engines:
+        request = with_words(request, plan)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -43,8 +46,8 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
         body["tools"] = [wire_tool(tool) for tool in request.offered_tools]
         if any(tool.strict for tool in request.offered_tools):
             report_left_out("tools.strict", on_left_out)
-    if request.should_think is not None:
-        body["think"] = wire_think(request.should_think)
+    if (think := wire_think(plan)) is not None:
+        body["think"] = think
     return body | _options(request.options)
 
 
@@ -89,11 +92,14 @@ def wire_tool(tool: ToolSchema) -> JsonObject:
     return {"type": "function", "function": present(function)}
 
 
-def wire_think(wish: ShouldThink) -> bool | str:
-    """Return the `think` field: a level if an effort is requested, else on or off."""
-    if thinking_mode(wish) == "off":
-        return False
-    return (wish.effort if isinstance(wish, ThinkingConfig) else None) or True
+def wire_think(plan: ThinkingPlan) -> bool | str | None:
+    """Return the `think` field: a level, on, or off.
+
+    None without a choice, and for a model that Ollama does not know to think.
+    """
+    if plan.is_on is None or not plan.is_engines:
+        return None
+    return (plan.effort or True) if plan.is_on else False
 
 
 def _check_choice(request: Request) -> None:

@@ -7,12 +7,12 @@ from functools import partial
 from http import HTTPStatus
 
 from ollm_tui.config.backends import SERVICES
+from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.answer_builder import tags_for
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
@@ -52,17 +52,21 @@ class OpenAICompatibleProvider(HttpProvider):
         super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
         self._refusals = Refusals()
+        self._dividing: set[str] = set()
+        """Models whose thinking the server has sent apart from their answer: servers divide by
+        templates, parsers and settings, of which nothing tells beforehand."""
         self.last_error: AIError | None = None
         """Why the last list of models is empty, or None if it is not a failure."""
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Chat at `/chat/completions`."""
-        request = self._with_defaults(request)
+        request, model = self._with_defaults(request), request.model
+        tags = tags_for(request, is_divided=model in self._dividing)
         plan = RequestPlan(
             path="/chat/completions",
             body=partial(self._body, request),
             decoder=partial(
-                OpenAIDecoder, self._transport.endpoint, tags_for(request.should_think)
+                OpenAIDecoder, self._transport.endpoint, tags, partial(self._dividing.add, model)
             ),
             adapt=self._refusals.adapt,
             prepare=partial(self._prepare, request),

@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.decode.schema_forms import grammar_form, strict_form
+from ollm_tui.models.thinking_switch import TEMPLATE_ARGUMENTS
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
-from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import (
     GenerationOptions,
     Request,
-    ShouldThink,
-    ThinkingConfig,
-    thinking_mode,
+    plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.openai_compatible.thinking import Switched, official_fields, switched
 from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
     JINJA,
@@ -40,6 +39,8 @@ class Dialect:
     """The name of this option."""
     has_template_arguments: bool = False
     """Whether it passes `chat_template_kwargs` to the model's template."""
+    continuing: JsonMapping | None = None
+    """The fields with which it continues an answer that the request begins."""
     ignores_tool_names: bool = False
     """Whether it reads `tool_choice` as a word only, and ignores one that names a tool."""
     has_grammar: bool = False
@@ -54,6 +55,8 @@ class Dialect:
 
 _LLAMACPP = Dialect(
     has_template_arguments=True,
+    # It begins no answer of a model whose template is told to think.
+    continuing={TEMPLATE_ARGUMENTS: {"enable_thinking": False}},
     ignores_tool_names=True,
     has_grammar=True,
     has_result_names=True,
@@ -61,7 +64,7 @@ _LLAMACPP = Dialect(
 )
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
-    "kobold": Dialect(repeat_penalty="rep_pen"),
+    "kobold": Dialect(repeat_penalty="rep_pen", continuing={"continue_assistant_turn": True}),
     "llamacpp": _LLAMACPP,
     "llamacpp-router": Dialect(
         ignores_tool_names=True, has_grammar=True, has_result_names=True, template_formats=JINJA
@@ -69,6 +72,7 @@ DIALECTS: Mapping[str | None, Dialect] = {
     "vllm": Dialect(
         repeat_penalty="repetition_penalty",
         has_template_arguments=True,
+        continuing={"continue_final_message": True, "add_generation_prompt": False},
         has_result_names=True,
         template_formats=JINJA,
     ),
@@ -90,6 +94,8 @@ def chat_body(
     kind = "openai" if dialect.is_strict else "openai-compatible"
     check_request(request, dialect.template_formats)
     report_unsent(request, kind, on_left_out)
+    way = _switched(request, dialect)
+    request = way.request
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -102,12 +108,13 @@ def chat_body(
         "stream_options": {"include_usage": True},
     }
     body |= _tools(request, dialect)
-    if request.should_think is not None:
-        switch = wire_think(request.should_think, backend)
-        if not switch:
-            report_left_out("think", on_left_out)
-        body |= switch
-    return body | _options(request.options, dialect)
+    if way.is_lost:
+        report_left_out("think", on_left_out)
+    options = _options(request.options, dialect)
+    own, switch = options.get(TEMPLATE_ARGUMENTS), way.fields.get(TEMPLATE_ARGUMENTS)
+    if isinstance(own, dict) and isinstance(switch, dict):
+        options[TEMPLATE_ARGUMENTS] = switch | own
+    return body | way.fields | options
 
 
 def wire_message(message: Message, *, names_results: bool = False) -> JsonObject:
@@ -167,27 +174,17 @@ def _tools(request: Request, dialect: Dialect) -> JsonObject:
     return fields | ({} if choice is None else {"tool_choice": wire_choice(choice)})
 
 
-def wire_think(wish: ShouldThink, backend: str | None) -> JsonObject:
-    """Return the fields that switch thinking, and its effort; the default mode needs none.
-
-    Raises:
-        AIError: UNSUPPORTED_FEATURE if it is not known how the server switches thinking.
-    """
-    dialect, mode = DIALECTS.get(backend, _USUAL), thinking_mode(wish)
-    fields: JsonObject = {}
-    if isinstance(wish, ThinkingConfig) and wish.effort:
-        fields["reasoning_effort"] = wish.effort
-    if dialect.is_strict and mode == "off":
-        fields["reasoning_effort"] = "none"
-    elif dialect.has_template_arguments and mode in ("off", "last"):
-        fields["chat_template_kwargs"] = {"enable_thinking": mode != "off"}
-    elif mode != "last":
-        raise AIError(
-            ErrorCode.UNSUPPORTED_FEATURE,
-            f"How this server switches thinking to {mode!r} is not known.",
-            hint="Leave thinking as it is, or set the server's own field through extra_body.",
+def _switched(request: Request, dialect: Dialect) -> Switched:
+    """Switch thinking in the request, and in the fields beside it."""
+    if not dialect.is_strict:
+        return switched(
+            request,
+            takes_variables=dialect.has_template_arguments,
+            continuing=dialect.continuing,
         )
-    return fields
+    plan = plan_of(request)
+    fields = official_fields(plan)
+    return Switched(request, fields, is_lost=plan.is_on is not None and not fields)
 
 
 def _part(block: Block) -> JsonObject:

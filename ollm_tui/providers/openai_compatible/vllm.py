@@ -13,7 +13,6 @@ from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
-from ollm_tui.providers.openai_compatible.to_wire import wire_think
 from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S
@@ -26,7 +25,10 @@ VERSION_TIMEOUT_S = 2.0
 FIRST_STRUCTURED = (0, 12)
 _VERSION = re.compile(r"v?(\d+)\.(\d+)(?!\.dev)")
 """A build from a shallow clone has the version `0.1.devN`, which means nothing."""
-_PROMPT_KEYS = ("model", "messages", "tools", "chat_template", "chat_template_kwargs")
+_PROMPT_KEYS = (
+    "model", "messages", "tools", "chat_template", "chat_template_kwargs",
+    "add_generation_prompt", "continue_final_message",
+)  # fmt: skip
 
 
 def knows_structured_outputs(version: str | None) -> bool:
@@ -75,8 +77,8 @@ class VllmProvider(OpenAICompatibleProvider):
         if not self._counts:
             raise AIError(ErrorCode.UNSUPPORTED_FEATURE, "This server does not count tokens.")
         body = self._body(self._with_defaults(request))
-        prompt = {key: body[key] for key in _PROMPT_KEYS if key in body}
-        prompt |= {"add_generation_prompt": True, **more}
+        prompt: JsonObject = {"add_generation_prompt": True}
+        prompt |= {key: body[key] for key in _PROMPT_KEYS if key in body} | more
         try:
             return await self._root_json("POST", "/tokenize", prompt, within_s=COUNT_S)
         except AIError as error:
@@ -95,9 +97,6 @@ class VllmProvider(OpenAICompatibleProvider):
         for name in lost:
             refusal = AIError(ErrorCode.UNSUPPORTED_FEATURE, f"This vLLM has no `{name}`.")
             on_left_out(LeftOut(name, refusal))
-        if isinstance(extra.get("chat_template_kwargs"), dict) and request.should_think is not None:
-            switch = as_object(wire_think(request.should_think, "vllm").get("chat_template_kwargs"))
-            extra["chat_template_kwargs"] = switch | as_object(extra["chat_template_kwargs"])
         request = replace(request, options=replace(request.options, extra_body=extra))
         return super()._body(request, on_left_out)
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Profiles, View
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
@@ -14,6 +15,9 @@ from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.services import Say
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchControl
+
+if TYPE_CHECKING:
+    from ollm_tui.models.thinking import ThinkingSupport
 
 
 @dataclass(slots=True)
@@ -92,6 +96,16 @@ class ScreenCommandHost:
         """Return how the model is given its tools, or None if that is unknown."""
         model = self.session.model
         return self.session.runtime.tool_mode(model) if model is not None else None
+
+    async def thinking(self) -> "ThinkingSupport | None":
+        """Return how the model thinks, or None if that is unknown."""
+        model = self.session.model
+        if model is None:
+            return None
+        try:
+            return await self.session.runtime.thinking_of(model)
+        except AIError:  # the next prompt says why
+            return None
 
     def takes_window(self) -> bool:
         """Return whether the model's server loads it with the window that a chat asks for."""

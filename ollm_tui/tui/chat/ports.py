@@ -32,8 +32,8 @@ class TranscriptPort(Protocol):
     def remove_from(self, block_id: str) -> None:
         """Remove a block and all after it."""
 
-    def add_thinking(self, block_id: str) -> None:
-        """Open a block of thinking."""
+    def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
+        """Open a block of thinking; a hidden one is folded."""
 
     def add_answer(self, block_id: str) -> None:
         """Open a block of the answer."""

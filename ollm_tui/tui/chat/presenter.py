@@ -234,7 +234,7 @@ class TurnPresenter:
         if event.block not in self._open:
             self._close_blocks()
             if isinstance(event, ThinkingDelta):
-                self._transcript.add_thinking(event.block)
+                self._transcript.add_thinking(event.block, hidden=event.hidden is True)
                 self._thinking.add(event.block)
                 self._status.show_turn("thinking")
             else:

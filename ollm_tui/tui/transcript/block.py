@@ -137,6 +137,8 @@ class Block:
     folded: bool = False
     is_long: bool = False
     """Whether it has so much text that it starts folded."""
+    stays_folded: bool = False
+    """Whether it is thinking that is not to be shown, unless it is unfolded."""
     summary: str = "thinking"
     painter: Painter | None = None
     canvas: Canvas | None = None

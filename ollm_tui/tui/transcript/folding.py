@@ -25,11 +25,12 @@ class Folding:
 
     def begin_thinking(self, block: Block) -> None:
         """Fold thinking that begins, unless it is shown while it streams."""
-        block.fold(not (self._streams_thinking or self.show_thinking))
+        is_open = self._streams_thinking or self.show_thinking
+        block.fold(block.stays_folded or not is_open)
 
     def end_thinking(self, block: Block, summary: str) -> None:
         """Fold thinking that has ended to its summary, unless it is to stay open."""
-        block.fold(not self.show_thinking, summary)
+        block.fold(block.stays_folded or not self.show_thinking, summary)
         if block.painter is not None:
             self._painting.folded(block)
 

@@ -104,9 +104,10 @@ class Transcript(ScrollView, can_focus=False):
         self._add_text(block_id, BlockKind.USER, text)
         self.folding.fold_long(self.block_list.block(block_id), text)
 
-    def add_thinking(self, block_id: str) -> None:
+    def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
         """Begin a block of thinking: dim, and open while it streams if that is wanted."""
         block = Block(block_id, BlockKind.THINKING, TextSource(_plain(BlockKind.THINKING)))
+        block.stays_folded = hidden
         self.folding.begin_thinking(block)
         self._add(block)
 

@@ -388,7 +388,7 @@ async def test_the_family_and_the_settings_beside_a_file_fill_a_request(
     assert [request.options for request in sent[:2]] == [family, replace(family, temperature=0.1)]
     assert [request.system_prompt for request in sent] == [None, "Be brief.", None, None]
     assert [e.error.message for e in unused] == [
-        "prompt, shouldThink of qwen3-tiny.config.yaml are not used yet."
+        "prompt of qwen3-tiny.config.yaml is not used yet."
     ]
     assert [(e.field, e.error.message) for e in broken] == [
         (beside.name, f"{beside}:1: `parameters.temperature` must be a number.")

@@ -38,8 +38,8 @@ class FakeTranscript:
     def remove_from(self, block_id: str) -> None:
         self.calls.append(("remove", block_id))
 
-    def add_thinking(self, block_id: str) -> None:
-        self.calls.append(("thinking", block_id))
+    def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
+        self.calls.append(("hidden" if hidden else "thinking", block_id))
 
     def add_answer(self, block_id: str) -> None:
         self.calls.append(("answer", block_id))

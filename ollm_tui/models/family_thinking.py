@@ -1,0 +1,177 @@
+"""What a family file may say of thinking, with what this makes of a request.
+
+Specification: 05, "Thinking Configuration". Keys of our own are below `switch`, and `efforts` and
+`startsOpen`.
+"""
+
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.alias_generators import to_camel
+
+from ollm_tui.config.values import Text
+from ollm_tui.config.yaml_file import PatternText
+from ollm_tui.models.name_pattern import NamePattern
+from ollm_tui.models.thinking import ThinkingSupport
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.request import (
+    TagPattern,
+    TagSpec,
+    ThinkingEffort,
+    ThinkingMode,
+    ThinkingSwitch,
+)
+
+STRICT: Final = ConfigDict(
+    extra="forbid",
+    frozen=True,
+    strict=True,
+    hide_input_in_errors=True,
+    alias_generator=to_camel,
+    arbitrary_types_allowed=True,
+)
+"""How every table of a family file is read."""
+
+
+class _Section(BaseModel):
+    model_config = STRICT
+
+
+class Switch(_Section):
+    """How thinking is switched in the prompt."""
+
+    variable: Text | None = None
+    """A variable of the chat template that is true or false: `enable_thinking`."""
+    effort_variable: Text | None = None
+    """A variable of the chat template that takes an effort: `reasoning_effort`."""
+    on_text: Text | None = None
+    off_text: Text | None = None
+    """Words in the prompt: `/think`, `/no_think`."""
+    text_in: Literal["system", "user"] | None = None
+    """Which message has them."""
+
+
+Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
+
+
+class ThinkPrompts(_Section):
+    """Instructions that make a model think which does not do so by itself."""
+
+    first_think_prompt: Text | None = None
+    last_think_prompt: Text | None = None
+    deep_think_prompt: Text | None = None
+    role_prompt: Text | None = None
+    """What stands before them."""
+
+    def by_mode(self) -> dict[str, str]:
+        """Return them by mode, that of the role as `role`."""
+        prompts = {
+            "first": self.first_think_prompt,
+            "last": self.last_think_prompt,
+            "deep": self.deep_think_prompt,
+            "role": self.role_prompt,
+        }
+        return {name: text for name, text in prompts.items() if text is not None}
+
+
+class DefaultThinkPrompt(_Section):
+    """The instructions, with the format of their templates."""
+
+    prompt: ThinkPrompts
+    template_format: Literal["hf", "jinja2"] | None = None
+    """None for texts with `{depth}`, `{steps}`, `{start}` and `{end}`."""
+
+
+class Thinking(_Section):
+    """How models of a family think, as spec 05 has it with `shouldThink`."""
+
+    mode: ThinkingMode | None = None
+    """The default."""
+    effort: ThinkingEffort | None = None
+    efforts: list[ThinkingEffort] = []
+    visible: bool | None = None
+    depth: Annotated[int, Field(ge=1)] | None = None
+    steps: Annotated[int, Field(ge=1)] | None = None
+    think_tag: Tag | None = None
+    answer_tag: Tag | None = None
+    starts_open: bool = False
+    """Whether the chat template ends inside the thinking."""
+    skip_default_prompt: bool = False
+    default_think_prompt: DefaultThinkPrompt | None = None
+    switch: Switch | None = None
+
+    @field_validator("think_tag", "answer_tag")
+    @classmethod
+    def _usable(cls, tag: Tag | None) -> Tag | None:
+        tag_of(tag)
+        return tag
+
+    def support(
+        self, modes: frozenset[ThinkingMode], blank: str | None = None, *, is_users: bool = False
+    ) -> ThinkingSupport:
+        """Return what drives parser and request.
+
+        `modes` are those of `supports`, `blank` is `prompt.blankThink`. What the user declares
+        tells by a switch, or by a template that opens the thinking, that a model was made to think.
+        """
+        switch, prompts = self._switch(blank), self.default_think_prompt
+        return ThinkingSupport(
+            modes=modes,
+            default=self.mode,
+            effort=self.effort,
+            efforts=tuple(self.efforts),
+            think_tag=tag_of(self.think_tag),
+            answer_tag=tag_of(self.answer_tag),
+            starts_open=self.starts_open,
+            switch=switch,
+            visible=self.visible,
+            depth=self.depth,
+            steps=self.steps,
+            skip_default_prompt=self.skip_default_prompt,
+            prompts=prompts.prompt.by_mode() if prompts else None,
+            prompt_format=prompts.template_format if prompts else None,
+            thinks_by_itself=not is_users or self.starts_open or not switch.is_empty,
+            is_users=is_users,
+        )
+
+    def _switch(self, blank: str | None) -> ThinkingSwitch:
+        switch = self.switch or Switch()
+        return ThinkingSwitch(
+            variable=switch.variable,
+            effort_variable=switch.effort_variable,
+            on_text=switch.on_text,
+            off_text=switch.off_text,
+            text_in=switch.text_in or "user",
+            blank=blank,
+        )
+
+
+def tag_of(tag: Tag | None) -> TagSpec | None:
+    """Return a tag as parsers take it.
+
+    Raises:
+        ValueError: it cannot be searched for in a stream.
+    """
+    found: TagSpec | None
+    match tag:
+        case None | str():
+            found = tag
+        case PatternText():
+            found = TagPattern(_expression(tag), "")
+        case [PatternText() as start, PatternText() as end]:
+            found = TagPattern(_expression(start), _expression(end))
+        case [str() as one]:
+            found = one
+        case [str() as start, str() as end]:
+            found = (start, end)
+        case _:
+            raise ValueError("must be one tag, or a list of a start and an end")
+    try:
+        ThinkingSupport(think_tag=found)
+    except AIError as error:
+        raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
+    return found
+
+
+def _expression(tag: PatternText) -> str:
+    return NamePattern(tag, is_built_in=False).text

@@ -1,0 +1,76 @@
+"""Answers that may begin inside a block which the prompt opened; nothing says whether they do."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ollm_tui.decode.thinking import TagPair, TextPiece, ThinkingPiece, ThinkTags, ThinkTagSplitter
+from tests.support.cuts import cut_wholes
+
+PAIR = TagPair("<think>", "</think>")
+OPEN = st.builds(
+    ThinkTags,
+    pairs=st.sampled_from([(PAIR,), ()]),
+    answer_starts=st.sampled_from([("ANSWER:",), ("\nend\n", "</think>")]),
+    start_open=st.just(True),
+    where=st.sampled_from(["leading", "anywhere"]),
+)
+WORDS = ["a", "word ", "\n", " ", "<", "<thi", "</t", "ANSW", "\nen", "🧠"]
+MARKS = ["<think>", "</think>", "ANSWER:", "\nend\n"]
+
+
+def texts(parts: list[str]) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(parts), max_size=12).map("".join)
+
+
+def divided(
+    chunks: list[str], tags: ThinkTags, *, ended_well: bool = True, apart_at: int | None = None
+) -> tuple[str, str]:
+    """Return the text and the thinking; the server sends thinking apart before one chunk."""
+    splitter, pieces = ThinkTagSplitter(tags), []
+    for number, chunk in enumerate(chunks):
+        if number == apart_at:
+            splitter.expect_text()
+        pieces += splitter.feed(chunk)
+    pieces += splitter.finish(ended_well=ended_well)
+    return (
+        "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)),
+        "".join(piece.text for piece in pieces if isinstance(piece, ThinkingPiece)),
+    )
+
+
+@given(case=cut_wholes(texts(WORDS)), tags=OPEN)
+def test_an_answer_that_nothing_ends_is_text_if_it_ended_well(
+    case: tuple[str, list[str]], tags: ThinkTags
+) -> None:
+    whole, chunks = case
+    text, thinking = divided(chunks, tags)
+    if not any(mark in whole for mark in MARKS):
+        assert text.strip() == whole.strip()
+    assert divided(chunks, tags, ended_well=False)[1] == thinking
+
+
+@given(case=cut_wholes(texts(WORDS + MARKS)), tags=OPEN)
+def test_how_it_is_cut_into_chunks_changes_nothing(
+    case: tuple[str, list[str]], tags: ThinkTags
+) -> None:
+    whole, chunks = case
+    assert divided(chunks, tags) == divided([whole], tags)
+
+
+@given(case=cut_wholes(texts(WORDS + MARKS)), tags=OPEN)
+def test_after_thinking_that_the_server_sent_apart_the_text_is_the_answer(
+    case: tuple[str, list[str]], tags: ThinkTags
+) -> None:
+    _whole, chunks = case
+    closed = ThinkTags(pairs=tags.pairs, answer_starts=tags.answer_starts, where=tags.where)
+    assert divided(chunks, tags, apart_at=0) == divided(chunks, closed)
+
+
+def test_a_block_is_closed_by_its_tag_an_answer_tag_or_the_server() -> None:
+    tags = ThinkTags(pairs=(PAIR,), answer_starts=("ANSWER:",), start_open=True)
+    assert divided(["hm", "</think>Yes"], tags) == ("Yes", "hm")
+    assert divided(["<think>hm", "</think>Yes"], tags) == ("Yes", "hm")
+    assert divided(["hm ", "ANSWER: Yes"], tags) == ("Yes", "hm")
+    assert divided(["hm", " Yes"], tags, apart_at=1) == ("Yes", "hm")
+    assert divided(["<think>hm"], tags) == ("", "hm"), "the model opened it itself"
+    assert divided(["hm"], tags, ended_well=False) == ("", "hm")
