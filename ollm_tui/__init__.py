@@ -62,14 +62,17 @@ if TYPE_CHECKING:
         SupportsList,
         SupportsLoad,
         SupportsLoadFor,
+        SupportsPictures,
         SupportsPromptText,
         SupportsPull,
         SupportsPush,
         SupportsQuantize,
         SupportsRunning,
         SupportsShow,
+        SupportsSpeech,
         SupportsTextTokenCount,
         SupportsTokenCount,
+        SupportsTranscription,
         SupportsUnload,
         SupportsVersion,
         SupportsWindow,
@@ -153,14 +156,17 @@ __all__ = [
     "SupportsList",
     "SupportsLoad",
     "SupportsLoadFor",
+    "SupportsPictures",
     "SupportsPromptText",
     "SupportsPull",
     "SupportsPush",
     "SupportsQuantize",
     "SupportsRunning",
     "SupportsShow",
+    "SupportsSpeech",
     "SupportsTextTokenCount",
     "SupportsTokenCount",
+    "SupportsTranscription",
     "SupportsUnload",
     "SupportsVersion",
     "SupportsWindow",
@@ -211,9 +217,10 @@ _HOMES = {
     "protocol.ports": (
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
         "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
-        "SupportsLoadFor SupportsPromptText SupportsPull SupportsPush SupportsQuantize "
-        "SupportsRunning SupportsShow SupportsTextTokenCount SupportsTokenCount "
-        "SupportsUnload SupportsVersion SupportsWindow Tool"
+        "SupportsLoadFor SupportsPictures SupportsPromptText SupportsPull SupportsPush "
+        "SupportsQuantize SupportsRunning SupportsShow SupportsSpeech SupportsTextTokenCount "
+        "SupportsTokenCount SupportsTranscription SupportsUnload SupportsVersion "
+        "SupportsWindow Tool"
     ),
     "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",

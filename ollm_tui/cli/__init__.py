@@ -19,6 +19,10 @@ from ollm_tui.lazy import import_name
 _COMMANDS: Mapping[str, str] = {
     "config": "ollm_tui.cli.config:run_config",
     "models": "ollm_tui.cli.models:run_models",
+    "embed": "ollm_tui.cli.media.embed:run_embed",
+    "speak": "ollm_tui.cli.media.sound:run_speak",
+    "transcribe": "ollm_tui.cli.media.sound:run_transcribe",
+    "draw": "ollm_tui.cli.media.draw:run_draw",
     "doctor": "ollm_tui.cli.doctor:run_doctor",
     "completion": "ollm_tui.cli.completion:run_completion",
     "man": "ollm_tui.cli.man_page:run_man",

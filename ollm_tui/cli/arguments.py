@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ollm_tui import __version__
+from ollm_tui.cli.media.arguments import MediaOptions, add_media, media_options
 from ollm_tui.cli.models_arguments import (
     ModelOptions,
     add_command,
@@ -86,6 +87,7 @@ class Arguments:
     shell: str = ""
     """The shell that a completion script is for."""
     models: ModelOptions = field(default_factory=ModelOptions)
+    media: MediaOptions = field(default_factory=MediaOptions)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -153,6 +155,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands, shared)
     _add_config(commands, shared)
     add_models(commands, shared)
+    add_media(commands, shared)
     about = "check models, servers and settings, and say how to fix what is missing"
     add_command(commands, "doctor", about, shared)
     _add_shell_help(commands)
@@ -239,7 +242,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     if (names := values.get("tools")) is not None:
         values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
     flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
-    return Arguments(**typed_fields(Arguments, values), flags=flags, models=models)
+    media = media_options(values)
+    return Arguments(**typed_fields(Arguments, values), flags=flags, models=models, media=media)
 
 
 def _read_run(values: dict[str, Any]) -> None:
@@ -263,7 +267,7 @@ def read_prompt(typed: str | None) -> str | None:
     Raises:
         UsageError: the prompt is empty or too large.
     """
-    piped = _piped_text()
+    piped = piped_text()
     if typed == "-":
         typed = None
         if piped is None:
@@ -276,7 +280,7 @@ def read_prompt(typed: str | None) -> str | None:
     return prompt
 
 
-def _piped_text() -> str | None:
+def piped_text() -> str | None:
     """Return what a pipe or file holds; a terminal and `/dev/null` hold nothing."""
     try:
         kind = os.fstat(sys.stdin.fileno()).st_mode

@@ -38,6 +38,8 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
     yield from _stray_provider(config, config.model or "", model, origin_of, "error")
     for name in config.models:
         yield from _stray_provider(config, name, ("models", name), origin_of, "warning")
+    for task, name in config.defaults:
+        yield from _stray_provider(config, name or "", ("defaults", task), origin_of, "warning")
     for name, profile in config.profiles.items():
         path: KeyPath = ("profiles", name, "model")
         if origin_of(path) != origin_of(model):  # else it is the one that was checked above

@@ -129,6 +129,25 @@ class ProfileSettings(SettingsSection, serialize_by_alias=True):
     )
 
 
+class DefaultModels(SettingsSection):
+    """The models of the commands beside the chat; without one, the only model that can is used."""
+
+    embedding: Text | None = Field(
+        None,
+        examples=["ollama://nomic-embed-text"],
+        description="Model of `ollm embed`: a name, or provider://name.",
+    )
+    speech: Text | None = Field(
+        None, examples=["openai://gpt-4o-mini-tts"], description="Model of `ollm speak`."
+    )
+    transcription: Text | None = Field(
+        None, examples=["localai://whisper-1"], description="Model of `ollm transcribe`."
+    )
+    picture: Text | None = Field(
+        None, examples=["localai://stablediffusion"], description="Model of `ollm draw`."
+    )
+
+
 class EmbeddedConfig(EngineSettings):
     """The engine that runs model files in this app's own child process."""
 
@@ -240,6 +259,9 @@ class AppConfig(BaseSettings):
     )
     options: GenerationSettings = Field(
         GenerationSettings(), description="Generation options of every chat."
+    )
+    defaults: DefaultModels = Field(
+        DefaultModels(), description="Models of the commands beside the chat, such as `ollm embed`."
     )
     embedded: EmbeddedConfig = Field(
         EmbeddedConfig(), description="The engine that runs model files in a child process."

@@ -95,6 +95,30 @@ class SupportsEmbed(Protocol):
 
 
 @runtime_checkable
+class SupportsSpeech(Protocol):
+    """Speaks a text."""
+
+    def speak(self, request: Request) -> ProviderStream:
+        """Stream the sound of the input's text as `MediaDelta`s."""
+
+
+@runtime_checkable
+class SupportsTranscription(Protocol):
+    """Writes down what is said."""
+
+    async def transcribe(self, request: Request) -> Response:
+        """Return the text of the input's only sound."""
+
+
+@runtime_checkable
+class SupportsPictures(Protocol):
+    """Makes pictures."""
+
+    async def draw(self, request: Request) -> Response:
+        """Return an `ImageContent` with data for each picture of the input's text."""
+
+
+@runtime_checkable
 class SupportsList(Protocol):
     """Lists its models."""
 

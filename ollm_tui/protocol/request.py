@@ -225,6 +225,8 @@ class Request:
     model: str
     messages: Sequence[Message] | None = None
     input: Content | None = None
+    output: str | None = None
+    """What is made of an input: `embedding` or another modality. None is what its model makes."""
     system_prompt: str | None = None
     tools: Sequence[ToolSchema] = ()
     tool_choice: ToolChoice | None = None

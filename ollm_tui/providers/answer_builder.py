@@ -10,6 +10,7 @@ from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
+    MediaDelta,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -81,6 +82,12 @@ class AnswerBuilder:
                 self._on_thinking()
                 self._on_thinking = None
             self._pieces.add(ThinkingDelta, delta)
+            self.has_output = True
+
+    def add_media(self, modality: str, data: bytes) -> None:
+        """Add a piece of a picture, of sound or of a video."""
+        if data and not self.ended:
+            self._events.append(MediaDelta(modality=modality, data=data))
             self.has_output = True
 
     def add_signature(self, signature: str, signer: str, *, sealed: bool = False) -> None:

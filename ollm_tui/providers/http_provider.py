@@ -9,10 +9,11 @@ from ollm_tui.models.thinking_switch import TEMPLATE_ARGUMENTS, USUAL_VARIABLE, 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability
-from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response, plan_of
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.http_faults import MODEL_HINT, Endpoint
+from ollm_tui.providers.media.answer import answer_input
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
@@ -37,6 +38,8 @@ class HttpProvider(ABC):
     The hints are what to do if no server listens at `url`, and if it does not have a model.
     """
 
+    streaming_format: StreamingFormat
+
     def __init__(
         self, spec: ProviderSpec, url: str, start_hint: str, model_hint: str = MODEL_HINT
     ) -> None:
@@ -55,6 +58,8 @@ class HttpProvider(ABC):
         Raises:
             AIError: any failure; ABORTED by the request's signal.
         """
+        if request.input is not None:
+            return await answer_input(self, request)
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
 

@@ -72,7 +72,7 @@ _OVERFLOW = re.compile(
     # "the prompt is too long", whatever the prompt is called
     r"|(?:prompt|input|conversation|context|message)s? (?:is|are|was)? ?too (?:long|large)\b"
     r"|\btoo many (?:input |prompt )?tokens|too long to fit into the model"
-    r"|too large for model with|request exceeds the maximum size"
+    r"|too large for model with|too large to process|request exceeds the maximum size"
     # the window by one of its names
     r"|(?:maximum|max|model'?s?) (?:allowed )?(?:context|input|prompt|sequence|model) "
     r"(?:length|size)"

@@ -11,6 +11,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.catalog import Listing, ModelCatalog
+from ollm_tui.providers.media.answer import output_of
 from ollm_tui.providers.registry import ProviderRegistry
 
 LOCAL, EMBEDDED = "local", "embedded"
@@ -140,10 +141,15 @@ class Router:
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Send a request to the provider that has its model.
 
+        If a request with an input does not say what to make, that is what the model makes.
+
         Raises:
             AIError: As `resolve` and the provider's own `invoke`.
         """
         resolved = await self.resolve(request.model)
+        if request.input is not None and request.output is None:
+            resolved = await self.informed(resolved)
+            request = replace(request, output=output_of(resolved.info))
         return await resolved.provider.invoke(replace(request, model=resolved.ref.model))
 
     async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:

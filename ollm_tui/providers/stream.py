@@ -16,6 +16,7 @@ from ollm_tui.protocol.message import Timings, Usage
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
+    MediaDelta,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -34,7 +35,7 @@ LAST_BYTES_S = 0.05
 """How long to wait for the last bytes of a complete answer, so that its connection is reusable."""
 MAX_REQUESTS = 8
 """The first one, and the repetitions without a refused field."""
-_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent)
+_OUTPUT = (TextDelta, ThinkingDelta, ToolCallEvent, MediaDelta)
 MIN_PIECES = 4
 MIN_DURATION_S = 0.2
 
@@ -246,7 +247,7 @@ class Pace:
 
     def __init__(self) -> None:
         self.first_at: float | None = None
-        """When the first text, thinking or tool call arrived."""
+        """When the first text, thinking, tool call or sound arrived."""
         self._last_at = 0.0
         self._pieces = 0
         self._first_chars = 0
@@ -278,7 +279,9 @@ class Pace:
         return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
 
 
-def _length(event: TextDelta | ThinkingDelta | ToolCallEvent) -> int:
+def _length(event: TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta) -> int:
+    if isinstance(event, MediaDelta):
+        return 0
     return len(event.call.raw_args) if isinstance(event, ToolCallEvent) else len(event.delta)
 
 

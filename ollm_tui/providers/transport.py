@@ -4,8 +4,9 @@ Requests go only to the server's own origin and follow no redirects, so that a k
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from urllib.parse import urlsplit, urlunsplit
 
 import anyio
@@ -120,12 +121,29 @@ class Transport:
         Raises:
             AIError: any failure, including the time limit `within_s`.
         """
+        start = partial(self.start, method=method, path=path, body=body)
+        return await self._exchange(start, within_s, most_bytes)
+
+    async def post(
+        self, path: str, content: bytes, content_type: str, *, within_s: float
+    ) -> JsonValue:
+        """Send a body that is no JSON, and parse the small reply; else as `json`."""
+        headers = {"content-type": content_type, "content-length": str(len(content))}
+        start = partial(self._started, method="POST", path=path, content=content, headers=headers)
+        return await self._exchange(start, within_s, MAX_REPLY_BYTES)
+
+    async def _exchange(
+        self,
+        start: Callable[[TaskGroup], Awaitable[ResponseReader]],
+        within_s: float | None,
+        most_bytes: int,
+    ) -> JsonValue:
         limit = self.spec.list_timeout_s if within_s is None else within_s
         reply: JsonValue = None
         try:
             with anyio.fail_after(limit):
                 async with task_group() as group:
-                    reader = await self.start(group, method, path, body)
+                    reader = await start(group)
                     try:
                         reply = await self._reply(reader, most_bytes)
                     finally:

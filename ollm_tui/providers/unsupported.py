@@ -28,8 +28,6 @@ _REQUEST = frozenset(
 )  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag", "starts_open"})
-_EMBEDDING = frozenset({"extra_body"})
-"""The options of a request for embeddings."""
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
 _OTHER_KINDS: Mapping[str, str] = {
     "audio": "Speech as an answer",
@@ -134,18 +132,41 @@ def _check_thinking_fields(wish: ThinkingConfig) -> None:
             )
 
 
-def check_embedding(request: Request) -> None:
-    """Check a request for embeddings.
+def check_input(request: Request, what: str, output: str, options: Collection[str] = ()) -> None:
+    """Check a request with an input: `what` is made of it, such as embeddings.
+
+    `options` are those that the server takes beside the keys of `extra_body`.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE.
     """
+    place = f"a request for {what}"
+    if request.output not in (None, output):
+        raise _unsupported("output", place)
     if request.system_prompt is not None:
-        raise _unsupported("system_prompt", "a request for embeddings")
+        raise _unsupported("system_prompt", place)
     if request.should_think not in (None, False, "off"):
-        raise _unsupported("should_think", "a request for embeddings")
-    _check_fields(request, _REQUEST, "a request")
-    _check_fields(request.options, _EMBEDDING, "a request for embeddings")
+        raise _unsupported("should_think", place)
+    _check_fields(request, _REQUEST | {"output"}, "a request")
+    _check_fields(request.options, {"extra_body", *options}, place)
+
+
+def not_offered(label: str, what: str) -> AIError:
+    """The provider has no endpoint for a kind of request: `what` is such as "embeddings"."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{label} offers no {what}.",
+        hint="Choose a model of another provider: `ollm models list` shows what each can do.",
+    )
+
+
+def not_streamed(what: str) -> AIError:
+    """The answer to a kind of request comes whole."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{what} cannot be streamed.",
+        hint="Set `stream` of the request to False.",
+    )
 
 
 def _no_conversation(request: Request) -> AIError:
@@ -159,8 +180,8 @@ def _no_conversation(request: Request) -> AIError:
         )
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,
-        "Requests with an input (speech, pictures, text to fill in) are not implemented.",
-        hint="Send messages; for embeddings, call embed.",
+        "A chat takes messages; a request with an input is no chat.",
+        hint="Send messages, or call `invoke` with `output`.",
     )
 
 

@@ -52,6 +52,8 @@ SHORT_MODULES = {
     "it is imported when it is first used": ["runtime/hub.py"],
     "one tool or group of commands, each in its file": [
         "cli/model_prompt.py",
+        "providers/ollama/embeddings.py",
+        "providers/openai_compatible/embeddings.py",
         "commands/view.py",
         "tools/builtin/clock.py",
     ],

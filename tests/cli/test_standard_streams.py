@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import OLLM, environment
-from tests.support.fake_ollama import fake_ollama
+from tests.support.fake_ollama import OllamaServer
 from tests.support.http_server import in_thread
 from tests.support.seeds import sampled
 
@@ -17,6 +17,7 @@ WRITERS: Mapping[str, tuple[str, ...]] = {
     "prompt": ("--model", "local://tiny", "-p", "hi"),
     "version": ("--version",),
     "help": ("--help",),
+    "embeddings": ("embed", "--model", "local://vectors", "text"),
     "prompt as JSON": ("--model", "local://tiny", "--json", "-p", "hi"),
     "list": ("models", "list"),
     "settings": ("config", "show"),
@@ -74,7 +75,9 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     home = tmp_path_factory.mktemp("home")
     (home / "config" / "ollm").mkdir(parents=True)
     (home / "data" / "ollm" / "models").mkdir(parents=True)
-    with in_thread(fake_ollama) as server:
+    fake = OllamaServer()
+    fake.models["vectors:latest"] = ["embedding"]
+    with in_thread(fake) as server:
         yield Shell(home, server.url)
 
 

@@ -74,6 +74,10 @@ WRONG: Mapping[str, tuple[str, ...]] = {
         '{ "chat.models" = 4 }',
     ),
     **{f"options.{name}": wrong for name, wrong in GENERATION.items()},
+    **{
+        f"defaults.{task}": (*TEXT, '"locl://m"')
+        for task in ("embedding", "speech", "transcription", "picture")
+    },
     "profiles.p.model": (*TEXT, '"locl://m"'),
     "profiles.p.system_prompt": NO_TEXT,
     "profiles.p.thinking": ('"lots"', "true"),

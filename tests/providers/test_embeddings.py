@@ -15,7 +15,13 @@ from ollm_tui.protocol.ports import SupportsDispose, SupportsEmbed
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers import create_provider
-from ollm_tui.providers.openai_compatible.embeddings import TEXTS_AT_ONCE, read_vectors
+from ollm_tui.providers.media.embeddings import (
+    CHARACTERS_AT_ONCE,
+    TEXTS_AT_ONCE,
+    batches,
+    checked_vectors,
+)
+from ollm_tui.providers.openai_compatible.embeddings import read_vectors
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_backends import FakeLlamaCpp
@@ -119,14 +125,19 @@ async def test_a_signal_stops_the_wait_for_vectors() -> None:
 )
 def test_a_reply_that_does_not_fit_the_texts_is_an_error(reply: object) -> None:
     with pytest.raises(AIError) as caught:
-        read_vectors(reply, 2)  # type: ignore[arg-type]
+        checked_vectors(read_vectors(reply).vectors, 2)  # type: ignore[arg-type]
     assert caught.value.code == ErrorCode.ENGINE_ERROR
 
 
 def test_vectors_without_a_place_come_in_the_order_of_the_texts() -> None:
     entries: list[object] = [{"embedding": [1]}, {"embedding": [2], "index": 7}]
-    found = read_vectors({"data": entries}, 2)  # type: ignore[dict-item]
-    assert [block.vector for block in found] == [(1.0,), (2.0,)]
+    found = read_vectors({"data": entries})  # type: ignore[dict-item]
+    assert found.vectors == [[1], [2]]
+
+
+def test_long_texts_are_sent_in_several_requests() -> None:
+    half = "x" * (CHARACTERS_AT_ONCE // 2)
+    assert [len(batch) for batch in batches([half, half, "y", half * 3, "z"])] == [2, 1, 1, 1]
 
 
 async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> None:

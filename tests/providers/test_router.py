@@ -142,6 +142,16 @@ async def test_a_request_goes_to_the_provider_that_has_its_model() -> None:
     assert [request.model for request in provider.requests] == ["m:latest"]
 
 
+async def test_an_input_becomes_what_its_model_makes_unless_the_request_says_what() -> None:
+    embedder = ModelInfo(name="v", capability=from_alias("embedding"))
+    provider = ScriptedProvider("a", models=[embedder, info("m")])
+    route, _ = router(provider)
+    for model, output in (("a://v", None), ("v", "text"), ("m", None)):
+        async with await route.invoke(Request(model=model, input="x", output=output)):  # type: ignore[union-attr]
+            pass
+    assert [request.output for request in provider.requests] == ["embedding", "text", None]
+
+
 async def test_a_bare_name_is_never_looked_for_at_a_service() -> None:
     service = ScriptedProvider("openai", models=[info("gpt-9")])
     server = ScriptedProvider("vllm", models=[info("other")])

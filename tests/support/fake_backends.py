@@ -246,7 +246,13 @@ class FakeLocalAI(FakeOpenAI):
                 return {"object": "list", "data": STORED["localai"]["models"]}
             case "POST", "/v1/tokenize":
                 return {"tokens": [*range(len(str(request.json()["content"])))]}
-            case "POST", "/v1/chat/completions" | "/v1/embeddings":
+            case "POST", (
+                "/v1/chat/completions"
+                | "/v1/embeddings"
+                | "/v1/audio/speech"
+                | "/v1/audio/transcriptions"
+                | "/v1/images/generations"
+            ):
                 return await super().answer(request, reply)
             case "GET", "/system":
                 loaded = [{"id": name} for name in self.loaded]

@@ -24,12 +24,14 @@ MODELS = {
 PATHS = frozenset(
     f"/api/{end}"
     for end in (
-        *("version", "tags", "ps", "show", "chat", "pull", "delete", "copy"),
+        *("version", "tags", "ps", "show", "chat", "embed", "pull", "delete", "copy"),
         *("create", "push"),
     )
 )
 BLOBS = "/api/blobs/"
 LARGE, SMALL = 1_000_000, 500
+LONGEST_TEXT = 2000
+"""Characters that a model for embeddings takes here."""
 UNREACHED = "max retries exceeded: dial tcp: lookup x: no such host"
 TRICKS = frozenset({"broken", "cut", "stuck", "half"})
 CREATED = "2026-01-02T03:04:05.000000Z"
@@ -93,7 +95,7 @@ class OllamaServer(FakeServer):
                     return {"error": f'model "{body.get("source")}" not found'}, 404
                 self.models[full_name(body.get("destination"))] = self.models[source]
                 return b""
-            case ("POST", "/api/show" | "/api/chat") | ("DELETE", "/api/delete"):
+            case ("POST", "/api/show" | "/api/chat" | "/api/embed") | ("DELETE", "/api/delete"):
                 asked = body.get("model") or body.get("name")
                 if not asked:
                     return {"error": "model is required"}, 400
@@ -118,6 +120,22 @@ class OllamaServer(FakeServer):
 
     async def show(self, name: str, _body: Json, _reply: Reply) -> object:
         return SHOWN | {"modelfile": f"FROM {name}", "capabilities": self.models[name]}
+
+    async def embed(self, name: str, body: Json, _reply: Reply) -> object:
+        """Give vectors that say how long a text is and how it begins."""
+        if "embedding" not in self.models[name]:
+            return {"error": "this model does not support embeddings"}, 501
+        given = body["input"]
+        texts = [str(text) for text in given] if isinstance(given, list) else [str(given)]
+        if any(len(text) > LONGEST_TEXT for text in texts) and body.get("truncate") is False:
+            return {"error": "the input length exceeds the context length"}, 400
+        vectors = [[float(len(text)), float(ord(text[0]) if text else 0)] for text in texts]
+        counts = {
+            "total_duration": 1,
+            "load_duration": 1,
+            "prompt_eval_count": sum(map(len, texts)),
+        }
+        return {"model": body["model"], "embeddings": vectors, **counts}
 
     async def chat(self, name: str, body: Json, reply: Reply) -> object:
         if not body.get("messages"):

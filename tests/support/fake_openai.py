@@ -5,12 +5,15 @@ It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. A
 """
 
 import base64
+import email
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from email.message import Message
 from typing import Any
 
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.picture_bytes import png
 from tests.support.scripts import ScriptWire
 
 NO_KEY = {"message": "Incorrect API key provided", "type": "invalid_request_error", "code": None}
@@ -33,6 +36,14 @@ class FakeOpenAI(FakeServer):
                 return await self._chat(request.json(), reply)
             case "POST", "/v1/embeddings":
                 return embeddings(request.json())
+            case "POST", "/v1/audio/speech":
+                return await speech(request.json(), reply)
+            case "POST", "/v1/images/generations":
+                return pictures(request.json())
+            case "GET", "/made/cat.png":
+                return png(6, 5), 200, "image/png"
+            case "POST", "/v1/audio/transcriptions":
+                return transcription(form_of(request))
         return b"404 page not found", 404, "text/plain"
 
     async def _chat(self, body: Mapping[str, object], reply: Reply) -> object:
@@ -59,6 +70,63 @@ def embeddings(body: Mapping[str, object]) -> dict[str, object]:
     tokens = sum(map(len, texts))
     usage = {"prompt_tokens": tokens, "total_tokens": tokens}
     return {"object": "list", "model": "tiny", "data": data[::-1], "usage": usage}
+
+
+SOUNDS = {"wav": b"RIFF", "mp3": b"ID3", "opus": b"OggS", "flac": b"fLaC"}
+"""How a sound begins in each format."""
+
+
+async def speech(body: Mapping[str, object], reply: Reply) -> object:
+    """Give a sound that holds the text, in two pieces."""
+    if body["model"] != "voice":
+        message = f"The model `{body['model']}` does not speak"
+        return {"error": {"message": message, "type": "invalid_request_error"}}, 400
+    await reply.start(content_type="audio/mpeg")
+    await reply.write(SOUNDS[str(body.get("response_format", "mp3"))])
+    await reply.write(str(body["input"]).encode())
+    return None
+
+
+def pictures(body: Mapping[str, object]) -> object:
+    """Give black pictures of the size that is asked for, as data or behind a link."""
+    if body["model"] != "painter":
+        return {"error": {"message": "Not a picture model", "type": "invalid_request_error"}}, 400
+    prompt = str(body["prompt"])
+    if "://" in prompt or prompt.startswith(("/", "data:")):
+        return {"created": 1, "data": [{"url": prompt}]}
+    width, height = map(int, str(body.get("size", "3x2")).split("x"))
+    data = base64.b64encode(png(width, height)).decode()
+    usage = {"input_tokens": 3, "output_tokens": 9, "total_tokens": 12}
+    entry = {"b64_json": data, "revised_prompt": f"{prompt}, in oil"}
+    return {"created": 1, "data": [entry], "usage": usage}
+
+
+def form_of(request: Received) -> dict[str, bytes]:
+    """Give the fields of a multipart form; that of the file is `file`."""
+    head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
+    message = email.message_from_bytes(head + request.body)
+    found = {}
+    for part in message.get_payload():
+        assert isinstance(part, Message)
+        name = part.get_param("name", header="content-disposition")
+        content = part.get_payload(decode=True)
+        assert isinstance(name, str)
+        assert isinstance(content, bytes)
+        found[name] = content
+    return found
+
+
+def transcription(fields: Mapping[str, bytes]) -> object:
+    """Give the text that a sound of `speech` holds."""
+    if fields["model"] != b"ears":
+        return {"error": {"message": "Invalid model", "type": "invalid_request_error"}}, 400
+    text = next(
+        fields["file"].removeprefix(start) for start in SOUNDS.values() if start in fields["file"]
+    ).decode()
+    if fields["response_format"] != b"verbose_json":
+        return {"text": text}
+    segment = {"id": 0, "start": 0.0, "end": 1.5, "text": text}
+    return {"text": text, "language": "english", "duration": 1.5, "segments": [segment]}
 
 
 class Wire(ScriptWire):

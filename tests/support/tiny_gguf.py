@@ -66,12 +66,13 @@ def write_scripted(
     template: str = TEMPLATE,
     *,
     base_model: str | None = None,
+    pooling: gguf.PoolingType | None = None,
     after: Mapping[str, str] | None = None,
 ) -> None:
     """Write the model; with another template it says nothing that was planned.
 
-    `base_model` is the model that it claims to be made from. `after` is what it says where the
-    prompt ends with a marker, such as `THINK`.
+    `base_model` is the model that it claims to be made from. With `pooling` it makes embeddings.
+    `after` is what it says where the prompt ends with a marker, such as `THINK`.
     """
     script = _Script(after or {})
     embedding, output = _weights(script)
@@ -81,6 +82,8 @@ def write_scripted(
     if base_model is not None:
         writer.add_base_model_count(1)
         writer.add_base_model_name(0, base_model)
+    if pooling is not None:
+        writer.add_pooling_type(pooling)
     add_tokenizer(writer, script.vocabulary, template)
     _add_tensors(writer, embedding, output)
     writer.write_header_to_file()

@@ -23,7 +23,7 @@ from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import Limits
 from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.openai_compatible.embeddings import embed
+from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
@@ -41,7 +41,7 @@ class LlamaCppMessagesProvider(AnthropicProvider):
         Raises:
             AIError: any failure.
         """
-        return await embed(self._transport, request)
+        return await embed_by_openai(self._transport, request)
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         variable = variable_of(plan := plan_of(request))

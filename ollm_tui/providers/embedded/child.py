@@ -54,6 +54,7 @@ class Settings(TypedDict):
     name: str
     key: str
     context: int
+    embeddings: bool
     options: Options
     template: str | None
     program: str | None
@@ -231,6 +232,9 @@ def _serve(settings: Settings) -> "xllamacpp.Server":
     params.model.path = settings["model"]
     params.model_alias = {settings["name"]}
     params.n_ctx, params.n_parallel = settings["context"], 1
+    if settings["embeddings"]:
+        params.embedding = True
+        params.n_batch = params.n_ubatch = settings["context"]  # a text must fit into one batch
     _apply(xllamacpp, params, settings["options"])
     params.hostnames, params.port = ["127.0.0.1"], 0
     params.api_keys, params.cors_origins, params.ui = [settings["key"]], "", False

@@ -53,10 +53,25 @@ def unusable(name: str, reason: str) -> AIError:
 
 def not_for_chat(name: str, kind: str) -> AIError:
     """The model is of another kind: `kind` names what it makes, or its engine."""
+    if kind == "embedding":
+        return AIError(
+            ErrorCode.MODEL_NOT_LOADED,
+            f"{name} is an embedding model, which cannot chat.",
+            hint="Choose a language model; for embeddings, use `ollm embed`.",
+        )
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,
         f"{name} is a model of another kind ({kind}), which the built-in engine cannot run.",
         hint="Choose a language model.",
+    )
+
+
+def no_embeddings(name: str) -> AIError:
+    """The model is not made for embeddings."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_MODALITY,
+        f"{name} makes no embeddings.",
+        hint="Choose an embedding model: `ollm models list embedding` shows those that you have.",
     )
 
 

@@ -51,6 +51,7 @@ class EnginePlan:
     """The chat template that takes the place of the one in its file."""
     program: Path | None = None
     """The llama-server that loads it; None for the installed package."""
+    makes_embeddings: bool = False
 
     def instructions(self) -> JsonObject:
         """Return what the engine's process is told, without the key; may block."""
@@ -59,6 +60,7 @@ class EnginePlan:
             "model": str(real_path(self.path)),
             "name": self.name,
             "context": self.context,
+            "embeddings": self.makes_embeddings,
             "options": options,
             "template": self.template,
             "program": None if self.program is None else str(self.program),
@@ -72,6 +74,10 @@ class EnginePlan:
         yield from ("--ctx-size", str(self.context))
         if self.template is not None:
             yield from ("--chat-template", self.template)
+        if self.makes_embeddings:
+            # A text must fit into one batch.
+            sizes = ("--batch-size", str(self.context), "--ubatch-size", str(self.context))
+            yield from ("--embeddings", *sizes)
         for name, value in options.items():
             for one in value if isinstance(value, list) else [value]:
                 switch = {True: "on", False: "off"}

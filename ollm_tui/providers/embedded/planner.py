@@ -91,7 +91,9 @@ class Planner:
         details = {**info.details, "path": str(path)}
         return self._known_models.of_model(info.name, replace(info, details=details))
 
-    async def plan(self, name: str, context: int | None = None) -> EnginePlan:
+    async def plan(
+        self, name: str, context: int | None = None, *, makes_embeddings: bool = False
+    ) -> EnginePlan:
         """Return how to load a model; `context` is the window that a request asks for.
 
         Raises:
@@ -102,14 +104,16 @@ class Planner:
             raise failures.no_program(program)
         if program is None and not self._is_installed():
             raise failures.not_installed()
-        plan, template = await to_thread.run_sync(self._plan, name)
+        plan, template = await to_thread.run_sync(self._plan, name, makes_embeddings)
         if template is not None:
             await self._templates.check(template)
         return replace(plan, context=context) if context else plan
 
-    def _plan(self, name: str) -> "tuple[EnginePlan, ChosenTemplate | None]":
+    def _plan(
+        self, name: str, makes_embeddings: bool
+    ) -> "tuple[EnginePlan, ChosenTemplate | None]":
         path, info = self._library.path_of(name), self._info(name)
-        _check_kind(info)
+        _check_kind(info, makes_embeddings=makes_embeddings)
         known = self._known_of(info, path)
         options = self._options(info, known)
         template = self._template(info.name, options, known)
@@ -123,6 +127,7 @@ class Planner:
             options=options,
             template=template.text if template else None,
             program=self._settings.program,
+            makes_embeddings=makes_embeddings,
         )
         return plan, template
 
@@ -200,11 +205,13 @@ def _is_other(info: ModelInfo) -> bool:
     return "problem" in info.details or "kind" in info.details
 
 
-def _check_kind(info: ModelInfo) -> None:
+def _check_kind(info: ModelInfo, *, makes_embeddings: bool) -> None:
     problem, kind = info.details.get("problem"), info.details.get("kind")
     if problem is not None:
         raise failures.unusable(info.name, str(problem))
-    if kind is not None:
+    if makes_embeddings and kind != "embedding":
+        raise failures.no_embeddings(info.name)
+    if kind is not None and not makes_embeddings:
         raise failures.not_for_chat(info.name, str(kind))
 
 

@@ -26,15 +26,18 @@ from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
+from ollm_tui.providers.media.answer import answer_input
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import JINJA, check_request
+from ollm_tui.providers.unsupported import JINJA, check_input, check_request
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
 
 ENGINE_PACKAGE = "xllamacpp"
 _BACKEND = BACKEND["embedded"]
+_LOADING = frozenset({"num_ctx", "keep_alive"})
+"""Options about loading a model, which the engine itself does not take."""
 DISPOSE_S = 2.0
 PROMPT_S = 3600.0
 """A slow processor reads a long prompt for minutes without a sign; the process is watched."""
@@ -121,6 +124,8 @@ class EmbeddedProvider:
         Raises:
             AIError: Any failure.
         """
+        if request.input is not None:
+            return await answer_input(self, request)
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
 
@@ -151,6 +156,21 @@ class EmbeddedProvider:
             ready = _ready_for(await self._known(engine), request)
             told = await adapter.prompt_text(ready)
             return replace(told, system_prompt=ready.system_prompt)
+
+    async def embed(self, request: Request) -> Response:
+        """Return the embeddings of the input's texts, loading the model if needed.
+
+        Raises:
+            AIError: any failure; UNSUPPORTED_MODALITY if the model makes none.
+        """
+        check_input(request, "embeddings", "embedding", _LOADING)
+        async with AsyncExitStack() as stack:
+            engine = await self._engine_for(stack, request, makes_embeddings=True)
+            if engine is None:
+                raise failures.aborted()
+            adapter = await self._adapter(engine)
+            options = replace(request.options, num_ctx=None, keep_alive=None)
+            return await adapter.embed(replace(request, options=options))
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""
@@ -225,12 +245,20 @@ class EmbeddedProvider:
         self._planner.close()
 
     async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
-        """Keep the model loaded until the stack closes; return None if the signal came first."""
+        """As `_engine_for`, for a chat."""
         check_request(request, JINJA)
+        return await self._engine_for(stack, request)
+
+    async def _engine_for(
+        self, stack: AsyncExitStack, request: Request, *, makes_embeddings: bool = False
+    ) -> Engine | None:
+        """Keep the model loaded until the stack closes; return None if the signal came first."""
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
-            plan = await self._planner.plan(request.model, request.options.num_ctx)
+            plan = await self._planner.plan(
+                request.model, request.options.num_ctx, makes_embeddings=makes_embeddings
+            )
             idle_unload_s = self._settings.idle_unload_after(request.options.keep_alive)
             engine = await stack.enter_async_context(self._supervisor.lease(plan, self._responds))
             engine.idle_unload_s = idle_unload_s

@@ -16,6 +16,7 @@ from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.create import PUSH, create
+from ollm_tui.providers.ollama.embeddings import embed_by_ollama
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull, run_work
@@ -44,6 +45,8 @@ class OllamaProvider(HttpProvider):
     def __init__(self, spec: ProviderSpec) -> None:
         super().__init__(spec, ollama_url(spec.base_url), _START_HINT, _MODEL_HINT)
         self._shown: dict[tuple[str, object], ModelCapability] = {}
+        self.embed = partial(embed_by_ollama, self._transport)
+        """Makes embeddings by `/api/embed`."""
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Chat at `/api/chat`."""

@@ -87,6 +87,10 @@ def _with_other_thinking(
     return None
 
 
+_LACKS = "model does not support"
+"""Ollama's words for what a model cannot do, which has the status of a missing path."""
+
+
 def unknown_path(
     error: AIError, endpoint: Endpoint, action: str, *, names_model: bool = True
 ) -> AIError | None:
@@ -97,7 +101,7 @@ def unknown_path(
     """
     if error.status not in NO_SUCH_PATH:
         return None
-    if names_model and error.code == ErrorCode.MODEL_NOT_FOUND:
+    if names_model and (error.code == ErrorCode.MODEL_NOT_FOUND or _LACKS in error.message):
         return None
     return AIError(
         ErrorCode.UNSUPPORTED_FEATURE,

@@ -14,7 +14,7 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
-from ollm_tui.providers.pictures import picture_base64, unsendable
+from ollm_tui.providers.media.encoding import picture_base64, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,

@@ -1,6 +1,7 @@
 """What the backends' operations on models share: polling of jobs, and errors."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from http import HTTPStatus
 from typing import TypeVar
@@ -9,7 +10,8 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.refusals import TRANSIENT
+from ollm_tui.providers.refusals import NO_SUCH_PATH, TRANSIENT
+from ollm_tui.providers.unsupported import not_offered
 
 FIRST_WAIT_S = 0.05
 MAX_WAIT_S = 1.0
@@ -59,6 +61,19 @@ def _is_transient(error: AIError) -> bool:
     if error.status is not None:
         return error.status in TRANSIENT
     return error.retryable and error.code in _UNREACHABLE
+
+
+@contextmanager
+def offered(endpoint: Endpoint, what: str) -> Iterator[None]:
+    """Explain an unknown path as something that the server does not offer, such as embeddings."""
+    try:
+        yield
+    except AIError as error:
+        if error.status not in NO_SUCH_PATH or error.code != ErrorCode.BAD_REQUEST:
+            raise
+        refusal = not_offered(endpoint.label_and_address, what)
+        refusal.status, refusal.provider = error.status, endpoint.provider
+        raise refusal from error
 
 
 def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:

@@ -16,7 +16,9 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.openai_compatible.adapt import Refusals
-from ollm_tui.providers.openai_compatible.embeddings import embed
+from ollm_tui.providers.openai_compatible.audio import speak, transcribe
+from ollm_tui.providers.openai_compatible.drawing import draw
+from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import read_models
@@ -80,7 +82,28 @@ class OpenAICompatibleProvider(HttpProvider):
         Raises:
             AIError: any failure, with the server's message if its model makes no embeddings.
         """
-        return await embed(self._transport, request)
+        return await embed_by_openai(self._transport, request)
+
+    def speak(self, request: Request) -> ProviderStream:
+        """Stream the sound of the input's text by `/audio/speech`."""
+        # OpenAI requires a voice; other servers have one of their own.
+        return speak(self._transport, request, voice="alloy" if self._backend == OFFICIAL else None)
+
+    async def transcribe(self, request: Request) -> Response:
+        """Return the text of the input's sound by `/audio/transcriptions`.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await transcribe(self._transport, request)
+
+    async def draw(self, request: Request) -> Response:
+        """Return the pictures of the input's text by `/images/generations`.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await draw(self._transport, request)
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the server's models; on failure none, with the reason in `last_error`."""

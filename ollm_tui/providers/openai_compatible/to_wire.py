@@ -16,8 +16,8 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
+from ollm_tui.providers.media.encoding import picture_url, sound_part, unsendable
 from ollm_tui.providers.openai_compatible.thinking import Switched, official_fields, switched
-from ollm_tui.providers.pictures import picture_url, sound_part, unsendable
 from ollm_tui.providers.unsupported import (
     JINJA,
     UNSENT_OPTIONS,

@@ -9,11 +9,17 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.protocol.ports import ProviderAdapter, RemembersListError, ReportProgress
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    ProviderStream,
+    RemembersListError,
+    ReportProgress,
+)
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.operations import pulling
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
+from ollm_tui.providers.pool.stream import pooled_stream
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
@@ -78,6 +84,21 @@ class PoolOperations:
     async def embed(self, request: Request) -> Response:
         """Return the vectors of the first member that replies."""
         reply: Response = await self._selection.first_reply(request.model, _call("embed", request))
+        return reply
+
+    def speak(self, request: Request) -> ProviderStream:
+        """Stream the sound of the least busy member, or of the next one if it is down."""
+        return pooled_stream(self._selection, request, "speak")
+
+    async def draw(self, request: Request) -> Response:
+        """Return the pictures of the first member that replies."""
+        reply: Response = await self._selection.first_reply(request.model, _call("draw", request))
+        return reply
+
+    async def transcribe(self, request: Request) -> Response:
+        """Return the transcription of the first member that replies."""
+        send = _call("transcribe", request)
+        reply: Response = await self._selection.first_reply(request.model, send)
         return reply
 
     async def server_version(self) -> str | None:

@@ -10,6 +10,7 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, RemembersListError
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
+from ollm_tui.providers.media.answer import answer_input
 from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
@@ -60,6 +61,8 @@ class PoolProvider:
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Return the whole response, or with `request.stream` the stream."""
+        if request.input is not None:
+            return await answer_input(self, request)
         stream = self.chat_stream(request)
         return stream if request.stream else await gather(stream)
 

@@ -6,6 +6,7 @@ A child task enters and leaves the member's stream, so that no scope of the read
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -16,6 +17,9 @@ from ollm_tui.providers.pool.health import Attempt
 from ollm_tui.providers.pool.selection import MemberSelection
 from ollm_tui.providers.single_error import task_group
 
+if TYPE_CHECKING:
+    from ollm_tui.protocol.ports import ProviderStream
+
 _NO_END = ErrorEvent(
     AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
 )
@@ -23,11 +27,14 @@ _NO_END = ErrorEvent(
 
 @asynccontextmanager
 async def pooled_stream(
-    selection: MemberSelection, request: Request
+    selection: MemberSelection, request: Request, operation: str = "chat_stream"
 ) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-    """Yield the events of the answer; leaving the block closes the connection."""
+    """Yield the events of the answer; leaving the block closes the connection.
+
+    `operation` is the method of the members that streams it.
+    """
     async with task_group() as group:
-        stream = PooledStream(selection, request)
+        stream = PooledStream(selection, request, operation)
         group.start_soon(stream.run)
         try:
             yield stream
@@ -43,8 +50,9 @@ async def pooled_stream(
 class PooledStream(AsyncIterator[ProviderEvent]):
     """The events of one answer."""
 
-    def __init__(self, selection: MemberSelection, request: Request) -> None:
+    def __init__(self, selection: MemberSelection, request: Request, operation: str) -> None:
         self._selection = selection
+        self._operation = operation
         self._request = request
         room = len(selection.members) + 1
         self._send, self._opening = anyio.create_memory_object_stream[ProviderEvent](room)
@@ -89,7 +97,8 @@ class PooledStream(AsyncIterator[ProviderEvent]):
     async def _try_member(self, attempt: Attempt) -> AIError | None:
         """Pass a member's answer on, or return the error to try another member after."""
         adapter = self._selection.members[attempt.member].adapter
-        async with adapter.chat_stream(self._request) as events:
+        stream: ProviderStream = getattr(adapter, self._operation)(self._request)
+        async with stream as events:
             left_out: list[ProviderEvent] = []
             first = await anext(events, _NO_END)
             while isinstance(first, LeftOut):

@@ -20,6 +20,20 @@ def base64_text(data: MediaData) -> str:
     return data.partition(",")[2] if data.startswith("data:") else data
 
 
+def base64_bytes(data: MediaData) -> bytes:
+    """Return the bytes of some data.
+
+    Raises:
+        AIError: BAD_REQUEST for text that is not base64.
+    """
+    if isinstance(data, bytes):
+        return data
+    try:
+        return base64.b64decode(base64_text(data), validate=True)
+    except ValueError as error:
+        raise AIError(ErrorCode.BAD_REQUEST, "The data are not valid base64.") from error
+
+
 def picture_base64(picture: ImageContent) -> str:
     """Return a picture's data as base64.
 

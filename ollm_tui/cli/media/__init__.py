@@ -1,0 +1,1 @@
+"""The commands that turn one input into another kind of content."""

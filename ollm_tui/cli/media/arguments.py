@@ -1,0 +1,105 @@
+"""The commands beside the chat that turn one input into another kind of content."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ollm_tui.cli.models_arguments import add_command, typed_fields
+
+SOUND_FORMATS = ("wav", "mp3", "opus", "flac", "aac")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaOptions:
+    """What these commands take beside the options that all commands share."""
+
+    texts: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+    dimensions: int | None = None
+    output: Path | None = None
+    """The file to write."""
+    force: bool = False
+    """Whether it may replace a file."""
+    voice: str | None = None
+    format: str | None = None
+    speed: float | None = None
+    language: str | None = None
+    size: str | None = None
+    """Width and height in pixels: `512x512`."""
+    seed: int | None = None
+    count: int = 1
+
+
+def add_media(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
+    """Add the commands."""
+    _add_embed(commands, shared)
+    _add_speak(commands, shared)
+    _add_transcribe(commands, shared)
+    _add_draw(commands, shared)
+
+
+def _add_embed(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    embed = add_command(commands, "embed", "turn texts into embeddings, as JSON lines", shared)
+    about = "a text each; without any, or for -, each line of the piped text is one"
+    embed.add_argument("texts", metavar="TEXT", nargs="*", help=about)
+    about = "file whose whole content is one text; may be repeated"
+    embed.add_argument(
+        "--file", dest="files", metavar="FILE", type=Path, action="append", help=about
+    )
+    about = "length of the vectors, for models that can shorten them"
+    embed.add_argument("--dimensions", metavar="NUMBER", type=int, help=about)
+
+
+def _add_speak(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    speak = add_command(commands, "speak", "turn a text into speech, in a file", shared)
+    about = "what to say; without it, or for -, the piped text"
+    speak.add_argument("texts", metavar="TEXT", nargs="*", help=about)
+    _add_output(speak)
+    speak.add_argument("--voice", metavar="NAME", help="one of the voices of the model")
+    about = f"{', '.join(SOUND_FORMATS)} (default: by the name of the file)"
+    speak.add_argument("--format", metavar="FORMAT", choices=SOUND_FORMATS, help=about)
+    speak.add_argument("--speed", metavar="NUMBER", type=float, help="0.25 to 4; 1 is usual")
+
+
+def _add_transcribe(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    transcribe = add_command(commands, "transcribe", "write down what is said in a file", shared)
+    about = "sound: WAV, MP3, FLAC, OGG or another format that the server knows"
+    transcribe.add_argument("files", metavar="FILE", nargs=1, type=Path, help=about)
+    about = "the language that is spoken, such as en (default: the model finds out)"
+    transcribe.add_argument("--language", metavar="CODE", help=about)
+
+
+def _add_draw(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
+    draw = add_command(commands, "draw", "make pictures of a text, in files", shared)
+    about = "what to draw; without it, or for -, the piped text"
+    draw.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
+    _add_output(draw)
+    about = "width and height in pixels, such as 512x512"
+    draw.add_argument("--size", metavar="WxH", help=about)
+    about = "the same seed gives the same picture again, if the server knows seeds"
+    draw.add_argument("--seed", metavar="NUMBER", type=int, help=about)
+    about = "how many pictures; the files get numbers (default: 1)"
+    draw.add_argument("--count", metavar="NUMBER", type=int, help=about)
+
+
+def _add_output(command: argparse.ArgumentParser) -> None:
+    about = "the file to write"
+    command.add_argument("-o", "--output", metavar="FILE", type=Path, help=about)
+    about = "replace the file if it exists"
+    command.add_argument("--force", action="store_true", help=about)
+
+
+def media_options(values: Mapping[str, Any]) -> MediaOptions:
+    """Return the options that were typed."""
+    typed = typed_fields(MediaOptions, values)
+    for name in ("texts", "files"):
+        typed[name] = tuple(typed.get(name, ()))
+    return MediaOptions(**typed)

@@ -1,0 +1,146 @@
+"""`ollm speak` and `ollm transcribe`: text to sound, and sound to text."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from anyio import to_thread
+
+from ollm_tui.cli.arguments import Arguments, piped_text
+from ollm_tui.cli.media.arguments import SOUND_FORMATS
+from ollm_tui.cli.media.new_file import NewFile
+from ollm_tui.cli.media.task import (
+    answered_by,
+    checked_number,
+    output_path,
+    run_task,
+    typed_text,
+)
+from ollm_tui.cli.output import OK, Output, UsageError
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.decode.clean import clean
+from ollm_tui.decode.counted import size_text
+from ollm_tui.decode.json_fields import present
+from ollm_tui.protocol.blocks import AudioContent
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
+from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.providers.media.answer import sound_type
+from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.runtime.compose import Runtime
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonObject, JsonValue
+
+LARGEST_SOUND: Final = 100 * 1024 * 1024
+_FORMATS: Final[Mapping[str, str]] = {
+    **{f".{name}": name for name in SOUND_FORMATS},
+    ".ogg": "opus",
+    ".oga": "opus",
+}
+_TYPES: Final[Mapping[str, str]] = {
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "opus": "audio/ogg",
+    "flac": "audio/flac",
+    "aac": "audio/aac",
+}
+
+
+def run_speak(arguments: Arguments, output: Output) -> int:
+    """Write the sound of a text to a file."""
+    options, path = arguments.media, output_path(arguments)
+    text = typed_text(options.texts, piped_text, 'ollm speak "a text" -o hello.wav')
+    checked_number("--speed", options.speed, 0.25, 4)
+    with NewFile(path, replaces=options.force) as file:
+        work = partial(_speak, arguments, output, text, file)
+        return run_task("speech", arguments, output, work)
+
+
+async def _speak(
+    arguments: Arguments,
+    output: Output,
+    text: str,
+    file: NewFile,
+    _runtime: Runtime,
+    model: ResolvedModel,
+) -> int:
+    options = arguments.media
+    wanted = options.format or _FORMATS.get(file.path.suffix.lower(), "wav")
+    body: dict[str, JsonValue] = {"response_format": wanted}
+    body |= present({"voice": options.voice, "speed": options.speed})
+    request = Request(
+        model=model.ref.model,
+        input=text,
+        output="audio",
+        options=GenerationOptions(extra_body=body),
+    )
+    stream = await model.provider.invoke(request)
+    assert not isinstance(stream, Response)
+    kind = await _written(stream, file, output)
+    await to_thread.run_sync(file.publish)
+    if kind not in (None, _TYPES[wanted]):
+        output.note(f"The server sent {kind}, not {_TYPES[wanted]}.")
+    if arguments.as_json:
+        line: JsonObject = {"type": "file", "path": str(file.path), "bytes": file.size}
+        output.json(line | {"mime_type": kind} | answered_by(model))
+    else:
+        output.note(f"Saved {file.path} ({size_text(file.size)}).")
+    return OK
+
+
+async def _written(stream: ProviderStream, file: NewFile, output: Output) -> str | None:
+    """Write a stream to a file, and return the media type of its first bytes."""
+    start = b""
+    try:
+        async with stream as events:
+            async for event in events:
+                match event:
+                    case MediaDelta(data=data):
+                        start = start or data[:16]
+                        await to_thread.run_sync(file.append, data)
+                        if output.is_watched:
+                            output.draw(f"Received {size_text(file.size)}")
+                    case ErrorEvent(error=error):
+                        raise error
+                    case Finish():
+                        return sound_type(start)
+    finally:
+        if output.is_watched:
+            output.draw("")
+    raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
+
+
+def run_transcribe(arguments: Arguments, output: Output) -> int:
+    """Write what is said in a file to standard output."""
+    (path,) = arguments.media.files
+    try:
+        sound = read_bounded(path, LARGEST_SOUND)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
+    if not sound:
+        raise UsageError(f"{path} is empty.")
+    work = partial(_transcribe, arguments, output, sound)
+    return run_task("transcription", arguments, output, work)
+
+
+async def _transcribe(
+    arguments: Arguments, output: Output, sound: bytes, _runtime: Runtime, model: ResolvedModel
+) -> int:
+    body: dict[str, JsonValue] = present({"language": arguments.media.language})
+    request = Request(
+        model=model.ref.model,
+        input=[AudioContent(data=sound)],
+        output="text",
+        options=GenerationOptions(extra_body=body),
+        stream=False,
+    )
+    response = await model.provider.invoke(request)
+    assert isinstance(response, Response)
+    if arguments.as_json:
+        line: JsonObject = {"type": "transcription", "text": response.text}
+        output.json(line | dict(response.metadata) | answered_by(model), is_answer=True)
+    else:
+        output.answer(f"{clean(response.text.strip())}\n")
+    return OK

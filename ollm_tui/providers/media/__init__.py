@@ -1,0 +1,1 @@
+"""Content other than text: as servers take it, and as they make it of a single input."""

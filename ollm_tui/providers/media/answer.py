@@ -1,0 +1,126 @@
+"""Requests with a single `input`: which operation of a provider answers them."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+from ollm_tui.protocol.blocks import AudioContent, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.ports import (
+    ProviderAdapter,
+    ProviderStream,
+    SupportsEmbed,
+    SupportsPictures,
+    SupportsSpeech,
+    SupportsTranscription,
+)
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.unsupported import not_offered, not_streamed
+
+InputTask: TypeAlias = Literal["embeddings", "speech", "transcription", "pictures"]
+_TASKS: Final[Mapping[tuple[str, str], InputTask]] = {
+    ("text", "embedding"): "embeddings",
+    ("text", "audio"): "speech",
+    ("audio", "text"): "transcription",
+    ("text", "image"): "pictures",
+}
+"""The operations by the modalities of input and output."""
+_PORTS: Final[Mapping[InputTask, type]] = {
+    "embeddings": SupportsEmbed,
+    "speech": SupportsSpeech,
+    "transcription": SupportsTranscription,
+    "pictures": SupportsPictures,
+}
+
+
+async def answer_input(adapter: ProviderAdapter, request: Request) -> Response | ProviderStream:
+    """Answer a request with an input by the operation that makes its output.
+
+    Raises:
+        AIError: any failure; UNSUPPORTED_FEATURE if the provider has no such operation, or cannot
+            stream what it makes; BAD_REQUEST if the request does not say what to make.
+    """
+    task = task_of(request)
+    if task == "speech" and isinstance(adapter, SupportsSpeech):
+        stream = adapter.speak(request)
+        return stream if request.stream else await gather_sound(stream)
+    if request.stream and offers(adapter, task):
+        raise not_streamed("A transcription" if task == "transcription" else task.capitalize())
+    if task == "embeddings" and isinstance(adapter, SupportsEmbed):
+        return await adapter.embed(request)
+    if task == "transcription" and isinstance(adapter, SupportsTranscription):
+        return await adapter.transcribe(request)
+    if task == "pictures" and isinstance(adapter, SupportsPictures):
+        return await adapter.draw(request)
+    raise not_offered(adapter.label, task)
+
+
+def offers(adapter: ProviderAdapter, task: InputTask) -> bool:
+    """Whether a provider has the operation for a task."""
+    return isinstance(adapter, _PORTS[task])
+
+
+def task_of(request: Request) -> InputTask:
+    """Return which operation a request with an input needs.
+
+    Raises:
+        AIError: BAD_REQUEST if the request does not say what to make; UNSUPPORTED_MODALITY for
+            what is not implemented.
+    """
+    blocks = normalize_content(request.input or "")
+    given = next((block.type for block in blocks if block.type != "text"), "text")
+    output = request.output or ("text" if given == "audio" else None)
+    if output is None:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "The request does not say what to make of its input.",
+            hint="Set `output`, for instance to embedding; a question goes into `messages`.",
+        )
+    task = _TASKS.get((given, output))
+    if task is None:
+        raise AIError(
+            ErrorCode.UNSUPPORTED_MODALITY,
+            f"Making {output[:40]} of {given[:40]} is not implemented.",
+            hint=f"Implemented: {', '.join(_TASKS.values())}.",
+        )
+    return task
+
+
+def output_of(info: ModelInfo | None) -> str | None:
+    """Return the only modality that a model makes, if that is known and it is not text."""
+    made = info.capability.output if info is not None and info.capability is not None else ()
+    only = next(iter(made)) if len(made) == 1 else None
+    return None if only == "text" else only
+
+
+async def gather_sound(stream: ProviderStream) -> Response:
+    """Read a stream of sound to its end and return it as one `Response`.
+
+    Raises:
+        AIError: The error that the stream ended with, or ABORTED.
+    """
+    pieces: list[bytes] = []
+    async with stream as events:
+        async for event in events:
+            match event:
+                case MediaDelta(data=data):
+                    pieces.append(data)
+                case ErrorEvent(error=error):
+                    raise error
+                case Finish(reason="abort"):
+                    raise AIError(ErrorCode.ABORTED, "The request was stopped.")
+                case Finish(reason=reason, usage=usage):
+                    data = b"".join(pieces)
+                    sound = AudioContent(data=data, mime_type=sound_type(data))
+                    return Response(content=(sound,), finish_reason=reason, usage=usage)
+    raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")
+
+
+def sound_type(data: bytes) -> str | None:
+    """Return the media type of sound by its first bytes, or None for another one."""
+    if data[:4] == b"RIFF":
+        return "audio/wav"
+    if data[:3] == b"ID3" or (data[:1] == b"\xff" and data[1:2] >= b"\xe0"):
+        return "audio/aac" if data[1:2] in (b"\xf1", b"\xf9") else "audio/mpeg"
+    return {b"OggS": "audio/ogg", b"fLaC": "audio/flac"}.get(data[:4])

@@ -1,0 +1,222 @@
+"""Speech by `/audio/speech`, and transcription by `/audio/transcriptions`."""
+
+import json
+import secrets
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import partial
+from typing import Final
+
+import anyio
+
+from ollm_tui.decode import LimitPassed
+from ollm_tui.decode.json_fields import as_object, number, present, string
+from ollm_tui.protocol.blocks import AudioContent, TextContent, content_to_text, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.ports import ProviderStream
+from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.answer_decoder import AnswerDecoder
+from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.media.answer import sound_type
+from ollm_tui.providers.media.encoding import base64_bytes, unsendable
+from ollm_tui.providers.openai_compatible.operations import offered
+from ollm_tui.providers.stream import RequestPlan, answer_stream
+from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.unsupported import OnLeftOut, check_input, not_offered
+
+LARGEST_SPEECH: Final = 256 * 1024 * 1024
+LARGEST_UPLOAD: Final = 100 * 1024 * 1024
+_SUFFIXES: Final[Mapping[str, str]] = {
+    "audio/mpeg": "mp3",
+    "audio/ogg": "ogg",
+    "audio/flac": "flac",
+    "audio/aac": "aac",
+    "audio/mp4": "m4a",
+    "audio/webm": "webm",
+}
+
+
+class SpeechDecoder(AnswerDecoder):
+    """Passes the bytes of sound on; text in their place is an error."""
+
+    _size = 0
+
+    @property
+    def activity(self) -> int:
+        """The number of bytes that have arrived."""
+        return self._size
+
+    def _feed(self, chunk: bytes) -> None:
+        if self._size == 0 and chunk.lstrip()[:1] in (b"{", b"<", b"["):
+            self._builder.fail_without_retry(self._no_sound(chunk))
+            return
+        self._size += len(chunk)
+        if self._size > LARGEST_SPEECH:
+            raise LimitPassed(f"speech of more than {LARGEST_SPEECH // 2**20} MB")
+        self._builder.add_media("audio", chunk)
+
+    def _finish(self) -> None:
+        if self._size == 0:
+            self._builder.fail(self._no_sound(b""))
+        else:
+            self._builder.finish("stop")
+
+    def _no_sound(self, start: bytes) -> AIError:
+        reply = _parsed(start)
+        if is_error(reply):
+            return stream_error(reply, self._endpoint)
+        return self._endpoint.error(
+            ErrorCode.ENGINE_ERROR,
+            f"{self._endpoint.label} sent no sound.",
+            "Check that the model speaks, and the server's log.",
+        )
+
+
+def _parsed(start: bytes) -> JsonObject:
+    try:
+        return as_object(json.loads(start))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def speak(transport: Transport, request: Request, *, voice: str | None = None) -> ProviderStream:
+    """Stream the sound of the request's text; `voice` is used if the request names none.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE for fields that have no place in it, BAD_REQUEST for no text.
+    """
+    check_input(request, "speech", "audio")
+    text = text_of(request, "Speech")
+    body: JsonObject = {"model": request.model, "input": text}
+    body |= present({"voice": voice})
+    plan = RequestPlan(
+        path="/audio/speech",
+        body=partial(_speech_body, body | dict(request.options.extra_body or {})),
+        decoder=partial(SpeechDecoder, transport.endpoint),
+        adapt=partial(_explain, transport),
+    )
+    return answer_stream(transport, plan, request.signal)
+
+
+def _speech_body(body: JsonObject, _on_left_out: OnLeftOut) -> JsonObject:
+    return body
+
+
+def _explain(
+    transport: Transport, _body: JsonObject, error: AIError, _on_left_out: OnLeftOut
+) -> None:
+    """Raise what an unknown path means; there is no other form of the request."""
+    with offered(transport.endpoint, "speech"):
+        raise error
+
+
+def text_of(request: Request, what: str) -> str:
+    """Return the request's text.
+
+    Raises:
+        AIError: BAD_REQUEST if there is none.
+    """
+    text = content_to_text(request.input or "")
+    if not text.strip():
+        raise AIError(ErrorCode.BAD_REQUEST, f"{what} takes an input of some text.")
+    return text
+
+
+async def transcribe(transport: Transport, request: Request) -> Response:
+    """Return the text of the request's only sound, with what else the server found as metadata.
+
+    The time limit is that of a first answer.
+
+    Raises:
+        AIError: any failure; ABORTED by the request's signal.
+    """
+    check_input(request, "transcription", "text", {"temperature"})
+    sound = _sound_of(request)
+    fields = _fields(request)
+    content, content_type = form(fields, sound)
+    with anyio.CancelScope() as scope, ExitStack() as listening:
+        if request.signal is not None:
+            listening.callback(request.signal.subscribe(scope.cancel))
+        with offered(transport.endpoint, "transcription"):
+            reply = await transport.post(
+                "/audio/transcriptions",
+                content,
+                content_type,
+                within_s=transport.spec.first_byte_timeout_s,
+            )
+        return _transcription(reply, transport)
+    raise AIError(ErrorCode.ABORTED, "The request was stopped.")
+
+
+def _sound_of(request: Request) -> bytes:
+    blocks = normalize_content(request.input or "")
+    if len(blocks) != 1 or not isinstance(blocks[0], AudioContent):
+        raise AIError(ErrorCode.BAD_REQUEST, "A transcription takes an input of one sound.")
+    if blocks[0].data is None:
+        raise unsendable(blocks[0])
+    data = base64_bytes(blocks[0].data)
+    if not 0 < len(data) <= LARGEST_UPLOAD:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "The sound is empty." if not data else f"The sound has {len(data):,} bytes, too many.",
+            hint=f"It may have {LARGEST_UPLOAD:,} bytes.",
+        )
+    return data
+
+
+def _fields(request: Request) -> dict[str, str]:
+    fields: dict[str, JsonValue] = {"model": request.model, "response_format": "json"}
+    fields |= present({"temperature": request.options.temperature})
+    fields |= dict(request.options.extra_body or {})
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in fields.items()
+    }
+
+
+def form(fields: Mapping[str, str], sound: bytes) -> tuple[bytes, str]:
+    """Return the body of a multipart form with a sound, and its content type.
+
+    The name of the sound's file stays here: the server gets one that tells the format.
+    """
+    boundary = secrets.token_hex(16)
+    kind = sound_type(sound) or _container(sound) or "audio/wav"
+    file_name = f"audio.{_SUFFIXES.get(kind, 'wav')}"
+    parts = [_part(boundary, f'name="{_quoted(name)}"', text) for name, text in fields.items()]
+    disposition = f'name="file"; filename="{file_name}"\r\ncontent-type: {kind}'
+    head = f"--{boundary}\r\ncontent-disposition: form-data; {disposition}\r\n\r\n".encode()
+    end = f"\r\n--{boundary}--\r\n".encode()
+    content = b"".join((*parts, head, sound, end))
+    return content, f"multipart/form-data; boundary={boundary}"
+
+
+def _part(boundary: str, disposition: str, text: str) -> bytes:
+    head = f"--{boundary}\r\ncontent-disposition: form-data; {disposition}\r\n\r\n"
+    return f"{head}{text}\r\n".encode("utf-8", "replace")
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _container(sound: bytes) -> str | None:
+    if sound[4:8] == b"ftyp":
+        return "audio/mp4"
+    return "audio/webm" if sound[:4] == b"\x1aE\xdf\xa3" else None
+
+
+def _transcription(reply: JsonValue, transport: Transport) -> Response:
+    entry, endpoint = as_object(reply), transport.endpoint
+    text = string(entry, "text")
+    if text is None and is_error(entry):
+        raise stream_error(entry, endpoint)
+    if text is None:
+        raise not_offered(endpoint.label_and_address, "transcription")
+    segments = entry.get("segments")
+    metadata = {
+        "language": string(entry, "language"),
+        "duration_s": number(entry, "duration"),
+        "segments": segments if isinstance(segments, list) else None,
+    }
+    return Response(content=(TextContent(text),), finish_reason="stop", metadata=present(metadata))

@@ -1,0 +1,154 @@
+"""Which model a command beside the chat uses: the one named, the default, or the only one."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from ollm_tui.config.flags import Flags
+from ollm_tui.decode.counted import alternatives
+from ollm_tui.models.capabilities import capabilities_of
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import MODEL_ALIASES, ModelCapability, ModelInfo, ModelRef
+from ollm_tui.providers.catalog import Listing
+from ollm_tui.providers.media.answer import InputTask, offers
+from ollm_tui.providers.router import ResolvedModel
+
+if TYPE_CHECKING:
+    from ollm_tui.runtime.compose import Runtime
+
+ModelTask: TypeAlias = Literal["embedding", "speech", "transcription", "picture"]
+"""What a model is wanted for: a key of `[defaults]`."""
+PATIENCE_S: Final = 5.0
+"""How long a server may take to list its models."""
+_MOST_NAMED: Final = 5
+_LONGEST_NAME: Final = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kind:
+    """The models for a task."""
+
+    alias: str
+    operation: InputTask
+    names: re.Pattern[str]
+    """Names of such models where their server tells nothing but the name."""
+    advice: str
+
+
+_KINDS: Final[Mapping[ModelTask, _Kind]] = {
+    "embedding": _Kind(
+        alias="embedding",
+        operation="embeddings",
+        names=re.compile(r"embed"),
+        advice="`ollm models pull nomic-embed-text` downloads one to Ollama.",
+    ),
+    "speech": _Kind(
+        alias="tts",
+        operation="speech",
+        names=re.compile(r"\btts|kokoro|piper|speech"),
+        advice="Servers such as LocalAI and OpenAI have models that speak.",
+    ),
+    "transcription": _Kind(
+        alias="stt",
+        operation="transcription",
+        names=re.compile(r"whisper|transcribe|parakeet"),
+        advice="Servers such as LocalAI, vLLM and OpenAI have models that transcribe.",
+    ),
+    "picture": _Kind(
+        alias="drawing",
+        operation="pictures",
+        names=re.compile(r"stable-?diffusion|\bsdxl|\bflux|dall-e|gpt-image"),
+        advice="Servers such as LocalAI and OpenAI have models that draw.",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskModel:
+    """A model for a task."""
+
+    model: ResolvedModel
+    reason: str | None
+    """Why this one, to go after its name; None if it was named on the command line."""
+
+
+async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> TaskModel:
+    """Return the model named by the flags, else the default of the settings, else the only one.
+
+    Raises:
+        AIError: MODEL_NOT_FOUND if there is none; BAD_REQUEST if there are several.
+    """
+    if flags.model is not None:
+        return TaskModel(await _named(task, flags.model, runtime, flags), None)
+    default: str | None = getattr(runtime.config.defaults, task)
+    if default is not None and not (flags.provider or flags.host):
+        return TaskModel(await _named(task, default, runtime, flags), "the default")
+    listings = await _listings(runtime, flags)
+    found = [
+        ModelRef(listing.provider, info.name)
+        for listing in listings
+        if (adapter := runtime.registry.get(listing.provider)) is not None
+        and offers(adapter, _KINDS[task].operation)
+        for info in listing.models
+        if can_do(info, task)
+    ]
+    if len(found) != 1:
+        raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in found], listings)
+    return TaskModel(await runtime.router.at(found[0]), f"the only {task} model found")
+
+
+def can_do(info: ModelInfo, task: ModelTask) -> bool:
+    """Return whether a model is made for a task, as far as is known, or its name says."""
+    if info.details.get("problem"):
+        return False
+    if task == "embedding":
+        return bool(capabilities_of(info).embedding.value)
+    kind, known = MODEL_ALIASES[_KINDS[task].alias], info.capability
+    if known is None:
+        return _KINDS[task].names.search(info.name[:_LONGEST_NAME].lower()) is not None
+    return known.input == kind.input and known.output == kind.output
+
+
+async def _named(task: ModelTask, name: str, runtime: "Runtime", flags: Flags) -> ResolvedModel:
+    if flags.provider is not None and "://" not in name:
+        name = f"{flags.provider}://{name}"
+    kind = MODEL_ALIASES[_KINDS[task].alias]
+    try:
+        return await runtime.router.resolve(name, ModelCapability(kind.input, kind.output))
+    except AIError as error:
+        if error.code != ErrorCode.MODEL_NOT_FOUND or "://" in name:
+            raise
+    return await runtime.router.resolve(name)  # its server knows best whether it can
+
+
+async def _listings(runtime: "Runtime", flags: Flags) -> Sequence[Listing]:
+    """Return the models of the provider that was named, else of all but the services."""
+    only = runtime.named.providers if flags.provider or flags.host else ()
+    if not only:
+        return await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
+    listings = []
+    for name in only:
+        adapter = await runtime.router.provider(name)
+        listing = await runtime.catalog.listing(adapter.name, within_s=PATIENCE_S)
+        if listing.problem is not None:
+            raise listing.problem
+        listings.append(listing)
+    return listings
+
+
+def _no_choice(task: ModelTask, found: Sequence[str], listings: Sequence[Listing]) -> AIError:
+    if found:
+        shown = [*found[:_MOST_NAMED], *(["another"] if len(found) > _MOST_NAMED else [])]
+        return AIError(
+            ErrorCode.BAD_REQUEST,
+            f"There are {len(found)} {task} models: name {alternatives(shown)} with --model.",
+            hint=f"`{task}` below [defaults] in the settings sets the one to use.",
+        )
+    silent = [listing.label for listing in listings if listing.problem is not None]
+    more = f" No answer from: {', '.join(silent)}." if silent else ""
+    return AIError(
+        ErrorCode.MODEL_NOT_FOUND,
+        f"No {task} model found.{more}",
+        hint=f"Name one with --model. {_KINDS[task].advice}",
+    )
