@@ -179,12 +179,12 @@ HELD: dict[str, tuple[str, ...]] = {
     "Tools that write files, run programs": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Search over all saved chats": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Shell commands with `!`": (f"{HERE}::test_what_is_reported_missing_is_missing",),
-    "Generating speech, images, video": (FIELDS,),
+    "Speech, images, video or music": (FIELDS,),
     "Audio and video attachments": (
         FIELDS,
         "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
-    "Custom prompt templates": (
+    "Prompt templates in messages": (
         FIELDS,
         "tests/providers/embedded/test_provider.py::"
         "test_the_family_and_the_settings_beside_a_file_fill_a_request",
