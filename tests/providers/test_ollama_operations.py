@@ -3,17 +3,19 @@
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose, SupportsVersion
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
-from ollm_tui.protocol.request import Request, ShouldThink, ThinkingConfig
+from ollm_tui.protocol.request import Request, Response, ShouldThink, ThinkingConfig, ThinkingPlan
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.ollama import OllamaProvider
 from ollm_tui.providers.spec import ProviderSpec
@@ -46,6 +48,27 @@ async def ollama(handler: Handler) -> AsyncIterator[OllamaProvider]:
             yield provider
         finally:
             await provider.dispose()
+
+
+async def test_an_answer_of_a_model_that_it_does_not_know_to_think_is_divided_here() -> None:
+    body = (
+        b'{"message": {"role": "assistant", "content": "Hm.</think>\\nFour."}, "done": false}\n'
+        b'{"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}\n'
+    )
+    plan = ThinkingPlan(
+        mode="deep", think_tag=("<think>", "</think>"), starts_open=True, is_engines=False
+    )
+    for is_engines, thought in ((False, ["Hm."]), (True, [])):
+        request = Request(
+            model="m",
+            messages=[Message("user", "2+2?")],
+            thinking=replace(plan, is_engines=is_engines),
+            stream=False,
+        )
+        async with ollama(whole(body, 200, "application/x-ndjson")) as provider:
+            answer = await provider.invoke(request)
+        assert isinstance(answer, Response)
+        assert [b.text for b in answer.content if isinstance(b, ThinkingContent)] == thought
 
 
 def whole(

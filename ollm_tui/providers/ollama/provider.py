@@ -11,7 +11,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, ReportProgress, StreamingFormat
-from ollm_tui.protocol.request import PromptText, Request
+from ollm_tui.protocol.request import PromptText, Request, plan_of
 from ollm_tui.providers.base_url import ollama_url
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_provider import HttpProvider
@@ -54,7 +54,10 @@ class OllamaProvider(HttpProvider):
             path="/api/chat",
             body=partial(chat_body, request),
             decoder=partial(
-                OllamaDecoder, self._transport.endpoint, tags_for(request, is_divided=True)
+                OllamaDecoder,
+                self._transport.endpoint,
+                # It divides the answers of models that it knows to think.
+                tags_for(request, is_divided=plan_of(request).is_engines),
             ),
             adapt=adapt,
         )
