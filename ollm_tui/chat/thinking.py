@@ -65,7 +65,9 @@ class ModelThinking:
         address, info = str(resolved.ref), resolved.info
         has_file = info is not None and "path" in info.details
         if self._find is not None and (has_file or address not in self._found):
-            self._found[address] = await to_thread.run_sync(self._find, resolved.ref, info)
+            self._found[address] = await to_thread.run_sync(
+                self._find, resolved.ref, info, abandon_on_cancel=True
+            )
         return self.known(resolved)
 
     def known(self, resolved: ResolvedModel) -> ThinkingSupport | None:

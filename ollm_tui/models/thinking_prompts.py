@@ -5,6 +5,7 @@ They go to the end of the system prompt. A model's own text for a mode replaces 
 that thinks, unless its own text names them.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -93,5 +94,5 @@ def _tags(plan: ThinkingPlan) -> dict[str, str]:
 def _limits(limits: Mapping[str, int], text: str) -> Iterator[str]:
     """Yield what the limits say, as far as the text does not name them."""
     for name, sentence in (("depth", _DEPTH), ("steps", _STEPS)):
-        if name in limits and name not in text:
+        if name in limits and not re.search(rf"\{{[{{%]?[^{{}}]*\b{name}\b", text):
             yield sentence.replace(f"{{{name}}}", str(limits[name]))

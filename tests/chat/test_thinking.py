@@ -172,17 +172,30 @@ async def test_a_model_that_does_not_think_by_itself_is_told_how_and_only_when_i
     assert native.requests[0].system_prompt is None
 
 
+LAST = (
+    "R.\n\nSay the steps after it."
+    "\nGo at most 1 levels deep in your thinking.\nThink in at most 2 steps."
+)
+
+
 async def test_limits_and_prompts_of_model_and_request_are_said() -> None:
     limited = ThinkingConfig(mode="deep", depth=2, steps=3)
     said = (await ask(limited, family=HYBRID)).requests[0].system_prompt
     assert said == "Go at most 2 levels deep in your thinking.\nThink in at most 3 steps."
     assert (await ask(limited)).requests[0].system_prompt == said
     own = replace(
-        TAUGHT, steps=4, prompts={"first": "Plan {steps} steps in {start}.", "role": "R."}
+        TAUGHT,
+        steps=4,
+        prompts={
+            "first": "Plan {steps} steps in {start}.",
+            "last": "Say the steps after it.",
+            "role": "R.",
+        },
     )
     wishes: tuple[tuple[ShouldThink, str | None], ...] = (
         ("first", "R.\n\nPlan 4 steps in <t>."),
         (ThinkingConfig(mode="first", steps=9), "R.\n\nPlan 9 steps in <t>."),
+        (ThinkingConfig(mode="last", steps=2, depth=1), LAST),
         ("off", None),
     )
     for wish, prompt in wishes:
