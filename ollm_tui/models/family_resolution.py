@@ -212,8 +212,16 @@ class _Resolution:
         config: Thinking = written[1] if written else Thinking()
         layers = (names_modes, written[0] if written else None)
         is_users = any(layer is not None and not layer.one.is_built_in for layer in layers)
+        is_own = written is not None and not written[0].one.is_built_in
+        holders = self._holders("should_think")
+        built_in = next((value for layer, value in holders if layer.one.is_built_in), None)
+        if is_own and built_in is not None:
+            config = config.on_model_of(built_in)
         support = config.support(modes, blank, is_users=is_users)
-        if any(layer.one.is_built_in for layer, _ in self._holders("should_think")):
+        support = replace(support, is_default_wanted=is_own)
+        if written is None and blank is None and is_users:
+            support = replace(support, switch=None, efforts=None)  # nothing is said of them
+        if built_in is not None:
             support = replace(support, thinks_by_itself=True)
         return ThinkingFacts(support=support, config=config, blank=blank)
 

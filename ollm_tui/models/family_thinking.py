@@ -106,6 +106,21 @@ class Thinking(_Section):
         tag_of(tag)
         return tag
 
+    def on_model_of(self, family: "Thinking") -> "Thinking":
+        """Return this with what it leaves open of how a family's models were made.
+
+        That is their switch, their tags and their efforts; the rest is for these settings alone.
+        """
+        made: dict[str, object] = {}
+        if self.switch is None:
+            made["switch"] = family.switch
+        if self.think_tag is None and self.answer_tag is None and not self.starts_open:
+            names = ("think_tag", "answer_tag", "starts_open")
+            made |= {name: getattr(family, name) for name in names}
+        if not self.efforts and self.effort in (None, *family.efforts):
+            made["efforts"] = family.efforts
+        return self.model_copy(update=made)
+
     def support(
         self, modes: frozenset[ThinkingMode], blank: str | None = None, *, is_users: bool = False
     ) -> ThinkingSupport:
@@ -119,7 +134,7 @@ class Thinking(_Section):
             modes=modes,
             default=self.mode,
             effort=self.effort,
-            efforts=tuple(self.efforts),
+            efforts=tuple(self.efforts) or ((self.effort,) if self.effort else ()),
             think_tag=tag_of(self.think_tag),
             answer_tag=tag_of(self.answer_tag),
             starts_open=self.starts_open,

@@ -76,6 +76,9 @@ class ThinkingSupport:
     """Whether the engine knows that the model thinks, so that its own switch may be used."""
     is_users: bool = False
     """Whether the user declared it: beside the model's file, or in a family of their own."""
+    is_default_wanted: bool = False
+    """Whether the user chose the default, so that the engine is told of it; a family of the
+    program describes what the model does unasked."""
 
     def __post_init__(self) -> None:
         find_tags(self.think_tag, self.answer_tag, mode=None, starts_open=self.starts_open)
@@ -90,6 +93,11 @@ class ThinkingSupport:
     def has_tags(self) -> bool:
         """Whether the model declares how its thinking is marked."""
         return self.think_tag is not None or self.answer_tag is not None or self.starts_open
+
+    @property
+    def has_switch(self) -> bool:
+        """Whether there may be a way to switch the model's own thinking."""
+        return self.switch is None or not self.switch.is_empty
 
     @property
     def thinks(self) -> bool:
@@ -124,8 +132,8 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
         raise _refusal(mode, model)
     config = request if isinstance(request, ThinkingConfig) else ThinkingConfig()
     tags_from = model if model.has_tags else config
-    is_unasked = request is None and not model.is_instructed(mode)
-    is_on = None if is_unasked else _told(mode, model)
+    is_asked = request is not None or model.is_default_wanted or model.is_instructed(mode)
+    is_on = _told(mode, model) if is_asked else None
     effort = config.effort or model.effort
     has_effort = model.efforts is None or effort in model.efforts
     visible = model.visible if config.visible is None else config.visible
@@ -133,7 +141,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
         mode=mode,
         is_on=is_on,
         effort=effort if is_on and has_effort else None,
-        is_default=mode == model.default and not model.is_instructed(mode),
+        is_default=_does_unasked(mode, model),
         lost_effort=config.effort if mode != "off" and not has_effort else None,
         think_tag=tags_from.think_tag,
         answer_tag=tags_from.answer_tag,
@@ -182,6 +190,12 @@ def _told(mode: ThinkingMode | None, model: ThinkingSupport) -> bool | None:
     return False if "off" in model.allowed else None
 
 
+def _does_unasked(mode: ThinkingMode | None, model: ThinkingSupport) -> bool:
+    if mode != model.default or model.is_instructed(mode):
+        return False
+    return mode != "off" or not model.is_default_wanted
+
+
 def _refusal(mode: ThinkingMode, model: ThinkingSupport) -> AIError:
     hint = f"Available: {', '.join(model.choices())}."
     if not model.thinks:
@@ -208,11 +222,13 @@ def on_engine(
     if thinks is None:
         return known
     if not thinks:
-        is_own = known is not None and known.is_users and not is_set
-        return replace(known, is_engines=False) if known and is_own else ThinkingSupport()
+        # An engine does not know of instructions that make a model think.
+        is_told = known is not None and not is_set and (known.is_users or known.prompts)
+        return replace(known, is_engines=False) if known and is_told else ThinkingSupport()
     if known is None:
         return ThinkingSupport(modes=frozenset({"off", "deep"}), default="deep")
-    return known if is_set else replace(known, thinks_by_itself=True)
+    is_taught = known.is_users and known.default == "off" and not known.has_switch
+    return known if is_set or is_taught else replace(known, thinks_by_itself=True)
 
 
 def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:
@@ -224,7 +240,8 @@ def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:
         return None
     if not (wish.prompts or wish.depth or wish.steps or wish.visible is not None):
         return None
-    mode: ThinkingMode = wish.mode or "deep"
+    is_off = wish.mode == "off"
+    mode: ThinkingMode = "deep" if wish.mode is None or is_off else wish.mode
     return ThinkingSupport(
-        modes=frozenset({mode, "off"}), thinks_by_itself=not wish.prompts, is_users=True
+        modes=frozenset({mode, "off"}), thinks_by_itself=is_off or not wish.prompts, is_users=True
     )

@@ -66,6 +66,19 @@ def with_words(request: Request, plan: ThinkingPlan) -> Request:
     return request
 
 
+def is_left_out(request: Request, plan: ThinkingPlan) -> bool:
+    """Return whether what an adapter cannot switch has to be reported: not if it is so unasked.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE if the request itself wants it.
+    """
+    if plan.is_default:
+        return False
+    if request.should_think is not None:
+        raise no_switch(plan)
+    return True  # a default of the user's: else no prompt would have an answer
+
+
 def no_switch(plan: ThinkingPlan) -> AIError:
     """Return the error for a switch that an adapter does not know."""
     mode = "on" if plan.is_on else "off"

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -320,6 +321,27 @@ def test_what_a_sidecar_says_of_thinking_acts_and_the_rest_of_it_is_said_not_to(
     assert model.thinking.support.thinks_by_itself
     assert not_applied(model) == ("prompt",)
     assert dict(family_rows(model))["thinking"] == "always; switched by a blank block"
+
+
+def test_a_sidecar_chooses_how_a_known_model_thinks_and_leaves_how_it_was_made(
+    write: Write, known: KnownModels
+) -> None:
+    beside = write("x.config.yaml", "shouldThink: {mode: off}").with_name("x.gguf")
+    found, family = known.of(["Qwen3.5-4B"], beside).thinking, known.of(["Qwen3.5-4B"]).thinking
+    assert found is not None
+    assert family is not None
+    chosen = replace(family.support, default="off", is_users=True, is_default_wanted=True)
+    assert found.support == chosen
+    write("x.config.yaml", "shouldThink: {effort: high, thinkTag: [<t>, </t>]}")
+    found = known.of(["Qwen3.5-4B"], beside).thinking
+    assert found is not None
+    own = found.support
+    assert (own.switch, own.efforts) == (family.support.switch, ("high",))
+    assert (own.think_tag, own.starts_open) == (("<t>", "</t>"), False)
+    write("x.config.yaml", "supports: [thinkMode: [deep, off]]")
+    found = known.of(["unknown"], beside).thinking
+    assert found is not None
+    assert (found.support.switch, found.support.efforts) == (None, None)
 
 
 BROKEN = {

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.thinking import TagPair, ThinkTags
-from ollm_tui.models.thinking import ThinkingSupport, check_choice, on_engine, resolve_thinking
+from ollm_tui.models.thinking import (
+    ThinkingSupport,
+    check_choice,
+    on_engine,
+    own_support,
+    resolve_thinking,
+)
 from ollm_tui.models.thinking_tags import find_tags, tags_of
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import (
@@ -239,6 +245,11 @@ def test_what_the_user_and_the_engine_say_counts_before_a_family() -> None:
     assert on_engine(own, thinks=False, is_set=True) == NOTHING
     assert on_engine(own, thinks=True) == replace(own, thinks_by_itself=True)
     assert on_engine(own, thinks=True, is_set=True) == own
+    taught = replace(own, default="off", switch=ThinkingSwitch())
+    assert on_engine(taught, thinks=True) == taught, "by itself it would not be off"
+    instructed = replace(family, prompts={"deep": "Think."})
+    assert on_engine(instructed, thinks=False) == replace(instructed, is_engines=False)
+    assert on_engine(instructed, thinks=False, is_set=True) == NOTHING
     listed = on_engine(None, thinks=True)
     assert listed is not None
     assert (listed.modes, listed.default, listed.switch, listed.efforts) == (
@@ -247,6 +258,33 @@ def test_what_the_user_and_the_engine_say_counts_before_a_family() -> None:
         None,
         None,
     )
+
+
+def test_a_default_that_the_user_chose_is_told_and_that_of_a_family_is_not() -> None:
+    family = ThinkingSupport(
+        modes=frozenset(("deep", "off")),
+        default="off",
+        effort="low",
+        switch=ThinkingSwitch(variable="v"),
+    )
+    own = replace(family, is_users=True, is_default_wanted=True)
+    told = [
+        (plan.is_on, plan.effort, plan.is_default)
+        for model in (family, own, replace(own, default="deep"))
+        for plan in (resolve_thinking(None, model),)
+    ]
+    assert told == [(None, None, True), (False, None, False), (True, "low", True)]
+
+
+def test_a_wish_about_an_unknown_model_also_switches_it_off() -> None:
+    for prompts in (None, {"first": "Plan."}):
+        wish = ThinkingConfig(mode="off", visible=False, prompts=prompts)
+        model = own_support(wish)
+        assert model is not None
+        assert resolve_thinking(wish, model).is_on is False
+    told = own_support(ThinkingConfig(mode="first", prompts={"first": "Plan."}))
+    assert told is not None
+    assert not told.thinks_by_itself
 
 
 def test_only_the_own_thinking_of_a_model_is_switched() -> None:

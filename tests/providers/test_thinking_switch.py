@@ -24,11 +24,12 @@ from ollm_tui.protocol.request import (
     ThinkingSwitch,
     plan_of,
 )
-from ollm_tui.providers.anthropic.llamacpp import as_llamacpp
+from ollm_tui.providers.anthropic.llamacpp import LlamaCppMessagesProvider, as_llamacpp
 from ollm_tui.providers.anthropic.to_wire import chat_body as anthropic_body
 from ollm_tui.providers.http_provider import with_default_keys
 from ollm_tui.providers.ollama.to_wire import chat_body as ollama_body
 from ollm_tui.providers.openai_compatible.to_wire import chat_body as openai_body
+from ollm_tui.providers.spec import ProviderSpec
 
 ASK = Request(model="m", system_prompt="Be kind.", messages=[Message("user", "hi")])
 Case: TypeAlias = tuple[str, str, str, Mapping[str, object] | str, bool]
@@ -187,7 +188,7 @@ BEGUN = ThinkingSupport(
 def test_a_blank_block_begins_the_answer_where_the_engine_continues_it(
     backend: str, expected: Mapping[str, object] | None
 ) -> None:
-    request = replace(ASK, thinking=resolve_thinking(False, BEGUN))
+    request = replace(ASK, should_think=False, thinking=resolve_thinking(False, BEGUN))
     found = sent(request, backend)
     if expected is None:
         assert str(found).startswith(NO_WAY)
@@ -196,7 +197,49 @@ def test_a_blank_block_begins_the_answer_where_the_engine_continues_it(
     assert request.conversation == ASK.conversation
     both = replace(BEGUN, modes=frozenset({"deep", "off", "last"}))
     after = replace(resolve_thinking("last", both), instructions="Answer first.")
-    assert sent(replace(ASK, thinking=after), backend) == found, "its own thinking is off"
+    assert sent(replace(ASK, should_think="last", thinking=after), backend) == found, (
+        "its own thinking is off"
+    )
+
+
+def test_a_default_of_the_user_s_is_sent_or_reported_but_fails_no_prompt() -> None:
+    off = replace(BEGUN, default="off", is_users=True, is_default_wanted=True)
+    by_variable = replace(off, switch=ThinkingSwitch(variable="v"))
+    nothing = replace(off, switch=ThinkingSwitch())
+    unasked = {
+        (name, backend): sent(replace(ASK, thinking=resolve_thinking(None, model)), backend)
+        for name, model in (("blank", off), ("variable", by_variable), ("none", nothing))
+        for backend in ("vllm", "ollama", "lmstudio")
+    }
+    lost, told = {"lost": True}, {"think": False}
+    continuing = {"continue_final_message": True, "add_generation_prompt": False}
+    assert unasked == {
+        ("blank", "vllm"): {"begun": BLANK, **continuing},
+        ("blank", "ollama"): told,
+        ("blank", "lmstudio"): lost,
+        ("variable", "vllm"): argument(v=False),
+        ("variable", "ollama"): told,
+        ("variable", "lmstudio"): lost,
+        ("none", "vllm"): lost,
+        ("none", "ollama"): told,
+        ("none", "lmstudio"): lost,
+    }
+
+
+def test_llamacpp_s_messages_refuse_off_only_if_the_model_thinks_unasked() -> None:
+    provider = LlamaCppMessagesProvider(
+        ProviderSpec(name="l", kind="anthropic", base_url="http://127.0.0.1:9")
+    )
+    left_out: list[LeftOut] = []
+    calm = replace(BEGUN, default="off", switch=ThinkingSwitch())
+    wish = replace(ASK, should_think=False)
+    provider._body(replace(wish, thinking=resolve_thinking(False, calm)), left_out.append)
+    assert left_out == []
+    with pytest.raises(AIError, match=NO_WAY):
+        provider._body(replace(wish, thinking=resolve_thinking(False, BEGUN)))
+    chosen = resolve_thinking(None, replace(calm, is_users=True, is_default_wanted=True))
+    provider._body(replace(ASK, thinking=chosen), left_out.append)
+    assert [one.field for one in left_out] == ["think"]
 
 
 def test_ollama_gets_words_for_a_model_that_it_does_not_know_to_think() -> None:

@@ -9,7 +9,7 @@ from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.models.thinking_switch import (
     TEMPLATE_ARGUMENTS,
     USUAL_VARIABLE,
-    no_switch,
+    is_left_out,
     tags_for,
     variable_of,
     with_words,
@@ -25,7 +25,7 @@ from ollm_tui.providers.anthropic.provider import AnthropicProvider
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.llamacpp import wait_until_loaded
-from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
+from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out, report_left_out
 
 ANSWER = "answer"
 MAX_TEXT_CHARS = 4 * 1024 * 1024
@@ -46,8 +46,9 @@ class LlamaCppMessagesProvider(AnthropicProvider):
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         variable = variable_of(plan := plan_of(request))
         if variable is None:
-            if plan.is_on is False and words_of(plan) is None:
-                raise no_switch(plan)
+            is_stuck = plan.is_on is False and words_of(plan) is None
+            if is_stuck and is_left_out(request, plan):
+                report_left_out("think", on_left_out)
             request = with_words(request, plan)
         body = as_llamacpp(self._unfitted_body(request, on_left_out), variable)
         return self._limits.fit(body, on_left_out)

@@ -22,7 +22,7 @@ from ollm_tui.models.sidecar import (
 )
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ModelLibrary
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
@@ -190,7 +190,10 @@ class Planner:
             described = info
         else:
             described = _with_template(_with_files(info, options), template)
-        described = with_overrides(described, own_abilities(known))
+        own = own_abilities(known)
+        if own.thinking and "thinking" in (described.capability or ModelCapability()).features:
+            own = replace(own, thinking=None)  # that its template thinks is the engine's word
+        described = with_overrides(described, own)
         return replace(described, context=self._window(info, known))
 
     def _window(self, info: ModelInfo, known: "ModelKnowledge | None") -> int:

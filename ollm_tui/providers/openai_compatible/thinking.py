@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from ollm_tui.models.thinking_switch import (
     TEMPLATE_ARGUMENTS,
-    no_switch,
+    is_left_out,
     variable_of,
     with_words,
     words_of,
@@ -51,7 +51,7 @@ def switched(
         return Switched(request, fields)
     if words_of(plan) is not None:
         return Switched(with_words(request, plan), fields)
-    if plan.is_default or (plan.is_on and plan.instructions):
+    if plan.is_on and (plan.is_default or plan.instructions):
         return Switched(request, fields)
     if plan.is_on and (fields or plan.switch is None):
         return Switched(request, fields, is_lost=not fields)
@@ -77,9 +77,9 @@ def _variables(plan: ThinkingPlan) -> JsonObject:
 def _begun(
     request: Request, plan: ThinkingPlan, fields: JsonObject, continuing: JsonMapping | None
 ) -> Switched:
-    """Begin the answer with a blank block, if the server continues it."""
+    """Begin the answer with a blank block of thinking, if the server continues it."""
     blank = plan.switch.blank if plan.switch is not None else None
     if plan.is_on or blank is None or continuing is None:
-        raise no_switch(plan)
+        return Switched(request, fields, is_lost=is_left_out(request, plan))
     begun = replace(request, messages=(*request.conversation, Message("assistant", blank)))
     return Switched(begun, fields | dict(continuing))

@@ -169,6 +169,9 @@ def test_the_list_has_what_the_sidecar_says_and_what_is_loaded_with_a_model(fold
     assert (plain.context, told.context) == (4096, 32_768)  # no more than it was trained for
     assert told.details["loaded_with"] == [str(folder / "zz.gguf")]
     assert told.details["loaded_with_bytes"] == (folder / "zz.gguf").stat().st_size
+    (folder / SIDECAR).write_text("supports: [vision, thinkMode: [deep]]")
+    (agreeing, _) = planner.models()
+    assert agreeing.chosen == {"vision"}, "that its template thinks is the engine's word"
     (folder / SIDECAR).write_text("template: '{{ messages }}'")
     (rendered, _) = planner.models()
     assert rendered.capability is not None
