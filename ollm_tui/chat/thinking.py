@@ -60,13 +60,11 @@ class ModelThinking:
     async def of(self, resolved: ResolvedModel) -> ThinkingSupport | None:
         """Return how a model thinks, None if nothing is known of it.
 
-        It is looked up once; settings beside a model's file are read each time.
+        It is looked up each time, because families and settings beside a model file may change.
         """
-        address, info = str(resolved.ref), resolved.info
-        has_file = info is not None and "path" in info.details
-        if self._find is not None and (has_file or address not in self._found):
-            self._found[address] = await to_thread.run_sync(
-                self._find, resolved.ref, info, abandon_on_cancel=True
+        if self._find is not None:
+            self._found[str(resolved.ref)] = await to_thread.run_sync(
+                self._find, resolved.ref, resolved.info, abandon_on_cancel=True
             )
         return self.known(resolved)
 

@@ -241,23 +241,16 @@ async def test_hidden_thinking_is_kept_and_marked() -> None:
         ]
 
 
-async def test_a_model_is_looked_up_once_but_what_stands_beside_its_file_each_time() -> None:
-    asked: list[str] = []
-
-    def find(ref: ModelRef, _info: ModelInfo | None) -> ThinkingSupport:
-        asked.append(ref.model)
-        return HYBRID
-
-    thinking, provider = ModelThinking(find), ScriptedProvider()
-    for name, details, times in (("a", {}, 1), ("b", {"path": "/x.gguf"}, 2)):
-        info = ModelInfo(name=name, details=details)
-        resolved = ResolvedModel(provider, ModelRef("scripted", name), info)
-        assert thinking.known(resolved) is None
-        assert await thinking.of(resolved) == await thinking.of(resolved) == HYBRID
-        assert (
-            thinking.plan_known(True, resolved).plan == (await thinking.plan(True, resolved)).plan
-        )
-        assert asked.count(name) == times + (times > 1)
+async def test_what_changes_in_families_and_beside_files_acts_from_the_next_prompt() -> None:
+    families = [HYBRID, TAUGHT]
+    thinking, provider = ModelThinking(lambda _ref, _info: families.pop(0)), ScriptedProvider()
+    resolved = ResolvedModel(provider, ModelRef("scripted", "a"), ModelInfo(name="a"))
+    assert thinking.known(resolved) is None
+    for family in (HYBRID, TAUGHT):
+        planned = await thinking.plan(True, resolved)
+        assert thinking.known(resolved) == family
+        known = thinking.plan_known(True, resolved).plan
+        assert known == planned.plan
 
 
 @pytest.mark.parametrize(
