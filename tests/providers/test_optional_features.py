@@ -25,14 +25,17 @@ from ollm_tui.protocol.ports import (
     SupportsList,
     SupportsLoad,
     SupportsLoadFor,
+    SupportsPictures,
     SupportsPromptText,
     SupportsPull,
     SupportsPush,
     SupportsQuantize,
     SupportsRunning,
     SupportsShow,
+    SupportsSpeech,
     SupportsTextTokenCount,
     SupportsTokenCount,
+    SupportsTranscription,
     SupportsUnload,
     SupportsVersion,
 )
@@ -55,6 +58,9 @@ FEATURES: Mapping[str, type] = {
     "count_text_tokens": SupportsTextTokenCount,
     "prompt_text": SupportsPromptText,
     "embed": SupportsEmbed,
+    "speak": SupportsSpeech,
+    "transcribe": SupportsTranscription,
+    "draw": SupportsPictures,
     "list_models": SupportsList,
     "last_error": RemembersListError,
     "show_model": SupportsShow,
@@ -72,7 +78,8 @@ FEATURES: Mapping[str, type] = {
     "initialize": SupportsInitialize,
     "dispose": SupportsDispose,
 }
-LIKE_OPENAI = {"list_models", "last_error", "embed", "dispose"}
+MAKES = {"speak", "transcribe", "draw"}
+LIKE_OPENAI = {"list_models", "last_error", "embed", "dispose"} | MAKES
 MANAGES = {"pull_model", "unload_model", "list_running"}
 
 
@@ -119,7 +126,7 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
             None,
             {"list_models", "list_running", "show_model", "pull_model", "delete_model"}
             | {"copy_model", "load_model", "load_model_for", "unload_model", "server_version"}
-            | {"create_model", "quantize_model", "push_model", "prompt_text", "dispose"},
+            | {"create_model", "quantize_model", "push_model", "prompt_text", "embed", "dispose"},
         ),
         ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
         ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
@@ -155,6 +162,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
     provider = EmbeddedProvider(FolderLibrary([]))
     can = {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)}
     assert can == {
+        "embed",
         "list_models",
         "show_model",
         "delete_model",
