@@ -75,7 +75,7 @@ class AnswerSchema:
         assert self._checker is not None
         return await _in_thread(partial(_verdict, self._checker, text))
 
-    def told(self, request: Request) -> Request:
+    def instructed(self, request: Request) -> Request:
         """Return a request that asks for the schema in words too; servers may hide it from models.
 
         Beside tools it does so in words alone: a server that holds the answer to a schema would

@@ -138,7 +138,7 @@ class RequestBuilder:
             thinking=thinking.plan,
             signal=self._signal,
         )
-        return request if self.answer_schema is None else self.answer_schema.told(request)
+        return request if self.answer_schema is None else self.answer_schema.instructed(request)
 
     def reader(self) -> AnswerReader:
         """Return the reader for the answer to that request."""

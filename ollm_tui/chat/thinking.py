@@ -55,7 +55,7 @@ class ModelThinking:
     def __init__(self, find: FindThinking | None = None, render: Render | None = None) -> None:
         self._find = find
         self._render = render
-        self._found: dict[str, ThinkingSupport | None] = {}
+        self._declared: dict[str, ThinkingSupport | None] = {}
 
     async def of(self, resolved: ResolvedModel) -> ThinkingSupport | None:
         """Return how a model thinks, None if nothing is known of it.
@@ -63,7 +63,7 @@ class ModelThinking:
         It is looked up each time, because families and settings beside a model file may change.
         """
         if self._find is not None:
-            self._found[str(resolved.ref)] = await to_thread.run_sync(
+            self._declared[str(resolved.ref)] = await to_thread.run_sync(
                 self._find, resolved.ref, resolved.info, abandon_on_cancel=True
             )
         return self.known(resolved)
@@ -73,7 +73,7 @@ class ModelThinking:
         fact = capabilities_of(resolved.info).thinking if resolved.info else None
         is_said = fact is not None and fact.source != "assumed"
         return on_engine(
-            self._found.get(str(resolved.ref)),
+            self._declared.get(str(resolved.ref)),
             thinks=fact.value if fact is not None and is_said else None,
             is_set=fact is not None and fact.source == "set",
         )

@@ -161,8 +161,8 @@ def _read_named(text: str, offered: Mapping[str, ToolSchema], tag: ToolTag) -> l
             return None
         end = text.find(tag.call_end, at) if tag.call_end else -1
         stop = end if end >= 0 else len(text)
-        name, found, written = text[at + len(tag.call_start) : stop].partition(mark)
-        args = parse_arguments(written) if found else None
+        name, separator, written = text[at + len(tag.call_start) : stop].partition(mark)
+        args = parse_arguments(written) if separator else None
         if args is None:
             return None
         calls.append((_plain_name(name.strip(), offered), args))

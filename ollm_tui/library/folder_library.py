@@ -167,15 +167,15 @@ class FolderLibrary:
             if seen.info is None or seen.header is None or "problem" in seen.info.details:
                 continue
             chosen = self._projectors.get(name)
-            found = (
+            projector = (
                 _read_projector(chosen)
                 if chosen
                 else projector_for(
                     ReadFile(file.path, seen.header), beside.get(file.path.parent, ())
                 )
             )
-            if found is not None:
-                pairs[name] = found
+            if projector is not None:
+                pairs[name] = projector
         return pairs
 
     def _projector_of_only(self, name: str) -> Sequence[Path]:

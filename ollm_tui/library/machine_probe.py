@@ -212,7 +212,7 @@ def _engine_uses_gpus(probe: Probe) -> bool:
         return (probe.run(probe.engine) or "").strip() == "True"
     printed = probe.run([str(probe.server), SERVER_DEVICES]) or ""
     # A library for the processor is listed with 0 MiB.
-    return any(int(found) > 0 for found in _DEVICE.findall(printed))
+    return any(int(megabytes) > 0 for megabytes in _DEVICE.findall(printed))
 
 
 def linux_memory(root: Path) -> Memory:

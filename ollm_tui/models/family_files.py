@@ -204,16 +204,16 @@ class FamilyLibrary:
         self._files = {path: one for path, one in self._files.items() if one.is_built_in}
         for name, _, _ in seen:
             try:
-                found = _read(Path(name), is_built_in=False)
+                loaded = _read(Path(name), is_built_in=False)
             except YamlProblem as error:
                 index.problems.append(error.problem)
                 continue
-            if found.id in users:
-                message = f"`_id` is also that of {users[found.id].path.name}."
-                index.problems.append(found.file.problem(message, ("_id",)).problem)
+            if loaded.id in users:
+                message = f"`_id` is also that of {users[loaded.id].path.name}."
+                index.problems.append(loaded.file.problem(message, ("_id",)).problem)
                 continue
-            self._files[Path(name)] = found
-            users[found.id] = _entry_of(found)
+            self._files[Path(name)] = loaded
+            users[loaded.id] = _entry_of(loaded)
         built_in = [one for one in self._built_in_entries if one.id not in users]
         index.entries = sorted([*users.values(), *built_in], key=lambda entry: entry.order)
         index.by_id = {entry.id: entry for entry in index.entries}
@@ -230,15 +230,15 @@ def _listed(folder: Path | None) -> tuple[tuple[str, int, int], ...]:
     except OSError:
         return ()
     wanted = [one for one in paths if one.suffix in _SUFFIXES and not one.name.startswith(".")]
-    found = []
+    listed = []
     for path in wanted[:MOST_USER_FILES]:
         try:
             status = path.stat()
         except OSError:
-            found.append((str(path), 0, 0))
+            listed.append((str(path), 0, 0))
         else:
-            found.append((str(path), status.st_mtime_ns, status.st_size))
-    return tuple(found)
+            listed.append((str(path), status.st_mtime_ns, status.st_size))
+    return tuple(listed)
 
 
 def _read(path: Path, *, is_built_in: bool) -> FamilyFile:

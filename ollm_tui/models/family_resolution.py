@@ -182,8 +182,8 @@ class _Resolution:
                 yield layer, getattr(layer.part, name)
 
     def _value(self, name: str) -> Any:
-        found = self._top[name]
-        return found[1] if found else None
+        holder = self._top[name]
+        return holder[1] if holder else None
 
     def _abilities(self) -> tuple[frozenset[Ability], frozenset[ThinkingMode], _Layer | None]:
         """Return what a variant declares together with what it is a variant of.
@@ -286,12 +286,12 @@ class _Resolution:
         for name in _SINGLE:
             if name == "source":  # listed as the sources
                 continue
-            found = [
+            values = [
                 layer.value_of(_alias(name), _as_json(value), _alias(name))
                 for layer, value in self._holders(name)
             ]
-            if found:
-                yield _stacked(found)
+            if values:
+                yield _stacked(values)
         for name, value in prompt.items():
             yield replace(value, name=f"prompt.{name}")
         for value in self._engine():

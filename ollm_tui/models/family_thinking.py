@@ -167,25 +167,25 @@ def tag_of(tag: Tag | None) -> TagSpec | None:
     Raises:
         ValueError: it cannot be searched for in a stream.
     """
-    found: TagSpec | None
+    spec: TagSpec | None
     match tag:
         case None | str():
-            found = tag
+            spec = tag
         case PatternText():
-            found = TagPattern(_expression(tag), "")
+            spec = TagPattern(_expression(tag), "")
         case [PatternText() as start, PatternText() as end]:
-            found = TagPattern(_expression(start), _expression(end))
+            spec = TagPattern(_expression(start), _expression(end))
         case [str() as one]:
-            found = one
+            spec = one
         case [str() as start, str() as end]:
-            found = (start, end)
+            spec = (start, end)
         case _:
             raise ValueError("must be one tag, or a list of a start and an end")
     try:
-        ThinkingSupport(think_tag=found)
+        ThinkingSupport(think_tag=spec)
     except AIError as error:
         raise ValueError(f"cannot be used: {error.message.rstrip('.')}") from None
-    return found
+    return spec
 
 
 def _expression(tag: PatternText) -> str:

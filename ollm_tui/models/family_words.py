@@ -50,8 +50,8 @@ def thinking_words(thinking: "ThinkingFacts | None") -> str:
         default = thinking.support.default or "off"
         others = sorted(thinking.support.allowed - {default})
         first = f"{default} by default, or {', '.join(others)}"
-    told = "" if thinking.support.thinks_by_itself else "told to in the system prompt"
-    parts = [first, told, _tags(thinking), _switched(thinking)]
+    instructed = "" if thinking.support.thinks_by_itself else "told to in the system prompt"
+    parts = [first, instructed, _tags(thinking), _switched(thinking)]
     if thinking.config.efforts:
         parts.append(f"efforts {', '.join(thinking.config.efforts)}")
     return "; ".join(part for part in parts if part)

@@ -95,13 +95,13 @@ class NamePattern:
 
 
 def _parts(written: str) -> tuple[str, int]:
-    found = _WRITTEN.fullmatch(written.strip())
-    if found is None:
+    parts = _WRITTEN.fullmatch(written.strip())
+    if parts is None:
         raise BadPatternError("must be written as !re /pattern/flags")
-    unknown = "".join(sorted({flag for flag in found[2] if flag not in _FLAGS}))
+    unknown = "".join(sorted({flag for flag in parts[2] if flag not in _FLAGS}))
     if unknown:
         raise BadPatternError(f"has unknown flags: {unknown}. Use i, m or s")
     flags = 0
-    for flag in found[2]:
+    for flag in parts[2]:
         flags |= _FLAGS[flag]
-    return found[1], flags
+    return parts[1], flags

@@ -118,5 +118,5 @@ def _supported(entries: Sequence[JsonValue]) -> ModelOverrides:
 
 def _own(known: "ModelKnowledge", name: str) -> "KnownValue | None":
     """Return what the sidecar says itself of a key that counts as a whole."""
-    found = (one for one in known.facts if one.name == name and one.layer == "sidecar")
-    return next(found, None)
+    values = (one for one in known.facts if one.name == name and one.layer == "sidecar")
+    return next(values, None)

@@ -133,7 +133,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
     config = request if isinstance(request, ThinkingConfig) else ThinkingConfig()
     tags_from = model if model.has_tags else config
     is_asked = request is not None or model.is_default_wanted or model.is_instructed(mode)
-    is_on = _told(mode, model) if is_asked else None
+    is_on = _switch_value(mode, model) if is_asked else None
     effort = config.effort or model.effort
     has_effort = model.efforts is None or effort in model.efforts
     visible = model.visible if config.visible is None else config.visible
@@ -178,7 +178,7 @@ def _chosen_mode(request: ShouldThink | None, model: ThinkingSupport) -> Thinkin
     return next((mode for mode in _BY_CHOICE if mode in model.modes), "last")
 
 
-def _told(mode: ThinkingMode | None, model: ThinkingSupport) -> bool | None:
+def _switch_value(mode: ThinkingMode | None, model: ThinkingSupport) -> bool | None:
     """Return what the server is told: nothing if it has nothing to switch."""
     has_own = model.thinks_by_itself and bool(model.allowed & _OWN_MODES)
     if mode is None or not has_own:

@@ -53,20 +53,20 @@ def thinking_prompt(
         return None
     own = wish if isinstance(wish, ThinkingConfig) else ThinkingConfig()
     limits = {"depth": own.depth or model.depth, "steps": own.steps or model.steps}
-    found = {name: value for name, value in limits.items() if value}
+    set_limits = {name: value for name, value in limits.items() if value}
     prompts = model.prompts or own.prompts or {}
     is_default = not (model.skip_default_prompt or own.skip_default_prompt)
     is_default = is_default and model.is_instructed(plan.mode)
     text = prompts.get(plan.mode) or (_default(plan, plan.mode) if is_default else "")
     if text and (role := prompts.get("role")):
         text = f"{role}\n\n{text}"
-    whole = "\n".join(part for part in (text, *_limits(found, text)) if part)
+    whole = "\n".join(part for part in (text, *_limits(set_limits, text)) if part)
     if not whole:
         return None
     return ThinkingPrompt(
         text=whole,
         format=model.prompt_format if prompts else None,
-        variables={**_tags(plan), **found, "mode": plan.mode},
+        variables={**_tags(plan), **set_limits, "mode": plan.mode},
     )
 
 

@@ -36,10 +36,10 @@ async def draft_of(
     if path is not None:
         paths = (path,)
     else:
-        found = await manager.find(source)
-        if found.adapter.name == target.name:
-            return ModelDraft(base=found.ref.model, quantization=quantization)
-        paths = _files_of(found, target)
+        model = await manager.find(source)
+        if model.adapter.name == target.name:
+            return ModelDraft(base=model.ref.model, quantization=quantization)
+        paths = _files_of(model, target)
     files = await anyio.to_thread.run_sync(_checked_files, paths)
     return ModelDraft(files=files, quantization=quantization)
 
@@ -72,14 +72,14 @@ def _path_of(source: str) -> Path | None:
     return Path(source) if is_gguf(Path(source)) and "://" not in source else None
 
 
-def _files_of(found: FoundModel, target: ProviderAdapter) -> tuple[Path, ...]:
+def _files_of(model: FoundModel, target: ProviderAdapter) -> tuple[Path, ...]:
     """Return the files of a model of the built-in engine, whose details have a folder."""
-    details = found.info.details if found.info else {}
+    details = model.info.details if model.info else {}
     path = string(details, "path") if "folder" in details else None
     if path is None:
         raise AIError(
             ErrorCode.CONFLICT,
-            f"{clean_name(found.ref.model)} is at {found.place}, and {target.label} has no access "
+            f"{clean_name(model.ref.model)} is at {model.place}, and {target.label} has no access "
             "to it.",
             hint="Name a model of the same server, or a GGUF file.",
         )

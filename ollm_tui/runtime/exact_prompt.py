@@ -85,23 +85,27 @@ async def exact_prompt(
     adapter, ref = maker.resolved.provider, maker.resolved.ref
     request = maker.as_sent(_asking(maker.next_request(), conversation, text))
     blank = () if conversation.messages or text else (_BLANK,)
-    told = await _told(adapter, request, parts)
-    variables = told.variables if isinstance(told, PromptText) else {}
-    if isinstance(told, PromptText) and told.system_prompt is not None:
-        request = replace(request, system_prompt=told.system_prompt)
+    engine_prompt = await _engine_prompt(adapter, request, parts)
+    variables = engine_prompt.variables if isinstance(engine_prompt, PromptText) else {}
+    if isinstance(engine_prompt, PromptText) and engine_prompt.system_prompt is not None:
+        request = replace(request, system_prompt=engine_prompt.system_prompt)
     described = await _described(maker.resolved, parts)
     request = _with_own_system(request, described)
     rendered = await _rendered(adapter.label, described, context_of(request, variables), templates)
-    if isinstance(told, PromptText):
+    if isinstance(engine_prompt, PromptText):
         note = f"This is the text that {adapter.label} makes of the chat."
         # The text may be long.
-        made = await to_thread.run_sync(_from_engine, ref, request, told, rendered)
+        made = await to_thread.run_sync(_from_engine, ref, request, engine_prompt, rendered)
         return replace(made, notes=(note, *made.notes, *_other_template(described), *blank))
     if isinstance(rendered, str):
         note = "This text is rendered here from the model's template."
         pieces = await to_thread.run_sync(parts_of, rendered, request)
         return ExactPrompt(
-            ref=ref, origin="template", parts=pieces, tokens=None, notes=(told.reason, note, *blank)
+            ref=ref,
+            origin="template",
+            parts=pieces,
+            tokens=None,
+            notes=(engine_prompt.reason, note, *blank),
         )
     sent = "These are the messages that are sent, without what the template adds."
     return ExactPrompt(
@@ -109,18 +113,22 @@ async def exact_prompt(
         origin="messages",
         parts=tuple(_messages(request)),
         tokens=None,
-        notes=(told.reason, rendered.reason, sent, *blank),
+        notes=(engine_prompt.reason, rendered.reason, sent, *blank),
     )
 
 
 def _from_engine(
-    ref: ModelRef, request: Request, told: PromptText, rendered: "str | Unknown"
+    ref: ModelRef, request: Request, engine_prompt: PromptText, rendered: "str | Unknown"
 ) -> ExactPrompt:
     notes: tuple[str, ...] = ()
     if isinstance(rendered, str):
-        notes = (_comparison(told.text, rendered, told.variables.get("bos_token", "")),)
-    pieces = with_tokens(parts_of(told.text, request), told.tokens or ())
-    return ExactPrompt(ref=ref, origin="engine", parts=pieces, tokens=told.tokens, notes=notes)
+        notes = (
+            _comparison(engine_prompt.text, rendered, engine_prompt.variables.get("bos_token", "")),
+        )
+    pieces = with_tokens(parts_of(engine_prompt.text, request), engine_prompt.tokens or ())
+    return ExactPrompt(
+        ref=ref, origin="engine", parts=pieces, tokens=engine_prompt.tokens, notes=notes
+    )
 
 
 def _other_template(described: Mapping[str, JsonValue] | Unknown) -> Iterator[str]:
@@ -139,7 +147,7 @@ def _asking(request: Request, conversation: Conversation, text: str) -> Request:
     return replace(request, messages=messages) if messages else request
 
 
-async def _told(
+async def _engine_prompt(
     adapter: ProviderAdapter, request: Request, parts: ChatParts
 ) -> PromptText | Unknown:
     """Return the engine's own word."""
@@ -193,17 +201,21 @@ async def _rendered(
     return text if isinstance(text, str) else Unknown(text.error().message)
 
 
-def _comparison(told: str, rendered: str, bos: str) -> str:
+def _comparison(engine_text: str, rendered: str, bos: str) -> str:
     # Engines add the token for the beginning themselves.
-    rendered = rendered if told.startswith(bos) else rendered.removeprefix(bos)
-    if told == rendered:
+    rendered = rendered if engine_text.startswith(bos) else rendered.removeprefix(bos)
+    if engine_text == rendered:
         return "The model's template, rendered here, gives the same."
     same = next(
-        (at for at, (one, other) in enumerate(zip(told, rendered, strict=False)) if one != other),
-        min(len(told), len(rendered)),
+        (
+            at
+            for at, (one, other) in enumerate(zip(engine_text, rendered, strict=False))
+            if one != other
+        ),
+        min(len(engine_text), len(rendered)),
     )
-    line = told.count("\n", 0, same) + 1
-    column = same - (told.rfind("\n", 0, same) + 1) + 1
+    line = engine_text.count("\n", 0, same) + 1
+    column = same - (engine_text.rfind("\n", 0, same) + 1) + 1
     return f"The model's template, rendered here, differs from line {line}, character {column} on."
 
 
@@ -215,14 +227,14 @@ def parts_of(text: str, request: Request) -> tuple[PromptPart, ...]:
     parts, at = [], len(text)
     for message in reversed([*_messages(request)]):
         wanted = message.text.strip()
-        found = _last_place(wanted, text, at) if wanted else -1
-        if found < 0:
+        start = _last_place(wanted, text, at) if wanted else -1
+        if start < 0:
             continue
-        end = found + len(wanted)
+        end = start + len(wanted)
         if end < at:
             parts.append(PromptPart(FRAME, text[end:at]))
-        parts.append(PromptPart(message.role, text[found:end]))
-        at = found
+        parts.append(PromptPart(message.role, text[start:end]))
+        at = start
     if at:
         parts.append(PromptPart(FRAME, text[:at]))
     return tuple(reversed(parts))
@@ -230,14 +242,14 @@ def parts_of(text: str, request: Request) -> tuple[PromptPart, ...]:
 
 def _last_place(wanted: str, text: str, end: int) -> int:
     """Return where a text begins last; inside a longer word only if it is nowhere else."""
-    first = found = text.rfind(wanted, 0, end)
+    first = place = text.rfind(wanted, 0, end)
     for _ in range(_MOST_TRIES):
-        if found < 0 or not _is_inside_a_word(text, found, found + len(wanted)):
+        if place < 0 or not _is_inside_a_word(text, place, place + len(wanted)):
             break
-        found = text.rfind(wanted, 0, found + len(wanted) - 1)
+        place = text.rfind(wanted, 0, place + len(wanted) - 1)
     else:
-        found = -1
-    return first if found < 0 else found
+        place = -1
+    return first if place < 0 else place
 
 
 def _is_inside_a_word(text: str, start: int, end: int) -> bool:

@@ -193,14 +193,14 @@ class Profiles:
             values = toml_values(self._file)
         except (OSError, ValueError):
             return {}
-        found: dict[str, str] = {}
+        references: dict[str, str] = {}
         for text in _texts(value for _, value in leaves(values)):
             if "${" in text.replace("$${", ""):
                 try:
-                    found[expand(text, self._environ)] = text
+                    references[expand(text, self._environ)] = text
                 except UndefinedVariableError:
                     continue
-        return found
+        return references
 
     def _refuse_secrets(self, values: TomlTable, config: AppConfig) -> None:
         finder = SecretFinder(

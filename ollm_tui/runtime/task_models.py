@@ -85,7 +85,7 @@ async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> T
     if default is not None and not (flags.provider or flags.host):
         return TaskModel(await _named(task, default, runtime, flags), "the default")
     listings = await _listings(runtime, flags)
-    found = [
+    candidates = [
         ModelRef(listing.provider, info.name)
         for listing in listings
         if (adapter := runtime.registry.get(listing.provider)) is not None
@@ -93,9 +93,9 @@ async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> T
         for info in listing.models
         if can_do(info, task)
     ]
-    if len(found) != 1:
-        raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in found], listings)
-    return TaskModel(await runtime.router.at(found[0]), f"the only {task} model found")
+    if len(candidates) != 1:
+        raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in candidates], listings)
+    return TaskModel(await runtime.router.at(candidates[0]), f"the only {task} model found")
 
 
 def can_do(info: ModelInfo, task: ModelTask) -> bool:
@@ -137,12 +137,12 @@ async def _listings(runtime: "Runtime", flags: Flags) -> Sequence[Listing]:
     return listings
 
 
-def _no_choice(task: ModelTask, found: Sequence[str], listings: Sequence[Listing]) -> AIError:
-    if found:
-        shown = [*found[:_MOST_NAMED], *(["another"] if len(found) > _MOST_NAMED else [])]
+def _no_choice(task: ModelTask, candidates: Sequence[str], listings: Sequence[Listing]) -> AIError:
+    if candidates:
+        shown = [*candidates[:_MOST_NAMED], *(["another"] if len(candidates) > _MOST_NAMED else [])]
         return AIError(
             ErrorCode.BAD_REQUEST,
-            f"There are {len(found)} {task} models: name {alternatives(shown)} with --model.",
+            f"There are {len(candidates)} {task} models: name {alternatives(shown)} with --model.",
             hint=f"`{task}` below [defaults] in the settings sets the one to use.",
         )
     silent = [listing.label for listing in listings if listing.problem is not None]

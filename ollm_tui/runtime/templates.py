@@ -49,10 +49,10 @@ class Templates:
 
         key = sha256(template.encode(errors="replace")).digest()
         if key not in self._known:
-            found = await template_abilities(self.renderer, template)
+            abilities = await template_abilities(self.renderer, template)
             while len(self._known) >= _MOST_KEPT:
                 self._known.pop(next(iter(self._known)))
-            self._known[key] = found
+            self._known[key] = abilities
         return self._known[key]
 
     async def read_for(self, details: ModelDetails) -> ModelDetails:
@@ -109,10 +109,10 @@ def facts_of(template: str, abilities: "TemplateAbilities", info: ModelInfo) -> 
     """
     values = {name: getattr(abilities, name) for name in _WORDS}
     known = capabilities_of(info)
-    told = {"tools": known.tools, "thinking": known.thinking}
+    reported = {"tools": known.tools, "thinking": known.thinking}
     differs = tuple(
         (_WORDS[name], fact.value)
-        for name, fact in told.items()
+        for name, fact in reported.items()
         if fact.source == "known" and fact.value is not None
         if values[name] is not None and fact.value != values[name]
     )

@@ -86,7 +86,7 @@ class _Block:
 
 def _blocks_with_thinking(template: str) -> list[_Block]:
     """Return the blocks of a loop over the messages that use `.Thinking`."""
-    found: list[_Block] = []
+    with_thinking: list[_Block] = []
     blocks = [_Block()]
     for part in _parts(template):
         block = blocks[-1]
@@ -100,18 +100,18 @@ def _blocks_with_thinking(template: str) -> list[_Block]:
         elif word == "else":
             blocks[-1] = replace(block, is_empty=True, first=None, last=None)
         else:
-            _read_action(part, word, blocks, found)
-    return found
+            _read_action(part, word, blocks, with_thinking)
+    return with_thinking
 
 
-def _read_action(part: _Part, word: str, blocks: list[_Block], found: list[_Block]) -> None:
+def _read_action(part: _Part, word: str, blocks: list[_Block], with_thinking: list[_Block]) -> None:
     """Read an action that stands in the last block, and may open another one."""
     block, names = blocks[-1], set(_OWN_FIELD.findall(part.unquoted))
     is_of_messages = "Messages" in names if word == "range" else block.is_of_messages
     if word != "define":
         block.add(None)
     if "Thinking" in names and is_of_messages and not block.is_defined:
-        found.append(block)
+        with_thinking.append(block)
     if word in _OPENING:
         blocks.append(block.inner(word, is_of_messages=is_of_messages))
 

@@ -39,10 +39,10 @@ def _checker(schema: str) -> SchemaChecker:
 
 def sentences(faults: "Iterable[ValidationError]", whole: str) -> list[str]:
     """Return the first faults, each once, and how many more there are; `whole` names the value."""
-    found = list(dict.fromkeys(_sentence(fault, whole) for fault in faults))
-    rest = len(found) - MOST_FAULTS
+    listed = list(dict.fromkeys(_sentence(fault, whole) for fault in faults))
+    rest = len(listed) - MOST_FAULTS
     more = [f"And {rest} more of the kind."] if rest > 0 else []
-    return [*found[:MOST_FAULTS], *more]
+    return [*listed[:MOST_FAULTS], *more]
 
 
 def _sentence(fault: "ValidationError", whole: str) -> str:

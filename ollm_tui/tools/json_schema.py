@@ -52,7 +52,7 @@ class BadSchema(Exception):
 
 
 @dataclass(slots=True)
-class _Found:
+class _Contents:
     """What a walk through a schema finds."""
 
     schemas: set[int] = field(default_factory=set)
@@ -89,11 +89,11 @@ class SchemaChecker:
     def __init__(self, schema: JsonMapping, *, formats: bool = False) -> None:
         own = _copy(schema)
         draft = _draft(own)
-        found = _Found()
-        _walk(own, found, 0)
-        _check_references(own, found)
+        contents = _Contents()
+        _walk(own, contents, 0)
+        _check_references(own, contents)
         _check_rules(draft, own)
-        _check_patterns(found)
+        _check_patterns(contents)
         self._bounds = _Bounds()
         kind = self._bounds.applied_to(draft)
         # Imported with the first schema: it takes a tenth of a second.
@@ -161,36 +161,36 @@ def _draft(schema: JsonObject) -> "type[Validator]":
     return known
 
 
-def _walk(node: JsonValue, found: _Found, depth: int) -> None:
+def _walk(node: JsonValue, contents: _Contents, depth: int) -> None:
     """Visit a schema and all schemas in it; what is no schema, such as `const`, is left alone."""
     if depth > DEEPEST:
         raise BadSchema(f"it has more than {DEEPEST} levels")
     if isinstance(node, list):
         for item in node:
-            _walk(item, found, depth + 1)
+            _walk(item, contents, depth + 1)
     elif isinstance(node, dict):
         if depth and ("$schema" in node or isinstance(node.get("$id"), str)):
             raise BadSchema("a schema within it has a `$schema` or `$id` of its own")
-        found.add(node)
+        contents.add(node)
         for key, value in node.items():
             if key in SCHEMA_MAPS and isinstance(value, dict):
                 for inner in value.values():
-                    _walk(inner, found, depth + 2)
+                    _walk(inner, contents, depth + 2)
             elif key not in NO_SCHEMAS:
-                _walk(value, found, depth + 1)
+                _walk(value, contents, depth + 1)
 
 
-def _check_references(schema: JsonObject, found: _Found) -> None:
-    for reference in found.references:
+def _check_references(schema: JsonObject, contents: _Contents) -> None:
+    for reference in contents.references:
         if not reference.startswith("#"):
             raise BadSchema(
                 f"its reference {_shortened(reference)!r} leads out of it, and is not followed"
             )
         name = unquote(reference[1:])
         if name.startswith("/") or not name:
-            is_known = id(_pointed_at(schema, name)) in found.schemas
+            is_known = id(_pointed_at(schema, name)) in contents.schemas
         else:
-            is_known = name in found.anchors
+            is_known = name in contents.anchors
         if not is_known:
             raise BadSchema(f"its reference {_shortened(reference)!r} leads to no schema")
 
@@ -220,14 +220,14 @@ def _check_rules(draft: "type[Validator]", schema: JsonObject) -> None:
         raise BadSchema(f"{_shortened(where)} is not as JSON Schema has it: {_shortened(value)}")
 
 
-def _check_patterns(found: _Found) -> None:
+def _check_patterns(contents: _Contents) -> None:
     # Loaded with the first schema, as above.
     import regex
 
-    if found.keywords >= {"patternProperties", "unevaluatedProperties"}:
+    if contents.keywords >= {"patternProperties", "unevaluatedProperties"}:
         raise BadSchema("it has both patternProperties and unevaluatedProperties")
     repeats = 0
-    for pattern in found.patterns:
+    for pattern in contents.patterns:
         if len(pattern) > LONGEST_PATTERN:
             raise BadSchema(f"a pattern in it has more than {LONGEST_PATTERN:,} characters")
         repeats += repeats_of(pattern)

@@ -61,10 +61,10 @@ def _is_date(text: str) -> bool:
 
 
 def _is_time(text: str) -> bool:
-    found = _TIME.fullmatch(text)
-    if found is None:
+    matched = _TIME.fullmatch(text)
+    if matched is None:
         return False
-    hour, minute, second, zone_hour, zone_minute = (int(part or 0) for part in found.groups())
+    hour, minute, second, zone_hour, zone_minute = (int(part or 0) for part in matched.groups())
     # A leap second has the number 60.
     return max(hour, zone_hour) < 24 and max(minute, zone_minute) < 60 and second <= 60
 

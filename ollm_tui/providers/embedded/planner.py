@@ -117,9 +117,9 @@ class Planner:
         known = self._known_of(info, path)
         options = self._options(info, known)
         template = self._template(info.name, options, known)
-        found = info.details.get("projector")
-        if options.projector is None and isinstance(found, str):
-            options = options.model_copy(update={"projector": Path(found)})
+        projector = info.details.get("projector")
+        if options.projector is None and isinstance(projector, str):
+            options = options.model_copy(update={"projector": Path(projector)})
         plan = EnginePlan(
             name=name,
             path=path,

@@ -154,8 +154,8 @@ class EmbeddedProvider:
                 raise failures.aborted()
             adapter = await self._adapter(engine)
             ready = _ready_for(await self._known(engine), request)
-            told = await adapter.prompt_text(ready)
-            return replace(told, system_prompt=ready.system_prompt)
+            prompt = await adapter.prompt_text(ready)
+            return replace(prompt, system_prompt=ready.system_prompt)
 
     async def embed(self, request: Request) -> Response:
         """Return the embeddings of the input's texts, loading the model if needed.

@@ -37,8 +37,8 @@ def is_older(version: str | None, wanted: tuple[int, int]) -> bool:
     numbers = re.match(r"v?(\d{1,6})\.(\d{1,6})(\.0\b)?", version or "")
     if numbers is None:
         return True
-    found = int(numbers[1]), int(numbers[2])
-    return found < wanted and not (found == (0, 0) and numbers[3])
+    number = int(numbers[1]), int(numbers[2])
+    return number < wanted and not (number == (0, 0) and numbers[3])
 
 
 def read_tags(reply: JsonValue) -> list[ModelInfo]:
