@@ -119,8 +119,8 @@ def test_what_cannot_be_embedded_is_refused_with_a_sentence(
 
 def test_piped_lines_are_texts(ollm: Ollm, served: Server) -> None:
     named = ("embed", "--host", served.url, "--model", "nomic")
-    done = ollm(*named, stdin="ab\n\nc\n")
+    done = ollm(*named, stdin="ab\n\nc\x0c\u2028c\r\n")
     found = [(line["source"], line["vector"]) for line in lines(done.stdout)]
-    assert found == [("line 1", [2.0, 97.0]), ("line 3", [1.0, 99.0])]
+    assert found == [("line 1", [2.0, 97.0]), ("line 3", [4.0, 99.0])]
     done = ollm(*named, "first", "-", stdin="ab")
     assert [line["source"] for line in lines(done.stdout)] == ["argument 1", "line 1"]

@@ -11,7 +11,7 @@ from ollm_tui.cli.media.new_file import NewFile
 from ollm_tui.cli.output import UsageError
 from tests.cli.conftest import Ollm, Run
 from tests.support.fake_openai import FakeOpenAI
-from tests.support.http_server import Server, in_thread
+from tests.support.http_server import Received, Reply, Server, in_thread
 
 
 def files(folder: Path = Path()) -> list[str]:
@@ -101,6 +101,8 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(run: Run, server: Server
     for wrong, words in (
         (("speak", "Hi."), "Name the file to write: -o FILE."),
         (("speak", "Hi.", "-o", "-"), "-o takes the name of a file"),
+        (("speak", "Hi.", "-o", "/"), "/ is not a file."),
+        (("draw", "Hi.", "-o", ".", "--count", "2"), ". is not a file."),
         (("speak", "-o", "a.wav"), "There is no text."),
         (("speak", "Hi.", "-o", "a.wav", "--speed", "9"), "--speed takes a number from 0.25 to 4."),
         (("speak", "Hi.", "-o", "a.wav", "--format", "midi"), "--format does not take 'midi'"),
@@ -149,3 +151,20 @@ def test_piped_text_is_spoken(ollm: Ollm, server: Server, tmp_path: Path) -> Non
     done = ollm("speak", "-o", "a.mp3", *named, stdin="Good morning.\n")
     assert (done.returncode, done.stderr) == (0, "ollm: Saved a.mp3 (16 B).\n")
     assert (tmp_path / "a.mp3").read_bytes() == b"ID3Good morning."
+
+
+def test_a_cut_connection_says_that_no_file_was_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    async def cuts(_request: Received, reply: Reply) -> None:
+        await reply.start(content_type="audio/wav")
+        await reply.write(b"RIFF")
+        reply.cut()
+
+    with in_thread(cuts) as server:
+        named = ("--provider", "openai-compatible", "--host", server.url, "--model", "voice")
+        assert main(["speak", "Hi.", "-o", str(tmp_path / "a.wav"), *named]) == 1
+    err = capsys.readouterr().err
+    assert "No file was written; try again." in err
+    assert "kept" not in err
+    assert files(tmp_path) == []

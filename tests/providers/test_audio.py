@@ -152,6 +152,18 @@ async def test_what_cannot_be_sent_is_refused_before(request_: Request, words: s
     assert server.received == []
 
 
+async def test_silence_has_an_empty_transcription_and_a_reply_without_a_text_is_an_error() -> None:
+    async def answers(request: Received, reply: Reply) -> None:
+        is_silent = b"quiet" in request.body
+        await reply.whole(b'{"text": ""}' if is_silent else b'{"detail": "busy"}')
+
+    async with connected(REMOTES["openai-compatible"], answers) as (provider, _server):
+        response = await provider.invoke(replace(HEAR, model="quiet"))
+        assert response.text == ""
+        with pytest.raises(AIError, match="sent no transcription"):
+            await provider.invoke(HEAR)
+
+
 async def test_a_signal_stops_the_sound_and_the_wait_for_a_text() -> None:
     signal = AbortSignal()
 

@@ -176,3 +176,24 @@ async def test_what_has_no_place_in_an_embedding_is_refused(changes: Mapping[str
     with pytest.raises(AIError, match="is not implemented") as caught:
         await embed(FakeOpenAI(), asked)
     assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_vectors_are_sorted_by_indexes_from_any_number() -> None:
+    def order(*indexes: int) -> list[object]:
+        return [*read_vectors({"data": [{"index": n, "embedding": [n]} for n in indexes]}).vectors]
+
+    assert order(2, 1, 3) == [[1], [2], [3]]
+    assert order(1, 0) == [[0], [1]]
+    assert order(1, 0, 0) == [[1], [0], [0]]
+
+
+async def test_vectors_of_other_lengths_than_asked_or_than_each_other_are_an_error() -> None:
+    async def ragged(_request: Received, reply: Reply) -> None:
+        await reply.whole(b'{"data": [{"embedding": [1]}, {"embedding": [1, 2]}]}')
+
+    with pytest.raises(AIError, match="vectors of 1 and of 2 numbers"):
+        await embed(ragged, Request(model="tiny", input=texts("a", "b")))
+    options = GenerationOptions(extra_body={"dimensions": 5})
+    with pytest.raises(AIError, match="have 2 dimensions, not 5") as caught:
+        await embed(FakeOpenAI(), Request(model="tiny", input="a", options=options))
+    assert caught.value.code == ErrorCode.UNSUPPORTED_FEATURE

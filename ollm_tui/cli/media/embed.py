@@ -1,5 +1,6 @@
 """`ollm embed`: texts to vectors, one line of JSON for each."""
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _AT_ONCE: Final = 32
 """Texts of one request; their lines are written when it is answered."""
+
+_LINE_END: Final = re.compile(r"\r\n?|\n")
+"""`str.splitlines` also splits at form feeds and other characters within a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def _sources(arguments: Arguments) -> list[Source]:
 
 def _lines() -> Iterator[Source]:
     """Yield the lines of the piped text; empty ones are left out."""
-    for number, line in enumerate((piped_text() or "").splitlines(), 1):
+    for number, line in enumerate(_LINE_END.split(piped_text() or ""), 1):
         if line.strip():
             yield Source(f"line {number}", line)
 

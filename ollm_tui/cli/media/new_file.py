@@ -74,8 +74,8 @@ class NewFile:
             AIError: it cannot be written.
             UsageError: another file has got the name meanwhile.
         """
-        self._close()
         try:
+            self._close()
             if self._replaces:
                 self._part.replace(self._target)
             else:

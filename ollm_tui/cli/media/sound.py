@@ -103,6 +103,8 @@ async def _written(stream: ProviderStream, file: NewFile, output: Output) -> str
                         if output.is_watched:
                             output.draw(f"Received {size_text(file.size)}")
                     case ErrorEvent(error=error):
+                        if error.code == ErrorCode.STREAM_INCOMPLETE:
+                            error.hint = "No file was written; try again."
                         raise error
                     case Finish():
                         return sound_type(start)

@@ -53,6 +53,8 @@ def output_path(arguments: Arguments) -> Path:
         raise UsageError("Name the file to write: -o FILE.")
     if str(arguments.media.output) == "-":
         raise UsageError("-o takes the name of a file; nothing is written to standard output.")
+    if not arguments.media.output.name:
+        raise UsageError(f"{arguments.media.output} is not a file.", "Name a file with -o.")
     return arguments.media.output
 
 

@@ -63,6 +63,7 @@ async def embed(transport: Transport, request: Request, protocol: EmbeddingProto
             found = await _vectors(transport, protocol, protocol.body(request, some))
             made += checked_vectors(found.vectors, len(some))
             counts.append(found.tokens)
+        _check_lengths(made, (request.options.extra_body or {}).get("dimensions"))
         return Response(content=tuple(made), usage=_usage(counts))
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")
 
@@ -125,6 +126,23 @@ def checked_vectors(values: Sequence[JsonValue], count: int) -> list[EmbeddingCo
             hint="Check that the model makes embeddings.",
         )
     return vectors
+
+
+def _check_lengths(made: Sequence[EmbeddingContent], wanted: JsonValue) -> None:
+    """Raise if vectors cannot be compared, or do not have the number of dimensions asked for."""
+    lengths = sorted({len(embedding.vector) for embedding in made})
+    if len(lengths) > 1:
+        raise AIError(
+            ErrorCode.ENGINE_ERROR,
+            f"The server sent vectors of {lengths[0]} and of {lengths[-1]} numbers.",
+            hint="Check the server's log.",
+        )
+    if isinstance(wanted, int) and lengths != [wanted]:
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"The vectors have {lengths[0]} dimensions, not {wanted}.",
+            hint="The model or its server cannot change their number.",
+        )
 
 
 def _usage(counts: Sequence[int | None]) -> Usage | None:

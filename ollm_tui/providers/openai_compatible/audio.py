@@ -18,12 +18,13 @@ from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.answer import sound_type
 from ollm_tui.providers.media.encoding import base64_bytes, unsendable
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
-from ollm_tui.providers.unsupported import OnLeftOut, check_input, not_offered
+from ollm_tui.providers.unsupported import OnLeftOut, check_input
 
 LARGEST_SPEECH: Final = 256 * 1024 * 1024
 LARGEST_UPLOAD: Final = 100 * 1024 * 1024
@@ -206,13 +207,19 @@ def _container(sound: bytes) -> str | None:
     return "audio/webm" if sound[:4] == b"\x1aE\xdf\xa3" else None
 
 
+def _no_transcription(endpoint: Endpoint) -> AIError:
+    return endpoint.error(
+        ErrorCode.ENGINE_ERROR,
+        f"{endpoint.label} sent no transcription.",
+        "Check that the model transcribes, and the server's log.",
+    )
+
+
 def _transcription(reply: JsonValue, transport: Transport) -> Response:
     entry, endpoint = as_object(reply), transport.endpoint
-    text = string(entry, "text")
-    if text is None and is_error(entry):
-        raise stream_error(entry, endpoint)
-    if text is None:
-        raise not_offered(endpoint.label_and_address, "transcription")
+    text = entry.get("text")
+    if not isinstance(text, str):
+        raise stream_error(entry, endpoint) if is_error(entry) else _no_transcription(endpoint)
     segments = entry.get("segments")
     metadata = {
         "language": string(entry, "language"),

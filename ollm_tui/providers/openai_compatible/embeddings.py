@@ -18,9 +18,10 @@ def embeddings_body(request: Request, texts: Sequence[str]) -> JsonObject:
 
 
 def read_vectors(reply: JsonValue) -> Vectors:
-    """Return the vectors by their index; without one for each, in the order of the reply."""
+    """Return the vectors by their index; without a different one for each, as they arrived."""
     entries = objects(as_object(reply).get("data"))
-    if {integer(entry, "index") for entry in entries} == {*range(len(entries))}:
+    indexes = {integer(entry, "index") for entry in entries}
+    if None not in indexes and len(indexes) == len(entries):
         entries.sort(key=lambda entry: integer(entry, "index") or 0)
     tokens = integer(as_object(as_object(reply).get("usage")), "prompt_tokens")
     return Vectors([entry.get("embedding") for entry in entries], tokens)
