@@ -60,9 +60,9 @@ async def embed(transport: Transport, request: Request, protocol: EmbeddingProto
         if request.signal is not None:
             listening.callback(request.signal.subscribe(scope.cancel))
         for some in batches(texts):
-            found = await _vectors(transport, protocol, protocol.body(request, some))
-            made += checked_vectors(found.vectors, len(some))
-            counts.append(found.tokens)
+            answer = await _vectors(transport, protocol, protocol.body(request, some))
+            made += checked_vectors(answer.vectors, len(some))
+            counts.append(answer.tokens)
         _check_lengths(made, (request.options.extra_body or {}).get("dimensions"))
         return Response(content=tuple(made), usage=_usage(counts))
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")
