@@ -143,8 +143,9 @@ def check_input(request: Request, what: str, output: str, options: Collection[st
     place = f"a request for {what}"
     if request.output not in (None, output):
         raise _unsupported("output", place)
-    if request.system_prompt is not None:
-        raise _unsupported("system_prompt", place)
+    for name in ("system_prompt", "tools", "tool_choice", "thinking"):
+        if getattr(request, name) not in (None, ()):
+            raise _unsupported(name, place)
     if request.should_think not in (None, False, "off"):
         raise _unsupported("should_think", place)
     _check_fields(request, _REQUEST | {"output"}, "a request")

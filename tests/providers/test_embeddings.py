@@ -14,6 +14,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import SupportsDispose, SupportsEmbed
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import ToolSchema
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.media.embeddings import (
     CHARACTERS_AT_ONCE,
@@ -156,6 +157,8 @@ async def test_the_official_openai_client_takes_the_fakes_vectors_for_real() -> 
     "changes",
     [
         {"system_prompt": "Be brief."},
+        {"tools": (ToolSchema(name="clock", description="The time."),)},
+        {"tool_choice": "auto"},
         {"should_think": True},
         {"template_format": "jinja2"},
         *(
