@@ -81,6 +81,7 @@ def looks(*numbers: float) -> list[Look]:
     return [Look(at / 100, at / 100 + 0.001, number) for at, number in enumerate(numbers)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "module", "model"),
     sampled_rows([("generic", "fake_openai", "tiny"), ("ollama", "fake_ollama", "tiny:latest")], 1),

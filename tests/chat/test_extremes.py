@@ -219,6 +219,7 @@ def failing(kind: str, fails_at: int, how: str) -> Handler:
     return handler
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("how", ["busy", "refused", "cut"])
 @pytest.mark.parametrize("fails_at", range(1, ROUNDS + 1))
 @pytest.mark.parametrize("kind", KINDS)

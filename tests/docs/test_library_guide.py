@@ -81,6 +81,7 @@ def run(program: str, url: str, folder: Path, *, site: Path | None = None) -> st
     return done.stdout
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_a_program_prints_what_the_guide_says(number: int, tmp_path: Path) -> None:
     with in_thread(server) as running:

@@ -237,6 +237,7 @@ async def test_a_broken_frame_of_the_log_hides_no_message_that_stands_behind_it(
         assert [file.read_bytes() for file in path.parent.glob("chats-damaged-*-wal")] == [log]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(12))
 async def test_a_broken_journal_of_a_program_that_was_killed_loses_nothing_saved_before(
     path: Path, seed: int
@@ -285,6 +286,7 @@ async def test_damage_that_was_met_in_a_large_file_is_mended_at_the_next_start(
         assert store.notice is None
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("seed", range(40))
 def test_pages_of_chance_give_no_fault(path: Path, healthy: bytes, seed: int) -> None:
     chance = random.Random(seed)
