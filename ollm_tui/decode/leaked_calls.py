@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ollm_tui.decode.call_bodies import Read, is_json_start, read_calls
 from ollm_tui.decode.json_span import JsonSpan
 from ollm_tui.decode.leaked_forms import (
     FENCE,
     TOOL_TAGS,
-    Read,
+    USUAL_STARTS,
     ToolTag,
+    answer_beginnings,
     body_beginnings,
-    json_beginnings,
-    read_calls,
 )
 from ollm_tui.decode.stream_search import Scanner, TagSearch, word_start
 from ollm_tui.decode.thinking import TextPiece
@@ -24,6 +24,7 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 
 _VALUE = re.compile(r"[{\[]")
+_NAME = re.compile(r"[\w.:-]{1,100}")
 
 
 class CallBody:
@@ -32,9 +33,10 @@ class CallBody:
     JSON ends at the first character that cannot belong to a call.
     """
 
-    def __init__(self, *, is_json: bool) -> None:
+    def __init__(self, *, is_json: bool, quotes: str = '"') -> None:
         self._is_json = is_json
-        self._span = JsonSpan()
+        self._quotes = quotes
+        self._span = JsonSpan(quotes)
         self._begun = False
         self._parts: list[str] = []
 
@@ -60,7 +62,7 @@ class CallBody:
                 at = word_start(text, at, end)
                 if at == end or text[at] not in "{[":
                     return at
-                self._span = JsonSpan()
+                self._span = JsonSpan(self._quotes)
                 self._begun = True
             at = self._span.feed(text, at, end)
             self._begun = not self._span.closed
@@ -69,7 +71,7 @@ class CallBody:
 
 @dataclass(frozen=True, slots=True)
 class LeakedCall:
-    """A call in the text that fits an offered tool."""
+    """A call in the text; one that fits an offered tool, if there is a tool of its name."""
 
     name: str
     args: JsonObject
@@ -82,7 +84,8 @@ class LeakedCallDetector:
     """Turn chunks of an answer, without its thinking, into text and calls.
 
     ``fits`` tells whether a tool accepts the arguments. ``own_tags`` are those of the model's
-    family, beside the usual ones. Without offered tools all is text.
+    family, beside the usual ones. A whole call between such tags counts even if no tool has its
+    name, so that the model is told. Without offered tools all is text.
     """
 
     def __init__(
@@ -93,9 +96,13 @@ class LeakedCallDetector:
     ) -> None:
         self._offered = {tool.name: tool for tool in offered}
         self._fits = fits
-        self._whole_answer = json_beginnings(self._offered)
-        self._tags = {tag.start: tag for tag in (*TOOL_TAGS, *own_tags)}
-        self._in_tag = body_beginnings(self._offered, self._tags.values())
+        own = tuple(own_tags)
+        self._whole_answer = answer_beginnings(self._offered, own)
+        self._list = next((tag for tag in own if tag.is_whole_answer), None)
+        tagged = [tag for tag in (*TOOL_TAGS, *own) if not tag.is_whole_answer]
+        self._tags = {tag.start: tag for tag in tagged}
+        self._in_tag = body_beginnings(self._offered, tagged)
+        self._in_own_tag = body_beginnings(None, [tag for tag in own if _is_exclusive(tag)])
         self._starts = TagSearch((*self._tags, FENCE))
         self._scanner = Scanner(self._in_lead)
         self._blanks: list[str] = []
@@ -141,8 +148,10 @@ class LeakedCallDetector:
             return at
         value = _VALUE.search(text, at)
         start = value.start() if value else len(text)
-        self._tag = None
+        self._tag = None if is_json_start(text, start) else self._list
         self._open("".join(self._blanks) + text[at:start], (FENCE,) if start > at else ())
+        if self._tag is not None:
+            self._body = CallBody(is_json=True, quotes="\"'")
         self._blanks.clear()
         return start
 
@@ -187,12 +196,15 @@ class LeakedCallDetector:
 
     def _in_head(self, text: str, at: int, final: bool) -> int:
         """After a tool tag: if no call begins here, the tag was text."""
-        begins = self._in_tag.test(text, at, final=final)
-        if begins is None or self._tag is None:
+        if self._tag is None:
+            return at
+        beginnings = self._in_own_tag if _is_exclusive(self._tag) else self._in_tag
+        begins = beginnings.test(text, at, final=final)
+        if begins is None:
             return at
         if begins:
             self._open(self._opening, self._tag.ends)
-            self._body = CallBody(is_json=text[word_start(text, at)] in "{[")
+            self._body = CallBody(is_json=is_json_start(text, word_start(text, at)))
             return at
         end = at + len(self._tag.start) if self._tag.in_call else at
         self._say(self._opening + text[at:end])
@@ -229,8 +241,12 @@ class LeakedCallDetector:
     def _calls(self, text: str) -> list[Read] | None:
         whole_answer = self._tag is None
         calls = read_calls(text, self._offered, arguments_needed=whole_answer, tag=self._tag)
-        fit = all(name in self._offered and self._fits(name, args) for name, args in calls or ())
-        return calls if fit else None
+        return calls if all(self._counts(name, args) for name, args in calls or ()) else None
+
+    def _counts(self, name: str, args: JsonObject) -> bool:
+        if name in self._offered:
+            return self._fits(name, args)
+        return _is_exclusive(self._tag) and _NAME.fullmatch(name) is not None
 
     def _end_call(self, calls: list[Read] | None) -> None:
         if calls is None:
@@ -254,3 +270,8 @@ class LeakedCallDetector:
     def _take(self) -> list[LeakedPiece]:
         pieces, self._pieces = self._pieces, []
         return pieces
+
+
+def _is_exclusive(tag: ToolTag | None) -> bool:
+    """Whether a form belongs to one family, and its tags to nothing but calls."""
+    return tag is not None and tag.start not in USUAL_STARTS and bool(tag.ends)

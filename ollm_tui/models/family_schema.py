@@ -26,7 +26,7 @@ from ollm_tui.config.origin import KeyPath, dotted, nearest
 from ollm_tui.config.schema import GenerationSettings
 from ollm_tui.config.values import Text, TokenCount
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem
-from ollm_tui.decode.leaked_forms import NAME_END, ToolTag
+from ollm_tui.decode.leaked_forms import NAME_END, CallSyntax, ToolTag
 from ollm_tui.models.family_thinking import (
     STRICT,
     DefaultThinkPrompt,
@@ -80,11 +80,19 @@ class CallForm(_Section):
     key_tags: Pair | None = None
     value_tags: Pair | None = None
     """What stands around each argument's name and value, in forms without JSON."""
+    syntax: CallSyntax = "json"
+    """How the arguments are written."""
+    quote: Tagged | None = None
+    """What stands around texts in the syntax `bare`."""
+    element_prefix: Tagged | None = None
+    """What stands before the names of elements."""
 
     @model_validator(mode="after")
-    def _has_both(self) -> "CallForm":
+    def _fits_together(self) -> "CallForm":
         if (self.key_tags is None) != (self.value_tags is None):
             raise ValueError("needs keyTags and valueTags together")
+        if (self.quote is None) != (self.syntax != "bare"):
+            raise ValueError("needs `quote` with `syntax: bare`, and only there")
         return self
 
     def tag(self) -> ToolTag:
@@ -98,6 +106,9 @@ class CallForm(_Section):
             name_end=self.name_end or NAME_END,
             key_tags=(self.key_tags[0], self.key_tags[1]) if self.key_tags else ("", ""),
             value_tags=(self.value_tags[0], self.value_tags[1]) if self.value_tags else ("", ""),
+            syntax=self.syntax,
+            quote=self.quote or '"',
+            element_prefix=self.element_prefix or "",
         )
 
 

@@ -22,6 +22,7 @@ ELEMENTS = "<function=weather>\n<parameter=city>\nParis\n</parameter>\n</functio
 INVOKE = '<invoke name="weather">\n<parameter name="city">Paris</parameter>\n</invoke>'
 ARGS = '{"city": "Paris"}'
 DEEPSEEK = "<｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n"  # noqa: RUF001
+DSML = "｜DSML｜"  # noqa: RUF001
 PAIRS = "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>"
 WRITTEN = {
     "qwen3:8b": f"<tool_call>\n{BARE}\n</tool_call>",
@@ -47,7 +48,23 @@ WRITTEN = {
     "internlm/internlm3-8b-instruct": '<|action_start|><|plugin|>\n{"name": "weather", '
     f'"parameters": {ARGS}}}<|action_end|>',
     "firefunction-v2": f" functools[{BARE}]",
-    "functionary-small-v3.2": f"<function=weather>{ARGS}</function>",
+    "functionary-small-v3.1": f"<function=weather>{ARGS}</function>",
+    "functionary-small-v3.2": f">>>weather\n{ARGS}",
+    "LiquidAI/LFM2-1.2B": '<|tool_call_start|>[weather(city="Paris")]<|tool_call_end|>',
+    "LiquidAI/LFM2.5-1.2B-Instruct": "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>",
+    "allenai/Olmo-3-7B-Instruct": '<function_calls>weather(city="Paris")</function_calls>',
+    "llama4:scout": '[weather(city="Paris")]',
+    "meta-llama/Llama-4-Maverick-17B-128E-Instruct": (
+        "<|python_start|>[weather(city='Paris')]<|python_end|>"
+    ),
+    "gemma4:31b": '<|tool_call>call:weather{city:<|"|>Paris<|"|>}<tool_call|>',
+    "google/gemma-4-E4B-it": '<|tool_call>call:weather{city:<|"|>Paris<|"|>}',
+    "functiongemma": (
+        "<start_function_call>call:weather{city:<escape>Paris<escape>}<end_function_call>"
+    ),
+    "deepseek-v3.2": f'<{DSML}function_calls>\n<{DSML}invoke name="weather">\n'
+    f'<{DSML}parameter name="city" string="true">Paris</{DSML}parameter>\n'
+    f"</{DSML}invoke>\n</{DSML}function_calls>",
     "zai-org/GLM-4.5V": PAIRS,
     "zai-org/GLM-4.5": f"\n{PAIRS}",
     "glm-4.6": PAIRS,
@@ -126,7 +143,6 @@ def test_several_calls_in_one_section_are_all_read(known: KnownModels) -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        f"<|tool_call_begin|>functions.other:0<|tool_call_argument_begin|>{ARGS}<|tool_call_end|>",
         f"<|tool_call_begin|>weather<|tool_call_argument_begin|>{ARGS[:-1]}<|tool_call_end|>",
         f"<|tool_call_begin|>weather:0 {ARGS}<|tool_call_end|>",
         "<|tool_call_begin|>weather:0<|tool_call_argument_begin|>"
