@@ -18,6 +18,7 @@ from ollm_tui.config.values import (
     HowLong,
     Idle,
     NoSwitch,
+    Penalty,
     Seconds,
     SettingsSection,
     Share,
@@ -66,6 +67,14 @@ class GenerationSettings(SettingsSection):
     )
     repeat_penalty: Strength | None = Field(
         None, examples=[1.1], description="Make repetition less likely; 1 is off."
+    )
+    presence_penalty: Penalty | None = Field(
+        None, examples=[1.5], description="Favour tokens that the text does not have yet; 0 is off."
+    )
+    frequency_penalty: Penalty | None = Field(
+        None,
+        examples=[0.5],
+        description="Make a token less likely each time it is repeated; 0 is off.",
     )
     seed: Annotated[int, Field(ge=-(2**63), lt=2**63), NoSwitch] | None = Field(
         None, examples=[42], description="The same seed gives the same answer again."

@@ -77,6 +77,7 @@ Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitc
 """Seconds, up to a year."""
 Strength = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False), NoSwitch]
 """For what changes the choice of tokens; no server accepts more."""
+Penalty = Annotated[float, Field(ge=-2, le=2, allow_inf_nan=False), NoSwitch]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False), NoSwitch]
 TokenCount = Annotated[int, Field(ge=1, le=LARGEST_WINDOW), NoSwitch]
 Priority = Annotated[int, Field(ge=-1_000_000, le=1_000_000), NoSwitch]

@@ -185,6 +185,8 @@ class GenerationOptions:
     top_k: int | None = _sampling("a whole number from 0", "40", 0)
     min_p: float | None = _sampling("a number from 0 to 1", "0.05", 0, 1)
     repeat_penalty: float | None = _sampling("a number from 0 to 10", "1.1", 0, 10)
+    presence_penalty: float | None = _sampling("a number from -2 to 2", "1.5", -2, 2)
+    frequency_penalty: float | None = _sampling("a number from -2 to 2", "0.5", -2, 2)
     seed: int | None = _sampling("a whole number", "42")
     stop: tuple[str, ...] | None = _option(
         "one or more texts, quoted where they hold spaces", '"END"'

@@ -25,10 +25,7 @@ FieldPath: TypeAlias = tuple[str, ...]
 
 _UNKNOWN_CODES = frozenset({"unsupported_parameter", "unknown_parameter", "unrecognized_parameter"})
 _VALUE_CODES = frozenset({"unsupported_value"})
-_SAMPLING = frozenset(
-    {*SAMPLING_OPTIONS, "presence_penalty", "frequency_penalty", "repetition_penalty", "logprobs",
-     "top_logprobs"}
-)  # fmt: skip
+_SAMPLING = frozenset({*SAMPLING_OPTIONS, "repetition_penalty", "logprobs", "top_logprobs"})
 """Fields of which some models accept one value only, so that they are better left out."""
 _KIND = r"(?:request )?(?:parameter|param|propert(?:y|ie)|field|(?:keyword )?argument|key|option)"
 _NAMES = r"""[:\s]*(?P<names>['"`]?[\w.\[\]]+['"`]?(?:(?:,| and) ?['"`]?[\w.\[\]]+['"`]?)*)"""

@@ -45,7 +45,17 @@ UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
     "ollama": frozenset(),
     "openai-compatible": frozenset({"num_ctx", "keep_alive"}),
     "openai": frozenset({"top_k", "min_p", "repeat_penalty", "num_ctx", "keep_alive"}),
-    "anthropic": frozenset({"min_p", "repeat_penalty", "seed", "num_ctx", "keep_alive"}),
+    "anthropic": frozenset(
+        {
+            "min_p",
+            "repeat_penalty",
+            "presence_penalty",
+            "frequency_penalty",
+            "seed",
+            "num_ctx",
+            "keep_alive",
+        }
+    ),
 }
 """By kind of provider, the options that its protocol does not have."""
 JINJA: Collection[str] = ("hf", "jinja2")

@@ -22,6 +22,7 @@ NAMES: Mapping[str, str] = {"profiles": "p", "providers": "work", "models": "m"}
 SWITCH = ("2", '"maybe"', "[]")
 COUNT = ("0", "-1", "1.5", "true", '"many"', "10000000000000")
 PART = ("-0.1", "1.1", "nan", "true", '"x"')
+PENALTY = ("-2.1", "3", "inf", "nan", "true", '"x"')
 STRENGTH = ("-1", "300", "inf", "nan", "true", '"x"')
 SECONDS = ("0", "-1", "inf", "nan", "100000", "true", '"x"')
 TEXT = ("5", '""', "[]")
@@ -44,6 +45,8 @@ GENERATION: Mapping[str, tuple[str, ...]] = {
     "top_k": ("-1", "1.5", "true", "10000000"),
     "min_p": PART,
     "repeat_penalty": STRENGTH,
+    "presence_penalty": PENALTY,
+    "frequency_penalty": PENALTY,
     "seed": ("9223372036854775808", "1.5", "true", '"x"'),
     "stop": ('"x"', "[5]", '[""]'),
     "num_ctx": COUNT,

@@ -134,6 +134,8 @@ OPTIONS: Mapping[str, list[Sample] | str] = {
     "top_k": [Sample(with_options(top_k=33))],
     "min_p": [Sample(with_options(min_p=0.125))],
     "repeat_penalty": [Sample(with_options(repeat_penalty=1.125))],
+    "presence_penalty": [Sample(with_options(presence_penalty=1.375))],
+    "frequency_penalty": [Sample(with_options(frequency_penalty=-0.375))],
     "seed": [Sample(with_options(seed=4711))],
     "stop": [Sample(with_options(stop=(MARK,)))],
     "response_format": [

@@ -127,6 +127,8 @@ def _options(options: GenerationOptions) -> JsonObject:
         "top_k": options.top_k,
         "min_p": options.min_p,
         "repeat_penalty": options.repeat_penalty,
+        "presence_penalty": options.presence_penalty,
+        "frequency_penalty": options.frequency_penalty,
         "seed": options.seed,
         "stop": list(options.stop) if options.stop is not None else None,
         "num_ctx": options.num_ctx,

@@ -208,6 +208,8 @@ def _options(options: GenerationOptions, dialect: Dialect) -> JsonObject:
         "top_k": options.top_k,
         "min_p": options.min_p,
         dialect.repeat_penalty: options.repeat_penalty,
+        "presence_penalty": options.presence_penalty,
+        "frequency_penalty": options.frequency_penalty,
         "seed": options.seed,
         "stop": list(options.stop) if options.stop is not None else None,
         "response_format": _response_format(options, dialect),

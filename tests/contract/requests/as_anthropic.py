@@ -56,8 +56,9 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     ),
     "several turns": body(HI, HELLO, {"role": "user", "content": "How are you?"}),
     "two questions in a row": body(user(text("Hi"), text("Are you there?"))),
-    # No min_p, seed and repeat penalty (quirks 12).
+    # No min_p, seed and penalties (quirks 12).
     "sampling": body(HI, temperature=0.5, top_p=0.9, top_k=40),
+    "penalties": body(HI),
     "limits": body(HI, max_tokens=100, stop_sequences=["END"]),
     "further keys": body(HI, user="u1"),
     "a picture": body(

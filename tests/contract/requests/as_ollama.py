@@ -61,6 +61,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
             "seed": 7,
         },
     ),
+    "penalties": body(HI, options={"presence_penalty": 1.5, "frequency_penalty": -0.5}),
     "limits": body(
         HI,
         options={"num_predict": 100, "stop": ["END"], "num_ctx": 8192},

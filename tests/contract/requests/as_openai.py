@@ -66,6 +66,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
     # OpenAI knows no top_k, min_p and repeat penalty (quirks 12).
     "sampling": body(HI, temperature=0.5, top_p=0.9, seed=7),
     # Reasoning models refuse `max_tokens` (quirks 4).
+    "penalties": body(HI, presence_penalty=1.5, frequency_penalty=-0.5),
     "limits": body(HI, max_completion_tokens=100, stop=["END"]),
     "further keys": body(HI, user="u1"),
     "a picture": body(

@@ -15,6 +15,7 @@ BODIES: Mapping[str, JsonObject | ErrorCode] = {
         HI, temperature=0.5, top_p=0.9, top_k=40, min_p=0.05, repetition_penalty=1.1, seed=7
     ),
     # `max_tokens` is deprecated and still read, by every version (quirks 3).
+    "penalties": body(HI, presence_penalty=1.5, frequency_penalty=-0.5),
     "limits": body(HI, max_tokens=100, stop=["END"]),
     # Templates are told by their arguments (quirks 3).
     "thinking": body(HI, chat_template_kwargs={"enable_thinking": True}),

@@ -72,6 +72,7 @@ CONVERSATIONS: Mapping[str, Request] = {
             temperature=0.5, top_p=0.9, top_k=40, min_p=0.05, repeat_penalty=1.1, seed=7
         ),
     ),
+    "penalties": ask(HI, options=options(presence_penalty=1.5, frequency_penalty=-0.5)),
     "limits": ask(
         HI, options=options(max_tokens=100, stop=("END",), num_ctx=8192, keep_alive="5m")
     ),
