@@ -2,6 +2,7 @@
 
 A family says how models like this one are loaded. The settings beside a file also say what the
 model can do, its window and its chat template: a family's are for many files, whose own are better.
+A family's template counts for a file that has none.
 """
 
 import re
@@ -76,8 +77,23 @@ def own_format(known: "ModelKnowledge") -> str | None:
 def own_template(known: "ModelKnowledge") -> str | None:
     """Return the chat template that the sidecar holds, with the variables of `prompt` set."""
     value = _own(known, "template")
-    text = value.value if value is not None else None
-    return f"{''.join(_assignments(known, text))}{text}" if isinstance(text, str) else None
+    return _with_variables(known, str(value.value)) if value is not None else None
+
+
+def family_template(known: "ModelKnowledge") -> "KnownValue | None":
+    """Return the chat template of the family with its origin, for a model file without one.
+
+    Only templates in jinja count, with the variables of `prompt` set.
+    """
+    values = (one for one in known.facts if one.name == "template")
+    value = next((one for one in values if one.layer == "family" and one.value), None)
+    if value is None or known.template_format == "golang":
+        return None
+    return replace(value, value=_with_variables(known, str(value.value)), beneath=())
+
+
+def _with_variables(known: "ModelKnowledge", template: str) -> str:
+    return "".join((*_assignments(known, template), template))
 
 
 def _assignments(known: "ModelKnowledge", template: str) -> Iterator[str]:

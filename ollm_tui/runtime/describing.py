@@ -139,6 +139,8 @@ def _tokens_of(value: EffectiveValue | None) -> int | None:
 
 
 MODEL_FILE = "the model file"
+OF_FAMILY = "template of the family "
+"""How the origin of a chat template begins that a family has."""
 EMBEDDED = "embedded"
 
 
@@ -228,8 +230,17 @@ class SettingSources:
         if engine.threads is None:
             threads = "half of the cores"
             yield self._configured("threads", threads, ("embedded", "threads"), "engine")
-        if self._info.details.get("template_from") == MODEL_FILE:
+        yield from self._template_in_force()
+
+    def _template_in_force(self) -> Iterator[EffectiveValue]:
+        """Yield the chat template of the model file, or that of the family of one that has none."""
+        origin = self._info.details.get("template_from")
+        if origin == MODEL_FILE:
             yield EffectiveValue(name="chat_template", value="", source=MODEL_FILE)
+        elif isinstance(origin, str) and origin.startswith(OF_FAMILY):
+            length = f"a text of {len(string(self._info.details, 'template') or ''):,} characters"
+            source = origin.removeprefix("template of ")
+            yield EffectiveValue(name="chat_template", value=length, source=source, layer="family")
 
     def _of_loading(self) -> Iterator[EffectiveValue]:
         """Yield how the built-in engine loads the model, as far as the settings say it."""

@@ -18,6 +18,7 @@ from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.support.engine import needs_engine
 from tests.support.seeing_gguf import NOTHING, write_seeing
+from tests.support.tiny_gguf import write_scripted
 
 SETTINGS = """
 [embedded]
@@ -108,6 +109,23 @@ async def test_the_details_name_what_the_settings_beside_a_file_set(paths: AppPa
     draft = (paths.config_dir / "seeing.gguf").stat().st_size
     assert before.fit.beside == 0
     assert draft < details.fit.beside < details.fit.needed
+
+
+async def test_the_details_name_the_template_of_a_family_for_a_file_without_one(
+    paths: AppPaths,
+) -> None:
+    paths.config_file.write_text('[embedded]\nserver = "none"\nmodel_folders = ["."]')
+    write_scripted(paths.config_dir / "Llama-3.2-1B.gguf", None)
+    write_scripted(paths.config_dir / "other.gguf", None)
+    async with open_runtime(paths) as runtime:
+        details = await runtime.manager.show(ModelRef("embedded", "Llama-3.2-1B"))
+        other = await runtime.manager.show(ModelRef("embedded", "other"))
+    row = next(row for row in details.settings if row.name == "chat_template")
+    assert details.template is not None
+    assert row.value == f"a text of {len(details.template):,} characters"
+    assert row.source.startswith("the family Llama, variant llama3.2 (llama.yaml:")
+    assert row.layer == "family"
+    assert not any(row.name == "chat_template" for row in other.settings)
 
 
 @pytest.mark.engine

@@ -63,7 +63,7 @@ SEED = 7
 
 def write_scripted(
     path: Path,
-    template: str = TEMPLATE,
+    template: str | None = TEMPLATE,
     *,
     base_model: str | None = None,
     pooling: gguf.PoolingType | None = None,
@@ -226,9 +226,9 @@ def _describe(writer: gguf.GGUFWriter, width: int, vocabulary_size: int) -> None
 
 
 def add_tokenizer(
-    writer: gguf.GGUFWriter, vocabulary: Vocabulary, template: str = TEMPLATE
+    writer: gguf.GGUFWriter, vocabulary: Vocabulary, template: str | None = TEMPLATE
 ) -> None:
-    """Write the vocabulary, and the template of a chat."""
+    """Write the vocabulary, and the template of a chat, if there is one."""
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list(vocabulary.tokens)
@@ -238,7 +238,8 @@ def add_tokenizer(
     writer.add_eos_token_id(vocabulary.ids[IM_END])
     writer.add_eot_token_id(vocabulary.ids[IM_END])
     writer.add_add_bos_token(False)
-    writer.add_chat_template(template)
+    if template is not None:
+        writer.add_chat_template(template)
 
 
 def _add_tensors(writer: gguf.GGUFWriter, embedding: Matrix, output: Matrix) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
-from ollm_tui.models.sidecar import own_format, own_template
+from ollm_tui.models.sidecar import family_template, own_format, own_template
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.templates.abilities import FORMAT_NAMES, template_format
 from ollm_tui.templates.conversation import USUAL_VARIABLES
@@ -27,15 +27,16 @@ class ChosenTemplate:
 
     text: str
     origin: str
-    """The path of its file, or `template of NAME.config.yaml`."""
+    """The path of its file, `template of NAME.config.yaml` or `template of the family NAME (…)`."""
 
 
 def find_template(
-    file: Path | None, known: "ModelKnowledge", *, is_set: bool
+    file: Path | None, known: "ModelKnowledge", *, is_set: bool, has_own: bool
 ) -> ChosenTemplate | None:
     """Return the template in `file`, else that of the sidecar, if there is one; blocks.
 
-    `is_set`: a person set the file, so that the sidecar does not tell its language.
+    `is_set`: a person set the file, so that the sidecar does not tell its language. `has_own`: the
+    model file has a template; one without gets that of its family.
 
     Raises:
         AIError: it cannot be read, is too long, or is in a language that the engine does not read.
@@ -44,6 +45,8 @@ def find_template(
         chosen = ChosenTemplate(_read(file), str(file))
     elif (text := own_template(known)) is not None:
         chosen = ChosenTemplate(text, f"template of {known.sidecar.name if known.sidecar else ''}")
+    elif not has_own and (of_family := family_template(known)) is not None:
+        chosen = ChosenTemplate(str(of_family.value), f"template of {of_family.origin}")
     else:
         return None
     if (reason := _why_not_text(chosen.text)) is not None:

@@ -80,7 +80,7 @@ class Planner:
         info = self._as_loaded(self._info(name))
         program = self._settings.program
         notes = present({"engine": None if program is None else str(program)})
-        template = self._template_facts(info, has_own="template" in facts)
+        template = self._template_facts(self._info(name), has_own="template" in facts)
         return replace(info, details={**facts, **info.details, **template, **notes})
 
     def known(self, name: str, path: Path) -> "ModelKnowledge":
@@ -116,7 +116,7 @@ class Planner:
         _check_kind(info, makes_embeddings=makes_embeddings)
         known = self._known_of(info, path)
         options = self._options(info, known)
-        template = self._template(info.name, options, known)
+        template = self._template(info, options, known)
         projector = info.details.get("projector")
         if options.projector is None and isinstance(projector, str):
             options = options.model_copy(update={"projector": Path(projector)})
@@ -146,22 +146,24 @@ class Planner:
         return options
 
     def _template(
-        self, name: str, options: ModelEngineSettings, known: "ModelKnowledge"
+        self, info: ModelInfo, options: ModelEngineSettings, known: "ModelKnowledge"
     ) -> "ChosenTemplate | None":
-        if options.chat_template is None and own_template(known) is None:
+        has_own = _has_template(info)
+        is_own_used = has_own or known.template is None
+        if options.chat_template is None and own_template(known) is None and is_own_used:
             return None
         # As in `_templates`.
         from ollm_tui.providers.embedded.chat_template import find_template
 
-        is_set = self._settings.options_of(name).chat_template is not None
-        return find_template(options.chat_template, known, is_set=is_set)
+        is_set = self._settings.options_of(info.name).chat_template is not None
+        return find_template(options.chat_template, known, is_set=is_set, has_own=has_own)
 
     def _template_facts(self, info: ModelInfo, *, has_own: bool) -> JsonObject:
         """Return the chat template in force and where it is from, or why it cannot be used."""
         known = self._known_models.of_model(info.name, info)
         try:
             options = self._settings.options_of(info.name, engine_settings(known))
-            template = self._template(info.name, options, known)
+            template = self._template(info, options, known)
         except AIError as error:
             return {"template_problem": error.message}
         if template is None:
@@ -180,12 +182,12 @@ class Planner:
         An unusable model, or one that the engine cannot chat with, stays as it is.
         """
         is_changed = self._known_models.has_sidecar(info) or info.name in self._settings.models
-        if _is_other(info) or not is_changed:
+        if _is_other(info) or (not is_changed and _has_template(info)):
             return replace(info, context=self._window(info, None))
         known = self._known_models.of_model(info.name, info)
         try:
             options = self._settings.options_of(info.name, engine_settings(known))
-            template = self._template(info.name, options, known)
+            template = self._template(info, options, known)
         except AIError:  # loading the model says it
             described = info
         else:
@@ -206,6 +208,11 @@ class Planner:
 
 def _is_other(info: ModelInfo) -> bool:
     return "problem" in info.details or "kind" in info.details
+
+
+def _has_template(info: ModelInfo) -> bool:
+    """Whether a model file has a chat template, by what its library reads off it."""
+    return info.capability is None or "multi_turn" in info.capability.features
 
 
 def _check_kind(info: ModelInfo, *, makes_embeddings: bool) -> None:

@@ -24,7 +24,7 @@ from tests.providers.embedded.test_server_program import seen
 from tests.support import fake_llama_server
 from tests.support.engine import MODEL, ask, needs_engine
 from tests.support.seeing_gguf import write_lora
-from tests.support.tiny_gguf import HELLO, UNICODE
+from tests.support.tiny_gguf import HELLO, UNICODE, write_scripted
 
 OURS = (
     "{% for m in messages %}[{{ m.role }}{% if m.name %} {{ m.name }}{% endif %}] "
@@ -95,6 +95,46 @@ async def test_llama_server_gets_the_template_and_what_the_sidecar_says(folder: 
     arguments = seen(program)["arguments"]
     wanted = {"--chat-template": long, "--ctx-size": "1000", "--cache-type-k": "q8_0"}
     assert arguments.items() >= {**wanted, "--n-gpu-layers": "1"}.items()
+
+
+OF_FAMILIES = {
+    "Llama-3.2-1B-Instruct": (
+        "<|start_header_id|>user<|end_header_id|>\n\nhi<|eot_id|>"
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        "template of the family Llama, variant llama3.2 (llama.yaml:",
+    ),
+    "gemma-3-1b-it": (
+        "<start_of_turn>user\nhi<end_of_turn>\n<start_of_turn>model\n",
+        "template of the family Gemma, variant gemma3-text (gemma.yaml:",
+    ),
+    "Qwen3-0.6B": (
+        "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n",
+        "template of the family ChatML (chatml.yaml:",
+    ),
+}
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_a_file_without_a_template_gets_that_of_its_family(tmp_path: Path) -> None:
+    for name in OF_FAMILIES:
+        write_scripted(tmp_path / f"{name}.gguf", None)
+    write_scripted(tmp_path / "Llama-3.2-own.gguf", OURS)
+    async with EmbeddedProvider(FolderLibrary([tmp_path]), settings()) as it:
+        listed = {info.name: info for info in await it.list_models()}
+        for name, (prompt, origin) in OF_FAMILIES.items():
+            shown = await it.show_model(name)
+            assert str(shown.details["template_from"]).startswith(origin)
+            capability = listed[name].capability
+            assert capability is not None
+            assert "multi_turn" in capability.features
+            asked = replace(ask("hi"), model=name)
+            assert (await it.prompt_text(asked)).text.removeprefix("<|bos|>") == prompt
+        own = await it.show_model("Llama-3.2-own")
+        assert own.details["template_from"] == "the model file"
+        (tmp_path / "Qwen3-0.6B.config.yaml").write_text(f"template: {OURS!r}".replace("'", '"'))
+        beside = await it.show_model("Qwen3-0.6B")
+        assert beside.details["template_from"] == "template of Qwen3-0.6B.config.yaml"
 
 
 BAD = {
