@@ -1,19 +1,14 @@
 """The shape of a model's memory: from its header, or estimated from its size."""
 
-import re
 from dataclasses import replace
 
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.gguf_header import LAYER_LIMIT, GGUFHeader
 from ollm_tui.library.traits import kind_of
+from ollm_tui.models.kinds import kind_table
 
 BYTES_A_PARAMETER = 0.6
 """For the usual quantizations, Q4_K_M and similar."""
-_WITHOUT_CACHE = re.compile(
-    r"bert|whisper|t5encoder|gemma-?embedding|embeddinggemma|^(?:bge|mxbai-embed|nomic-embed)",
-    re.IGNORECASE,
-)
-"""Families and architectures without a key/value cache."""
 _TYPICAL: tuple[tuple[float, int, int, int, int], ...] = (
     (0.5e9, 32, 5, 64, 960),
     (2.5e9, 28, 8, 128, 2048),
@@ -57,7 +52,7 @@ def shape_of_header(header: GGUFHeader, size: int, full_every: int | None = None
 
 def keeps_cache(family: str | None) -> bool:
     """Whether models of a family have a key/value cache; unknown ones do."""
-    return family is None or _WITHOUT_CACHE.search(family) is None
+    return family is None or kind_table().without_cache.search(family) is None
 
 
 def _without_cache(shape: ModelShape) -> ModelShape:

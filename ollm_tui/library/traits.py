@@ -1,36 +1,19 @@
 """Capabilities of a model, and details for display, from its header."""
 
-import re
 from collections.abc import Mapping
 
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.library.gguf_header import GGUFHeader
+from ollm_tui.models.kinds import kind_table
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
 _TEXT = frozenset({"text"})
 WHISPER = "whisper"
-_KINDS: Mapping[str, frozenset[str]] = {
-    WHISPER: frozenset({WHISPER}),
-    "image": frozenset({
-        "sd1", "sd2", "sd3", "sdxl", "flux", "aura", "hidream", "cosmos", "lumina2", "pixart",
-        "chroma", "qwen_image",
-    }),
-    "video": frozenset({"wan", "ltxv", "hyvid", "mochi"}),
-    "speech": frozenset({"wavtokenizer-dec", "parler-tts", "kokoro", "dia"}),
-}  # fmt: skip
-"""Architectures that llama.cpp cannot chat with, by what they make."""
 EMBEDDING, RERANKER = "embedding", "reranker"
 _RANKS = 4
 """The pooling type of a model that gives a score."""
-_ENCODERS = re.compile("bert|encoder|embedding")
-"""Architectures of models that read a text and write none."""
-_NAMES: Mapping[str, re.Pattern[str]] = {
-    RERANKER: re.compile(r"(?i)rerank"),
-    EMBEDDING: re.compile(r"(?i)embedding|\bembed\b"),
-}
-"""Names that makers give to files without a pooling type."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
     "image": ModelCapability(_TEXT, frozenset({"image"})),
@@ -39,7 +22,6 @@ _MAKES: Mapping[str, ModelCapability] = {
     EMBEDDING: ModelCapability(_TEXT, frozenset({"embedding"})),
     RERANKER: ModelCapability(_TEXT, frozenset({"score"})),
 }
-_LONGEST_NAME = 200
 _ADDITIONS: Mapping[str, str] = {
     "adapter": "it is an adapter for another model",
     "imatrix": "it holds measurements for quantizing and no model",
@@ -52,16 +34,12 @@ PROJECTOR = "clip"
 
 def kind_of(header: GGUFHeader) -> str | None:
     """Return the kind of a model that is no language model; else None."""
-    for kind, names in _KINDS.items():
-        if header.architecture in names:
-            return kind
+    table = kind_table()
+    if (kind := table.of_architecture(header.architecture)) is not None:
+        return kind
     if header.pooling_type:
         return RERANKER if header.pooling_type == _RANKS else EMBEDDING
-    name = (header.name or "")[:_LONGEST_NAME]
-    named = next((kind for kind, pattern in _NAMES.items() if pattern.search(name)), None)
-    if named is None and _ENCODERS.search(header.architecture):
-        return EMBEDDING
-    return named
+    return table.of_title(header.name or "") or table.of_encoder(header.architecture)
 
 
 def is_part_of_another(header: GGUFHeader) -> bool:

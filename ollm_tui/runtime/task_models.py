@@ -1,6 +1,5 @@
 """Which model a command beside the chat uses: the one named, the default, or the only one."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from ollm_tui.config.flags import Flags
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.models.capabilities import capabilities_of
+from ollm_tui.models.kinds import kind_table
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import MODEL_ALIASES, ModelCapability, ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
@@ -22,7 +22,6 @@ ModelTask: TypeAlias = Literal["embedding", "speech", "transcription", "picture"
 PATIENCE_S: Final = 5.0
 """How long a server may take to list its models."""
 _MOST_NAMED: Final = 5
-_LONGEST_NAME: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,8 @@ class _Kind:
 
     alias: str
     operation: InputTask
-    names: re.Pattern[str]
-    """Names of such models where their server tells nothing but the name."""
+    made_by: str
+    """The kind of its models in `models/kinds.yaml`, where their server tells only their names."""
     advice: str
 
 
@@ -40,25 +39,25 @@ _KINDS: Final[Mapping[ModelTask, _Kind]] = {
     "embedding": _Kind(
         alias="embedding",
         operation="embeddings",
-        names=re.compile(r"embed"),
+        made_by="embedding",
         advice="`ollm models pull nomic-embed-text` downloads one to Ollama.",
     ),
     "speech": _Kind(
         alias="tts",
         operation="speech",
-        names=re.compile(r"\btts|kokoro|piper|speech"),
+        made_by="speech",
         advice="Servers such as LocalAI and OpenAI have models that speak.",
     ),
     "transcription": _Kind(
         alias="stt",
         operation="transcription",
-        names=re.compile(r"whisper|transcribe|parakeet"),
+        made_by="whisper",
         advice="Servers such as LocalAI, vLLM and OpenAI have models that transcribe.",
     ),
     "picture": _Kind(
         alias="drawing",
         operation="pictures",
-        names=re.compile(r"stable-?diffusion|\bsdxl|\bflux|dall-e|gpt-image"),
+        made_by="image",
         advice="Servers such as LocalAI and OpenAI have models that draw.",
     ),
 }
@@ -106,7 +105,7 @@ def can_do(info: ModelInfo, task: ModelTask) -> bool:
         return bool(capabilities_of(info).embedding.value)
     kind, known = MODEL_ALIASES[_KINDS[task].alias], info.capability
     if known is None:
-        return _KINDS[task].names.search(info.name[:_LONGEST_NAME].lower()) is not None
+        return kind_table().is_named(info.name, _KINDS[task].made_by)
     return known.input == kind.input and known.output == kind.output
 
 

@@ -1,12 +1,14 @@
 """Any OpenAI-compatible server as a provider, and OpenAI itself."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 
+from anyio import to_thread
+
 from ollm_tui.config.backends import SERVICES
+from ollm_tui.models.kinds import kind_table
 from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -31,11 +33,6 @@ from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 _START_HINT = "Start the server, or choose another one with --host."
 GENERIC = "generic"
 """A server of which nothing more is known, and whose backend is not detected."""
-_OTHER_KINDS = re.compile(
-    r"embedding|whisper|tts|transcribe|translate|realtime|audio|dall-e|image|sora|moderation"
-    r"|babbage|davinci|instruct|computer-use|codex|deep-research|-pro\b"
-)
-"""Names of models without `/chat/completions`: the list declares nothing but names."""
 
 
 class OpenAICompatibleProvider(HttpProvider):
@@ -174,6 +171,6 @@ class OpenAIProvider(OpenAICompatibleProvider):
         super().__init__(replace(spec, base_url=address, backend=OFFICIAL))
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
-        return [
-            info for info in await super()._fetch_models() if not _OTHER_KINDS.search(info.name)
-        ]
+        listed = await super()._fetch_models()
+        others = (await to_thread.run_sync(kind_table)).not_chat_at_openai
+        return [info for info in listed if not others.search(info.name)]
