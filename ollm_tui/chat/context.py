@@ -65,6 +65,7 @@ class ContextGuard:
             settings=self._windows.get(str(resolved.ref)) or self._windows.get(resolved.ref.model),
             num_ctx=num_ctx,
             engine=resolved.info.context if resolved.info else None,
+            family=resolved.info.assumed_context if resolved.info else None,
         )
 
     def learn(self, usage: Usage | None) -> None:

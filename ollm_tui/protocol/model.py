@@ -111,6 +111,8 @@ class ModelInfo:
     """Which of these, and of `context`, the user has set."""
     assumed: ModelCapability | None = None
     """What its family suggests, for abilities that the engine does not report; None without one."""
+    assumed_context: int | None = None
+    """The window of its family, for a service that reports none, in tokens."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ class ModelCatalog:
             return
         with anyio.move_on_after(within_s), suppress(AIError):
             info = await show_model(adapter, ref.model, self.redact)
-            self._learn(ref, *await self._assumed([info]))
+            self._learn(ref, *await self._assumed(ref.provider, [info]))
 
     def _learn(self, ref: ModelRef, info: ModelInfo) -> None:
         listing, entry = self._listings.get(ref.provider), self.find(ref)
@@ -160,6 +160,7 @@ class ModelCatalog:
                 context=entry.context or info.context,
                 details={**entry.details, **learned},
                 assumed=info.assumed or entry.assumed,
+                assumed_context=info.assumed_context or entry.assumed_context,
             ),
         )
         models = tuple(better if one is entry else one for one in listing.models)
@@ -282,12 +283,18 @@ class ModelCatalog:
         if isinstance(adapter, RemembersListError) and adapter.last_error is not None:
             # The adapter keeps it: a traceback would grow with each listing.
             raise without_secrets(adapter.last_error, self.redact).with_traceback(None)
-        return tuple(self._corrected(adapter.name, info) for info in await self._assumed(models))
+        return tuple(
+            self._corrected(adapter.name, info)
+            for info in await self._assumed(adapter.name, models)
+        )
 
-    async def _assumed(self, models: Sequence[ModelInfo]) -> Sequence[ModelInfo]:
-        if self.assume is None or not any(map(lacks_facts, models)):
+    async def _assumed(self, provider: str, models: Sequence[ModelInfo]) -> Sequence[ModelInfo]:
+        is_service = provider in self.services
+        if self.assume is None or not (is_service or any(map(lacks_facts, models))):
             return models
-        return await to_thread.run_sync(self.assume, models)
+        assumed = await to_thread.run_sync(self.assume, models)
+        # A server may have loaded a model with a smaller window than it was made for.
+        return assumed if is_service else [replace(one, assumed_context=None) for one in assumed]
 
     def _corrected(self, provider: str, info: ModelInfo) -> ModelInfo:
         if self._prober is None:

@@ -25,6 +25,7 @@ from ollm_tui.runtime.details import (
     stacked,
 )
 from ollm_tui.runtime.model_lookup import FoundModel, gpu_share_of
+from ollm_tui.runtime.provider_set import is_service as is_on_internet
 from ollm_tui.tokens.limits import choose_window
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def described(
     """
     settings = loaded.config.providers.get(model.ref.provider)
     kind = settings.kind if settings else None
+    is_service = settings is not None and is_on_internet(settings)
     used = (*known.parameters_in_use, *loading_values(known)) if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
     effective = stacked(sources.values(), sources.default_of)
@@ -62,7 +64,12 @@ def described(
         modelfile=string(raw.details, "modelfile"),
         parameters=_parameter_pairs(raw),
         settings=effective,
-        context=context_facts(raw, num_ctx, sources.window(), requested=loads_with_window),
+        context=context_facts(
+            replace(raw, assumed_context=known.context if is_service else None),
+            num_ctx,
+            sources.window(),
+            requested=loads_with_window,
+        ),
         until=string(raw.details, "expires_at"),
         gpu_share=gpu_share_of(raw) if raw.loaded is not False else None,
         path=string(raw.details, "path"),
@@ -101,13 +108,19 @@ def context_facts(
     """
     asks = requested and num_ctx is not None and num_ctx.layer in ("chat", "settings")
     by_request = _tokens_of(num_ctx) if asks else None
-    window = choose_window(settings=_tokens_of(override), num_ctx=by_request, engine=info.context)
+    window = choose_window(
+        settings=_tokens_of(override),
+        num_ctx=by_request,
+        engine=info.context,
+        family=info.assumed_context,
+    )
     trained = info.details.get("context_trained")
     configured = override or num_ctx
     sources = {
         "settings": override.source if override else "",
         "request": num_ctx.source if num_ctx else "",
         "engine": _engines_word(info, num_ctx),
+        "family": "known of its family, not reported",
         "assumed": ASSUMED,
     }
     return ContextFacts(

@@ -16,8 +16,9 @@ from ollm_tui.tokens.estimate import Attachment, attachment_tokens
 ASSUMED_WINDOW = 4096
 WARN_AT = 0.9
 
-WindowSource: TypeAlias = Literal["settings", "request", "engine", "assumed"]
-"""The user's setting, the request's own num_ctx, the engine's report, or an assumption."""
+WindowSource: TypeAlias = Literal["settings", "request", "engine", "family", "assumed"]
+"""The user's setting, the request's own num_ctx, the engine's report, the model's family, or an
+assumption."""
 VerdictKind: TypeAlias = Literal["ok", "warning", "blocked"]
 SMALLEST_WINDOW = 2048
 
@@ -32,7 +33,7 @@ class Window:
     @property
     def assumed(self) -> bool:
         """Whether the window is a guess, which warns but never blocks."""
-        return self.source == "assumed"
+        return self.source in ("family", "assumed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,16 +49,22 @@ class Verdict:
 
 
 def choose_window(
-    *, settings: int | None = None, num_ctx: int | None = None, engine: int | None = None
+    *,
+    settings: int | None = None,
+    num_ctx: int | None = None,
+    engine: int | None = None,
+    family: int | None = None,
 ) -> Window:
     """Return the window that will hold the request.
 
-    Pass `num_ctx` only for an engine that loads the model with it; sizes below one are unknown.
+    Pass `num_ctx` only for an engine that loads the model with it, and `family` only for a service,
+    which has the whole window; sizes below one are unknown.
     """
     sources: tuple[tuple[WindowSource, int | None], ...] = (
         ("settings", settings),
         ("request", num_ctx),
         ("engine", engine),
+        ("family", family),
     )
     for source, tokens in sources:
         if tokens is not None and tokens > 0:

@@ -117,6 +117,11 @@ def test_a_family_is_a_hint_and_never_a_denial(name: str, able: set[str]) -> Non
     assert not [fact for fact in facts.values() if fact.value is False]
 
 
+def test_a_family_also_tells_the_window() -> None:
+    infos = KnownModels().assume([_named("gpt-5"), _named("claude-sonnet-5"), _named("my-own")])
+    assert [info.assumed_context for info in infos] == [400_000, 1_000_000, None]
+
+
 def test_the_titles_in_a_file_count_where_its_name_says_nothing() -> None:
     titled = ModelInfo(name="model", details={"title": "Qwen3 8B"})
     (info,) = KnownModels().assume([titled])

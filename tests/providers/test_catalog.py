@@ -70,6 +70,16 @@ async def test_what_no_engine_reports_is_assumed_in_a_thread_for_the_whole_list(
     assert second.models == (full,)
 
 
+async def test_the_window_of_a_family_counts_for_services_alone() -> None:
+    """A server may have loaded the model with a smaller one."""
+    models = [ModelInfo(name="m")]
+    registry = registry_of(*(ScriptedProvider(name, models=models) for name in ("cloud", "own")))
+    catalog = ModelCatalog(registry, services=["cloud"])
+    catalog.assume = lambda them: [replace(info, assumed_context=400_000) for info in them]
+    windows = {one.provider: one.models[0].assumed_context for one in await catalog.refresh()}
+    assert windows == {"cloud": 400_000, "own": None}
+
+
 async def test_a_slow_provider_is_listed_with_the_time_it_was_given() -> None:
     catalog = ModelCatalog(registry_of(ScriptedProvider("a", list_gate=anyio.Event())))
     listing = await catalog.listing("a", within_s=0.01)

@@ -26,3 +26,7 @@ def test_what_the_user_sets_counts_most_and_what_is_not_known_is_assumed() -> No
     assert (facts.trained, facts.configured) == (32_768, 1024)
     unknown = context_facts(ModelInfo(name="m"), None, None, requested=False)
     assert (unknown.is_assumed, unknown.source) == (True, ASSUMED)
+    of_family = ModelInfo(name="m", assumed_context=400_000)
+    service = context_facts(of_family, None, None, requested=False)
+    assert (service.tokens, service.is_assumed) == (400_000, True)
+    assert service.source == "known of its family, not reported"

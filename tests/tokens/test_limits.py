@@ -75,9 +75,11 @@ def test_the_threshold_can_be_moved() -> None:
 def test_settings_win_over_the_request_and_the_request_over_the_engine() -> None:
     assert choose_window(settings=1, num_ctx=2, engine=3) == Window(1, "settings")
     assert choose_window(num_ctx=2, engine=3) == Window(2, "request")
-    assert choose_window(engine=3) == Window(3, "engine")
+    assert choose_window(engine=3, family=4) == Window(3, "engine")
+    assert choose_window(family=4) == Window(4, "family")
     assert choose_window(settings=0, num_ctx=-1, engine=0) == Window(4096, "assumed")
     assert not choose_window(engine=3).assumed
+    assert choose_window(family=4).assumed
 
 
 def test_a_hint_of_the_ways_out_takes_the_usual_ones_place() -> None:

@@ -33,6 +33,7 @@ _SOURCES: Final[Mapping[WindowSource, str]] = {
     "settings": "set in the settings",
     "request": "set by num_ctx",
     "engine": "reported by the engine",
+    "family": "known of its family, not reported",
     "assumed": "assumed, not reported",
 }
 _KEYS: Final[Mapping[type[ContextRemedy], str]] = {
