@@ -22,7 +22,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_pictures, require_words
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
-from ollm_tui.chat.request import RequestBuilder, wanted_thinking
+from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
@@ -93,12 +93,8 @@ class PromptRun:
             resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
         if resolved is None:
             return chat_events.Finish(reason="abort")
-        wish = wanted_thinking(self._conversation, self._options)
-        thinking = await self._unless_stopped(partial(self._parts.thinking.plan, wish, resolved))
-        if thinking is None:
-            return chat_events.Finish(reason="abort")
         self._builder = RequestBuilder(
-            self._parts, self._conversation, self._options, self._signal, resolved, thinking
+            self._parts, self._conversation, self._options, self._signal, resolved
         )
         if not await self._is_ready() or not await self._look_at_pictures():
             return chat_events.Finish(reason="abort")
@@ -114,10 +110,36 @@ class PromptRun:
 
     async def _is_ready(self) -> bool:
         """Check the schema, if there is one, and look up the model; return False if stopped."""
+        if not await self._plan_thinking():
+            return False
         schema = self._builder.answer_schema
         if schema is not None and await self._unless_stopped(schema.prepare) is None:
             return False
         return await self._unless_stopped(self._builder.look_up_calls) is not None
+
+    async def _plan_thinking(self) -> bool:
+        """Plan the thinking, without a wish that does not suit; return False if stopped."""
+        try:
+            return await self._unless_stopped(self._builder.plan_thinking) is not None
+        except AIError as error:
+            if not await self._gives_up_thinking(error):
+                raise
+        return True
+
+    async def _gives_up_thinking(self, error: AIError, number: int = 1) -> bool:
+        """Whether only a wish for thinking was refused, so that the answer goes on without it."""
+        instead = await self._builder.give_up_thinking(error)
+        if instead is None:
+            return False
+        known, note = self._conversation.fields_left_out, (self._builder.resolved.ref.model, instead)
+        if note not in known:
+            known.add(note)
+            await self._emit(
+                chat_events.Retrying(
+                    attempt=1, wait_s=0.0, error=error, turn=number, instead=instead
+                )
+            )
+        return True
 
     async def _look_at_pictures(self) -> bool:
         """Leave images out, with a note, if the model lacks vision; return False if stopped."""
@@ -166,6 +188,8 @@ class PromptRun:
                         attempt=1, wait_s=0.0, error=end.error, turn=number, instead=TOLD_IN_TEXT
                     )
                 )
+            elif turn.partial() is None and await self._gives_up_thinking(end.error, number):
+                pass
             elif not await self._gives_up_pictures(turn, end.error):
                 return chat_events.ErrorEvent(error=self._failure(turn, end.error), turn=number)
             turn, end = await self._ask(number)

@@ -11,7 +11,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
-from ollm_tui.chat.thinking import PlannedThinking
+from ollm_tui.chat.thinking import PlannedThinking, is_refused, no_effect
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol.errors import AIError
@@ -89,6 +89,27 @@ class RequestBuilder:
         self.answer_schema = AnswerSchema(schema) if isinstance(schema, dict) else None
         """The JSON Schema that the answer must match, if there is one."""
         self._tool_tags: tuple[ToolTag, ...] = ()
+
+    async def plan_thinking(self) -> bool:
+        """Look up what the wish for thinking means on this model; return True.
+
+        Raises:
+            AIError: the model does not think so, or its instructions cannot be rendered.
+        """
+        self._thinking = await self._parts.thinking.plan(self._should_think, self.resolved)
+        return True
+
+    async def give_up_thinking(self, error: AIError) -> str | None:
+        """Go on without a wish of the settings or the chat that a model or its server refused.
+
+        Return a sentence on that; None if it is another error, or the prompt itself has the wish.
+        """
+        wish = self._should_think
+        if wish is None or self._options.should_think is not None or not is_refused(error):
+            return None
+        self._should_think = None
+        await self.plan_thinking()
+        return no_effect(wish)
 
     async def look_up_calls(self) -> bool:
         """Look up how the model writes calls into its text, if that matters; return True."""

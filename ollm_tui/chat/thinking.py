@@ -8,6 +8,8 @@ from anyio import to_thread
 
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import (
+    FEATURE,
+    THINKING,
     ThinkingSupport,
     on_engine,
     own_support,
@@ -21,7 +23,7 @@ from ollm_tui.models.thinking_prompts import (
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.request import ShouldThink, ThinkingPlan
+from ollm_tui.protocol.request import ShouldThink, ThinkingPlan, thinking_level, thinking_mode
 from ollm_tui.providers.router import ResolvedModel
 
 FindThinking: TypeAlias = Callable[[ModelRef, ModelInfo | None], ThinkingSupport | None]
@@ -43,6 +45,17 @@ class PlannedThinking:
 
 
 NOTHING_PLANNED: Final = PlannedThinking()
+
+
+def is_refused(error: AIError) -> bool:
+    """Whether a model or its server cannot think as wanted, so that only the wish is in the way."""
+    return error.details.get(FEATURE) == THINKING
+
+
+def no_effect(wish: ShouldThink | None) -> str:
+    """Return the sentence on a wish that the answer goes without."""
+    word = thinking_level(wish) or thinking_mode(wish)
+    return f'`thinking = "{word}"` has no effect.'
 
 
 class ModelThinking:
@@ -101,8 +114,8 @@ class ModelThinking:
             return NOTHING_PLANNED
         try:
             plan = resolve_thinking(wish, model)
-        except AIError:  # raised when it is sent
-            return NOTHING_PLANNED
+        except AIError:  # reported when it is sent, without the wish if that came from settings
+            return self.plan_known(None, resolved) if wish is not None else NOTHING_PLANNED
         prompt = thinking_prompt(wish, plan, model)
         if prompt is not None:
             plan = replace(plan, instructions=prompt.filled(prompt.text))

@@ -26,6 +26,7 @@ from typing import Final
 
 from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.request import (
     ShouldThink,
     TagSpec,
@@ -37,6 +38,9 @@ from ollm_tui.protocol.request import (
     thinking_mode,
 )
 
+FEATURE: Final = "feature"
+THINKING: Final = "thinking"
+"""`error.details["feature"]` of a refusal that only a wish to think, or not to, has caused."""
 EFFORTS: Final[tuple[ThinkingEffort, ...]] = ("low", "medium", "high")
 _BY_CHOICE: Final[tuple[ThinkingMode, ...]] = ("last", "first", "deep")
 _OWN_MODES: Final = frozenset({"first", "deep"})
@@ -206,7 +210,13 @@ def _refusal(mode: ThinkingMode, model: ThinkingSupport) -> AIError:
             hint = f"It thinks least with {model.efforts[0]}. {hint}"
     else:
         message = f"This model does not know the thinking mode {mode!r}."
-    return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint)
+    return thinking_refusal(message, hint)
+
+
+def thinking_refusal(message: str, hint: str) -> AIError:
+    """Return the error for a wish that a model, or its server, cannot fulfil."""
+    details: dict[str, JsonValue] = {FEATURE: THINKING}
+    return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint, details=details)
 
 
 def on_engine(

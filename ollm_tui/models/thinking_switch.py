@@ -5,9 +5,10 @@ from typing import Final
 
 from ollm_tui.decode.json_fields import as_object
 from ollm_tui.decode.thinking import ThinkTags
+from ollm_tui.models.thinking import thinking_refusal
 from ollm_tui.models.thinking_tags import tags_of
 from ollm_tui.protocol.blocks import TextContent
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.request import Request, ThinkingPlan, plan_of
 
 TEMPLATE_ARGUMENTS: Final = "chat_template_kwargs"
@@ -83,13 +84,11 @@ def no_switch(plan: ThinkingPlan) -> AIError:
     """Return the error for a switch that an adapter does not know."""
     mode = "on" if plan.is_on else "off"
     if plan.switch is None:
-        return AIError(
-            ErrorCode.UNSUPPORTED_FEATURE,
+        return thinking_refusal(
             f"How this server switches thinking {mode} is not known.",
-            hint="Leave thinking as it is, or set the server's own field through extra_body.",
+            "Leave thinking as it is, or set the server's own field through extra_body.",
         )
-    return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
+    return thinking_refusal(
         f"This server has no way to switch {mode} the thinking of this model.",
-        hint="Leave it as it is with /think none, or set the server's own field in extra_body.",
+        "Leave it as it is with /think none, or set the server's own field in extra_body.",
     )

@@ -1,5 +1,6 @@
 """What is known of a model decides how its requests think, and what is refused before sending."""
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 import pytest
@@ -9,12 +10,19 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.thinking import ModelThinking, Render
-from ollm_tui.models.thinking import ThinkingSupport
+from ollm_tui.models.thinking import ThinkingSupport, thinking_refusal
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
-from ollm_tui.protocol.provider_events import Finish, ProviderEvent, TextDelta, ThinkingDelta
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    ProviderEvent,
+    TextDelta,
+    ThinkingDelta,
+)
+from ollm_tui.protocol.ports import StreamingFormat
 from ollm_tui.protocol.request import (
     Request,
     ShouldThink,
@@ -35,6 +43,7 @@ HYBRID = ThinkingSupport(
     think_tag=("[T]", "[/T]"),
     switch=ThinkingSwitch(variable="enable_thinking"),
 )
+ALWAYS = ThinkingSupport(modes=frozenset({"deep"}), default="deep", efforts=())
 TAUGHT = ThinkingSupport(
     modes=frozenset({"first", "last", "off"}),
     default="first",
@@ -71,19 +80,55 @@ async def ask(
     script: tuple[ProviderEvent, ...] = (TextDelta("Hi."), Finish("stop")),
 ) -> Asked:
     """Ask a model whose list declares features, or nothing, and for which there is a family."""
+    provider = ScriptedProvider(script=script)
+    client, provider = await chat_with(
+        wish, *features, family=family, provider=provider, render=render
+    )
+    client.conversation.system_prompt = system_prompt
+    return await ask_again(client, provider, options)
+
+
+async def chat_with(
+    wish: ShouldThink | None,
+    *features: str,
+    provider: ScriptedProvider | None = None,
+    family: ThinkingSupport | None = None,
+    render: Render | None = None,
+) -> tuple[ChatClient, ScriptedProvider]:
+    """Return a chat with such a model, and its provider."""
     capability = ModelCapability(TEXT, TEXT, frozenset(features)) if features else None
-    provider = ScriptedProvider(models=[ModelInfo(name="m", capability=capability)], script=script)
+    provider = provider or ScriptedProvider(script=(TextDelta("Hi."), Finish("stop")))
+    provider.models = [ModelInfo(name="m", capability=capability)]
     registry = ProviderRegistry()
     registry.register(provider)
     catalog = ModelCatalog(registry)
     await catalog.refresh()
     thinking = ModelThinking(lambda _ref, _info: family, render)
     parts = ChatParts(router=Router(registry, catalog), thinking=thinking)
-    conversation = Conversation(
-        model="scripted://m", should_think=wish, system_prompt=system_prompt
-    )
-    async with ChatClient(parts, conversation).chat("hi", options) as events:
-        return Asked([event async for event in events], provider.requests)
+    return ChatClient(parts, Conversation(model="scripted://m", should_think=wish)), provider
+
+
+async def ask_again(
+    client: ChatClient, provider: ScriptedProvider, options: ChatOptions | None = None
+) -> Asked:
+    async with client.chat("hi", options) as events:
+        received = [event async for event in events]
+    requests, provider.requests = provider.requests, []
+    return Asked(received, requests)
+
+
+@dataclass
+class UnswitchedProvider(ScriptedProvider):
+    """Refuses every wish for thinking."""
+
+    streaming_format: StreamingFormat = "sse"
+    refusal: AIError | None = None
+
+    async def _events(self, request: Request) -> AsyncIterator[ProviderEvent]:
+        is_refused = request.should_think is not None and self.refusal is not None
+        yield ErrorEvent(self.refusal) if is_refused and self.refusal else TextDelta("Hi.")
+        if not is_refused:
+            yield Finish("stop")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +155,7 @@ async def test_a_model_that_thinks_takes_on_off_and_levels(
 async def test_a_mode_it_does_not_declare_is_refused_with_those_it_knows(
     wish: ShouldThink,
 ) -> None:
-    asked = await ask(wish, "stream", "thinking")
+    asked = await ask(None, "stream", "thinking", options=ChatOptions(should_think=wish))
     assert isinstance(asked.end, chat_events.ErrorEvent)
     assert asked.end.error.code == ErrorCode.UNSUPPORTED_FEATURE
     assert "off, on, deep, low" in str(asked.end.error)
@@ -119,11 +164,48 @@ async def test_a_mode_it_does_not_declare_is_refused_with_those_it_knows(
 
 async def test_a_model_that_does_not_think_takes_off_only() -> None:
     for family in (None, HYBRID):
-        asked = await ask(True, "stream", family=family)
+        asked = await ask(None, "stream", family=family, options=ChatOptions(should_think=True))
         assert isinstance(asked.end, chat_events.ErrorEvent)
         assert "does not think" in asked.end.error.message
         assert asked.requests == []
     assert (await ask(False, "stream")).end == chat_events.Finish(reason="stop")
+
+
+@pytest.mark.parametrize(
+    ("wish", "family", "why", "word"),
+    [
+        (False, ALWAYS, "This model always thinks: it cannot be switched off.", "off"),
+        (True, None, "This model does not think.", "on"),
+        (ThinkingConfig(effort="low"), None, "This model does not think.", "low"),
+        ("first", ALWAYS, "This model does not know the thinking mode 'first'.", "first"),
+    ],
+)
+async def test_a_wish_of_the_settings_that_a_model_cannot_fulfil_is_noted_once_and_left_out(
+    wish: ShouldThink, family: ThinkingSupport | None, why: str, word: str
+) -> None:
+    features = ("stream", "thinking") if family else ("stream",)
+    client, provider = await chat_with(wish, *features, family=family)
+    first, second = [await ask_again(client, provider) for _ in range(2)]
+    for asked in (first, second):
+        assert asked.end == chat_events.Finish(reason="stop")
+        assert asked.requests[-1].should_think is None
+        assert asked.plan.is_on is None
+    notes = [event for event in first.events if isinstance(event, chat_events.Retrying)]
+    assert [(note.why, note.instead) for note in notes] == [
+        (why, f'`thinking = "{word}"` has no effect.')
+    ]
+    assert not any(isinstance(event, chat_events.Retrying) for event in second.events)
+
+
+async def test_a_wish_of_the_settings_that_only_the_server_refuses_is_left_out_too() -> None:
+    refusal = thinking_refusal("This server has no way to switch off the thinking.", "Leave it.")
+    client, provider = await chat_with("off", provider=UnswitchedProvider(refusal=refusal))
+    asked = await ask_again(client, provider)
+    assert asked.end == chat_events.Finish(reason="stop")
+    assert [request.should_think for request in asked.requests] == ["off", None]
+    refused = await ask_again(client, provider, ChatOptions(should_think="off"))
+    assert isinstance(refused.end, chat_events.ErrorEvent)
+    assert refused.end.error == refusal
 
 
 async def test_of_a_model_nothing_is_known_about_the_provider_decides() -> None:

@@ -3,6 +3,7 @@
 import re
 from http import HTTPStatus
 
+from ollm_tui.models.thinking import FEATURE, THINKING
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import LeftOut
@@ -84,6 +85,7 @@ def _with_other_thinking(
         return body | {"think": True}
     error.code = ErrorCode.UNSUPPORTED_FEATURE
     error.hint = "Switch thinking off, or choose a model that thinks."
+    error.details = {**error.details, FEATURE: THINKING}
     return None
 
 
