@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         ToolCallResult,
         ToolCallStart,
         TurnComplete,
+        Withdrawn,
     )
     from ollm_tui.protocol.errors import AIError, ErrorCode
     from ollm_tui.protocol.message import Message, Timings, Usage
@@ -189,6 +190,7 @@ __all__ = [
     "UnknownContent",
     "Usage",
     "VideoContent",
+    "Withdrawn",
     "__version__",
     "command",
     "open_runtime",
@@ -209,7 +211,7 @@ _HOMES = {
     "protocol.chat_events": (
         "ChatEvent ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
         "Retrying StructuredAnswer TextDelta ThinkingDelta ToolCallResult ToolCallStart "
-        "TurnComplete"
+        "TurnComplete Withdrawn"
     ),
     "protocol.errors": "AIError ErrorCode",
     "protocol.message": "Message Timings Usage",

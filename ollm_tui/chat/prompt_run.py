@@ -131,7 +131,10 @@ class PromptRun:
         instead = await self._builder.give_up_thinking(error)
         if instead is None:
             return False
-        known, note = self._conversation.fields_left_out, (self._builder.resolved.ref.model, instead)
+        known, note = (
+            self._conversation.fields_left_out,
+            (self._builder.resolved.ref.model, instead),
+        )
         if note not in known:
             known.add(note)
             await self._emit(

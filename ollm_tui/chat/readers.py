@@ -5,6 +5,7 @@ If a piece of the text was lost, such a call has no arguments: it is not run, th
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import Final
 
@@ -14,7 +15,7 @@ from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedP
 from ollm_tui.decode.leaked_forms import ToolTag
 from ollm_tui.decode.react import ReActParser, ReActPiece
 from ollm_tui.decode.react_call import ReActCall
-from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
 from ollm_tui.decode.tool_calls import new_call_id
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.provider_events import (
@@ -24,6 +25,7 @@ from ollm_tui.protocol.provider_events import (
     TextDelta,
     ThinkingDelta,
     ToolCallEvent,
+    Withdrawn,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolSchema
 
@@ -78,6 +80,9 @@ class AnswerStart:
             case ThinkingDelta(index=0, delta=delta) if delta:
                 self._is_after_thinking = True
                 self._indent.clear()
+            case Withdrawn(index=0):
+                self._is_after_thinking = False
+                self._indent.clear()
             case TextDelta(index=0) if self._is_after_thinking:
                 return replace(event, delta=self._begun(event.delta))
             case _:
@@ -117,8 +122,11 @@ class ReActReader(AnswerReader):
         match event:
             case TextDelta(delta=delta, index=0):
                 return [self._event(piece) for piece in self._parser.feed(delta)]
+            case Withdrawn(index=0):
+                self._parser = ReActParser()
             case _:
-                return (event,)
+                pass
+        return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Return what was held back, with the call last."""
@@ -153,7 +161,8 @@ class LeakedCallReader(AnswerReader):
         new_id: Callable[[int], str] = new_call_id,
         own_tags: Iterable[ToolTag] = (),
     ) -> None:
-        self._detector = LeakedCallDetector(offered, fits, own_tags)
+        self._new_detector = partial(LeakedCallDetector, tuple(offered), fits, tuple(own_tags))
+        self._detector = self._new_detector()
         self._ids = map(new_id, count(1))
         self._calls: list[ProviderEvent] = []
 
@@ -162,8 +171,12 @@ class LeakedCallReader(AnswerReader):
         match event:
             case TextDelta(delta=delta, index=0):
                 return self._text_of(self._detector.feed(delta))
+            case Withdrawn(index=0):
+                self._detector = self._new_detector()
+                self._calls.clear()
             case _:
-                return (event,)
+                pass
+        return (event,)
 
     def finish(self, end: End) -> Sequence[ProviderEvent]:
         """Return what was held back: text, then the calls."""

@@ -146,6 +146,8 @@ class Turn:
         self._assembler = MessageAssembler()
         self._blocks: list[str] = []
         self._start = AnswerStart()
+        self._shown_blocks: dict[str, None] = {}
+        """The blocks of text and thinking that were not taken back."""
         self.has_media = False
         """Whether an image, audio or video arrived."""
         self.text_block: str | None = None
@@ -267,12 +269,15 @@ class Turn:
         number = self._number
         match event:
             case provider_events.TextDelta(delta=delta, index=0) if delta:
-                self.text_block = self._block()
+                self.text_block = self._shown_block()
                 return chat_events.TextDelta(delta=delta, turn=number, block=self.text_block)
             case provider_events.ThinkingDelta(delta=delta, index=0) if delta:
+                block, hidden = self._shown_block(), self._is_hidden or None
                 return chat_events.ThinkingDelta(
-                    delta=delta, turn=number, block=self._block(), hidden=self._is_hidden or None
+                    delta=delta, turn=number, block=block, hidden=hidden
                 )
+            case provider_events.Withdrawn(index=0):
+                return self._withdrawn()
             case provider_events.Rerouted(error=error, attempt=attempt, instead=instead):
                 return self._retrying(error, attempt, instead=instead)
             case provider_events.MediaDelta(index=0):
@@ -286,6 +291,16 @@ class Turn:
                 )
             case _:
                 return None
+
+    def _withdrawn(self) -> chat_events.Withdrawn | None:
+        blocks, self._shown_blocks, self.text_block = tuple(self._shown_blocks), {}, None
+        return chat_events.Withdrawn(blocks=blocks, turn=self._number) if blocks else None
+
+    def _shown_block(self) -> str:
+        """Return the block of a piece of text or thinking."""
+        block = self._block()
+        self._shown_blocks[block] = None
+        return block
 
     def _block(self) -> str:
         while len(self._blocks) < max(1, self._assembler.block_number):

@@ -55,11 +55,13 @@ class TextWriter:
         match event:
             case chat.TextDelta() | chat.StructuredAnswer():
                 self._answer(event)
-            case chat.ThinkingDelta(hidden=True):
+            case chat.ThinkingDelta(hidden=True) | chat.TurnComplete():
                 pass
             case chat.ThinkingDelta(delta=delta):
                 self._is_thinking = True
                 self._output.thinking(delta)
+            case chat.Withdrawn():
+                self._withdraw()
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
                 at_once = WHOLE if error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
                 again = f"Retrying in {seconds(wait_s)} ({attempt})." if wait_s else at_once
@@ -76,8 +78,6 @@ class TextWriter:
                 self._output.error(error.message, error.hint)
             case chat.ToolCallStart() | chat.ToolCallResult():
                 self._tool(event)
-            case chat.TurnComplete():
-                pass
             case _:
                 assert_never(event)
 
@@ -88,6 +88,16 @@ class TextWriter:
                 self._text(event.delta)
         elif self._is_structured:
             self._output.json(event.value, indent=2, is_answer=True)
+
+    def _withdraw(self) -> None:
+        """Say what the text that was written is: it follows as something else."""
+        if self._is_thinking:
+            self._end_thinking()
+            if self._output.is_watched:
+                self._output.note("The text above was the answer, not thinking.")
+        elif not self._is_structured:
+            self._close()
+            self._output.note("The text above was thinking, not the answer.")
 
     def _tool(self, event: chat.ToolCallStart | chat.ToolCallResult) -> None:
         self._end_thinking()

@@ -63,6 +63,9 @@ class MessageAssembler:
                 self._going_on(is_thinking=False).add(delta)
             case events.ThinkingDelta():
                 self._add_thinking(event)
+            case events.Withdrawn():
+                self._ended.clear()
+                self._open = None
             case events.ToolCallEvent(call=call):
                 self._calls.append(call)
             case _:

@@ -19,7 +19,7 @@ from ollm_tui.decode.leaked_forms import (
     body_beginnings,
 )
 from ollm_tui.decode.stream_search import Scanner, TagSearch, word_start
-from ollm_tui.decode.thinking import TextPiece
+from ollm_tui.decode.think_pieces import TextPiece
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from ollm_tui.decode.react_call import CallDraft, ReActCall, ReActProblem
 from ollm_tui.decode.stream_search import PrefixMatcher, Run, Scanner, Words, word_start
-from ollm_tui.decode.thinking import PieceList, TextPiece, ThinkingPiece, ThinkPiece
+from ollm_tui.decode.think_pieces import PieceList, TextPiece, ThinkingPiece, WordPiece
 
 
 class Label(Enum):
@@ -76,22 +76,22 @@ class ReActOutput:
     """
 
     def __init__(self) -> None:
-        self.kind: type[ThinkPiece] | None = None
-        self.kinds_written: set[type[ThinkPiece]] = set()
-        self.emitted: PieceList[ThinkPiece] = PieceList()
+        self.kind: type[WordPiece] | None = None
+        self.kinds_written: set[type[WordPiece]] = set()
+        self.emitted: PieceList[WordPiece] = PieceList()
         self._undecided: list[str] = []
         self._length = 0
         self._blanks: list[str] = []
         self._begun = False
 
-    def open(self, kind: type[ThinkPiece]) -> None:
+    def open(self, kind: type[WordPiece]) -> None:
         """Begin a section; undecided text before it was a thought."""
         self.decide(ThinkingPiece)
         self.kind = kind
         self._begun = False
         self._blanks.clear()
 
-    def decide(self, kind: type[ThinkPiece]) -> None:
+    def decide(self, kind: type[WordPiece]) -> None:
         """Decide what the undecided text is, if there is any."""
         if self.kind is None and self._undecided:
             self.kind = kind
@@ -128,7 +128,7 @@ class ReActOutput:
         self.emitted.add(kind, text)
 
 
-ReActPiece: TypeAlias = ThinkPiece | ReActCall
+ReActPiece: TypeAlias = WordPiece | ReActCall
 
 
 class _Section(Enum):
@@ -244,7 +244,7 @@ class ReActParser:
                 assert_never(label)
         return True
 
-    def _open(self, section: _Section, kind: type[ThinkPiece]) -> None:
+    def _open(self, section: _Section, kind: type[WordPiece]) -> None:
         self._leave_action()
         self._output.open(kind)
         self._section = section

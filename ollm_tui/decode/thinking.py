@@ -1,138 +1,12 @@
-"""Divide a model's text into answer and thinking by the tags it writes.
+"""Divide a model's text into answer and thinking by the tags it writes."""
 
-White space is held back until it is known whether it stands beside a tag, and then dropped.
-"""
-
-from collections.abc import Callable
+import re
 from dataclasses import dataclass
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Literal
 
 from ollm_tui.decode.stream_search import Scanner, Step, TagSearch, word_start
-
-
-@dataclass(frozen=True, slots=True)
-class TextPiece:
-    """A piece of the answer."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingPiece:
-    """A piece of the thinking."""
-
-    text: str
-
-
-ThinkPiece: TypeAlias = TextPiece | ThinkingPiece
-P = TypeVar("P")
-
-
-class PieceList(Generic[P]):
-    """Pieces of a text in their order, neighbours of one kind joined."""
-
-    def __init__(self) -> None:
-        self._pieces: list[tuple[Callable[[str], P], list[str]]] = []
-
-    def add(self, kind: Callable[[str], P], text: str) -> None:
-        """Add a piece; a no-op if it is empty."""
-        if self._pieces and self._pieces[-1][0] is kind:
-            self._pieces[-1][1].append(text)
-        elif text:
-            self._pieces.append((kind, [text]))
-
-    def take(self) -> list[P]:
-        """Return the pieces since the last call."""
-        pieces, self._pieces = self._pieces, []
-        return [kind("".join(parts)) for kind, parts in pieces]
-
-
-class ThinkOutput:
-    """The output of a splitter; ``closed_blocks_only`` holds each block back until its end.
-
-    White space around a leading block is dropped; of the white space on both sides of a block
-    between two texts one run stays.
-    """
-
-    def __init__(self, *, thinking_joint: str, text_joint: str, closed_blocks_only: bool) -> None:
-        self._thinking_joint = thinking_joint
-        self._text_joint = text_joint
-        self._closed_blocks_only = closed_blocks_only
-        self.emitted: PieceList[ThinkPiece] = PieceList()
-        self._blanks: list[str] = []
-        self._opening = ""
-        self._body: list[str] = []
-        self._after_block = self._word_in_block = False
-        self._text_came = self._text_ends_blank = self._thinking_came = False
-
-    def keep_blanks(self, blanks: str) -> None:
-        """Hold white space back until it is known what follows."""
-        self._blanks.append(blanks)
-
-    def text(self, text: str) -> None:
-        """Add to the answer."""
-        if not text:
-            return
-        self.emitted.add(TextPiece, self._before_text() + text)
-        self._blanks.clear()
-        self._after_block = False
-        self._text_came = True
-        self._text_ends_blank = text[-1].isspace()
-
-    def open_block(self, tag: str) -> None:
-        """Begin a block of thinking that this tag opened."""
-        self._opening = "".join(self._blanks) + tag
-        self._blanks.clear()
-        self._word_in_block = False
-
-    def thinking(self, text: str) -> None:
-        """Add to the open block."""
-        if self._closed_blocks_only:
-            self._body.append(text)
-        else:
-            self._add_thinking(text)
-
-    def close_block(self) -> None:
-        """End the open block; white space before its end tag is dropped."""
-        self._add_thinking("".join(self._body))
-        self._body.clear()
-        self._blanks.clear()
-        self._after_block = True
-
-    def finish(self, *, in_block: bool) -> None:
-        """Emit what was held back, at the end of the stream."""
-        blanks = "".join(self._blanks)
-        self._blanks.clear()
-        if in_block and self._closed_blocks_only:
-            self.text(self._opening + "".join(self._body))
-            self._body.clear()
-        elif in_block and self._word_in_block:
-            self.emitted.add(ThinkingPiece, blanks)
-        elif not in_block and not self._after_block:
-            self.emitted.add(TextPiece, blanks)
-
-    def _before_text(self) -> str:
-        if not self._after_block:
-            return "".join(self._blanks)
-        if not self._text_came:
-            return ""
-        if self._text_joint or self._text_ends_blank:
-            return self._text_joint
-        return "".join(self._blanks)
-
-    def _add_thinking(self, text: str) -> None:
-        words = text.rstrip()
-        blanks = text[len(words) :]
-        if words and self._word_in_block:
-            self.emitted.add(ThinkingPiece, "".join(self._blanks) + words)
-        elif words:
-            joint = self._thinking_joint if self._thinking_came else ""
-            self.emitted.add(ThinkingPiece, joint + words.lstrip())
-            self._word_in_block = self._thinking_came = True
-        if words:
-            self._blanks.clear()
-        if blanks:
-            self._blanks.append(blanks)
+from ollm_tui.decode.think_pieces import ThinkOutput, ThinkPiece
+from ollm_tui.protocol.request import ThinkingChannels
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +45,11 @@ class ThinkTags:
 
     With ``start_open`` a server may have taken the thinking out already, and nothing in its text
     tells. So the text streams as thinking until something ends the block. If the answer ends well
-    and nothing has, the text was the answer, and is given out once more as text.
+    and nothing has, the text was the answer: it is taken back, and given out as text.
+
+    A prompt may also have opened a block of which nothing is known. An end tag in the first text,
+    outside code and without a start tag before it, tells: the text before it is taken back, and
+    given out as thinking.
 
     Raises:
         ValueError: if nothing could end the block that the prompt opened.
@@ -185,12 +63,21 @@ class ThinkTags:
     unclosed: Literal["thinking", "text"] = "thinking"
     thinking_joint: str = "\n\n"
     text_joint: str = ""
+    channels: ThinkingChannels | None = None
+    """The marks of a model that writes in channels; no tags are searched for then."""
 
     def __post_init__(self) -> None:
         if not all(tag.strip() for tag in (*self.answer_starts, *self.answer_ends)):
             raise ValueError("an answer tag needs a visible character")
         if self.start_open and not self.pairs and not self.answer_starts:
             raise ValueError("a block that the prompt opened needs a tag that ends it")
+
+
+MOST_FIRST_TEXT: Final = 262_144
+"""Characters that an end tag without a start tag may still turn into thinking."""
+_BEFORE_MENTION: Final = (" ", "`", "'", '"', "(", "\N{LEFT DOUBLE QUOTATION MARK}")
+"""What stands before a tag that a text only mentions; thinking ends at a line, or a sentence."""
+_FENCES: Final = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 
 
 class ThinkTagSplitter:
@@ -206,6 +93,11 @@ class ThinkTagSplitter:
         self._opened = self._settings.start_open
         self._assumed: list[str] | None = None
         """The text of a block that only the prompt opened, while nothing has ended it."""
+        self._first_text = _FirstText(
+            is_kept=self._settings.where == "leading"
+            and self._settings.unclosed == "thinking"
+            and not self._opened
+        )
         self._output = ThinkOutput(
             thinking_joint=self._settings.thinking_joint,
             text_joint=self._settings.text_joint,
@@ -220,6 +112,7 @@ class ThinkTagSplitter:
     def expect_text(self) -> None:
         """Take further text as the answer: the server sends the thinking apart from it."""
         self._opened = False
+        self._first_text.drop()
         if self._assumed is not None:
             self._assumed = None
             self._output.close_block()
@@ -235,7 +128,9 @@ class ThinkTagSplitter:
         in_block = self._scanner.step == self._in_block
         self._output.finish(in_block=in_block)
         if ended_well and self._assumed and self._settings.unclosed == "thinking":
-            self._output.emitted.add(TextPiece, "".join(self._assumed).strip())
+            text = "".join(self._assumed).strip()
+            if text:
+                self._output.withdraw_thinking(text)
         return self._output.emitted.take()
 
     def _in_gap(self, text: str, at: int, final: bool) -> int:
@@ -251,8 +146,25 @@ class ThinkTagSplitter:
         elif end > at or self._opened:
             self._open(text[at:end])
         else:
-            self._enter(self._in_text)
+            self._enter(self._in_first_text)
         return end
+
+    def _in_first_text(self, text: str, at: int, final: bool) -> int:
+        """Read the beginning of the answer, which an end tag may turn into thinking."""
+        if not self._first_text.is_kept:
+            self._enter(self._in_text)
+            return at
+        start, end = self._searches.in_first_text.search(text, at, final=final)
+        self._output.text(text[at:start])
+        self._first_text.add(text[at:start])
+        if end > start:
+            thinking = self._first_text.as_thinking()
+            if thinking is not None and text[start:end] in self._searches.late_ends:
+                self._output.withdraw_text(thinking, text[start:end])
+                self._enter(self._in_gap)
+                return end
+            self._enter(self._in_text)
+        return start
 
     def _in_text(self, text: str, at: int, final: bool) -> int:
         """Read the answer up to a tag that counts here."""
@@ -282,6 +194,7 @@ class ThinkTagSplitter:
     def _drop_answer_start(self, tag: str) -> None:
         """Treat the tag as an empty block, so that white space around it is dropped."""
         self._opened = False
+        self._first_text.drop()
         self._in_answer = True
         self._output.open_block(tag)
         self._output.close_block()
@@ -289,6 +202,7 @@ class ThinkTagSplitter:
 
     def _open(self, tag: str) -> None:
         self._opened = self._in_answer = False
+        self._first_text.drop()
         self._assumed = None if tag else []
         self._ends = self._searches.ends_of.get(tag, self._searches.ends)
         self._output.open_block(tag)
@@ -297,6 +211,36 @@ class ThinkTagSplitter:
     def _enter(self, step: Step) -> None:
         self._scanner.step = step
         self._starts_count = self._starts_count and self._settings.where == "anywhere"
+
+
+class _FirstText:
+    """The text that an answer begins with, while an end tag may still turn it into thinking."""
+
+    def __init__(self, *, is_kept: bool) -> None:
+        self.is_kept = is_kept
+        self._pieces: list[str] = []
+        self._size = 0
+
+    def add(self, text: str) -> None:
+        """Add a piece; what is too long is the answer."""
+        self._pieces.append(text)
+        self._size += len(text)
+        if self._size > MOST_FIRST_TEXT:
+            self.drop()
+
+    def drop(self) -> None:
+        """Take the text as the answer."""
+        self.is_kept = False
+        self._pieces.clear()
+
+    def as_thinking(self) -> str | None:
+        """Return the text if an end tag after it ends thinking; None if it only mentions one."""
+        if not self.is_kept:
+            return None
+        text = "".join(self._pieces)
+        self.drop()
+        is_mentioned = text.endswith(_BEFORE_MENTION) or len(_FENCES.findall(text)) % 2
+        return None if is_mentioned else text
 
 
 class _Searches:
@@ -309,6 +253,9 @@ class _Searches:
             start: TagSearch((*(pair.end for pair in pairs if pair.start == start), *answers))
             for start in self.starts
         }
+        self.late_ends = frozenset(pair.end for pair in pairs if pair.end[0] in "<[")
+        """The end tags that no ordinary text has."""
+        self.in_first_text = TagSearch((*self.starts, *self.late_ends))
         self.in_gap = {
             counts: TagSearch((*(self.starts if counts else ()), *self.answer_starts))
             for counts in (False, True)

@@ -1,7 +1,7 @@
 """What a family file may say of thinking, with what this makes of a request.
 
-Specification: 05, "Thinking Configuration". Keys of our own are below `switch`, and `efforts` and
-`startsOpen`.
+Specification: 05, "Thinking Configuration". Keys of our own are below `switch`, and `efforts`,
+`startsOpen` and `channels`.
 """
 
 from typing import Annotated, Final, Literal, TypeAlias
@@ -17,6 +17,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.request import (
     TagPattern,
     TagSpec,
+    ThinkingChannels,
     ThinkingEffort,
     ThinkingMode,
     ThinkingSwitch,
@@ -49,6 +50,30 @@ class Switch(_Section):
     """Words in the prompt: `/think`, `/no_think`."""
     text_in: Literal["system", "user"] | None = None
     """Which message has them."""
+
+
+class Channels(_Section):
+    """The tags of a model that writes messages, each in a channel."""
+
+    start: Text
+    channel: Text
+    text: Text
+    ends: Annotated[list[Text], Field(min_length=1)]
+    thinking: Annotated[list[Text], Field(min_length=1)]
+    """The channels of thinking."""
+    calls_to: Text | None = None
+    """What the recipients of tool calls begin with."""
+
+    def tags(self) -> ThinkingChannels:
+        """Return them as parsers take them."""
+        return ThinkingChannels(
+            start=self.start,
+            channel=self.channel,
+            text=self.text,
+            ends=tuple(self.ends),
+            thinking=tuple(self.thinking),
+            calls_to=self.calls_to or "",
+        )
 
 
 Tag: TypeAlias = Text | PatternText | list[Text] | list[PatternText]
@@ -96,6 +121,7 @@ class Thinking(_Section):
     answer_tag: Tag | None = None
     starts_open: bool = False
     """Whether the chat template ends inside the thinking."""
+    channels: Channels | None = None
     skip_default_prompt: bool = False
     default_think_prompt: DefaultThinkPrompt | None = None
     switch: Switch | None = None
@@ -114,8 +140,9 @@ class Thinking(_Section):
         made: dict[str, object] = {}
         if self.switch is None:
             made["switch"] = family.switch
-        if self.think_tag is None and self.answer_tag is None and not self.starts_open:
-            names = ("think_tag", "answer_tag", "starts_open")
+        tags = (self.think_tag, self.answer_tag, self.channels)
+        if not self.starts_open and all(tag is None for tag in tags):
+            names = ("think_tag", "answer_tag", "starts_open", "channels")
             made |= {name: getattr(family, name) for name in names}
         if not self.efforts and self.effort in (None, *family.efforts):
             made["efforts"] = family.efforts
@@ -138,6 +165,7 @@ class Thinking(_Section):
             think_tag=tag_of(self.think_tag),
             answer_tag=tag_of(self.answer_tag),
             starts_open=self.starts_open,
+            channels=self.channels.tags() if self.channels else None,
             switch=switch,
             visible=self.visible,
             depth=self.depth,

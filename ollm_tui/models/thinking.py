@@ -26,10 +26,10 @@ from typing import Final
 
 from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.request import (
     ShouldThink,
     TagSpec,
+    ThinkingChannels,
     ThinkingConfig,
     ThinkingEffort,
     ThinkingMode,
@@ -64,6 +64,8 @@ class ThinkingSupport:
     answer_tag: TagSpec | None = None
     starts_open: bool = False
     """Whether the chat template ends inside the thinking."""
+    channels: ThinkingChannels | None = None
+    """How the model marks its messages, if it writes them in channels."""
     switch: ThinkingSwitch | None = None
     """None if nothing is known of the model's prompt."""
     visible: bool | None = None
@@ -96,7 +98,8 @@ class ThinkingSupport:
     @property
     def has_tags(self) -> bool:
         """Whether the model declares how its thinking is marked."""
-        return self.think_tag is not None or self.answer_tag is not None or self.starts_open
+        tags = (self.think_tag, self.answer_tag, self.channels)
+        return self.starts_open or any(tag is not None for tag in tags)
 
     @property
     def has_switch(self) -> bool:
@@ -150,6 +153,7 @@ def resolve_thinking(request: ShouldThink | None, model: ThinkingSupport) -> Thi
         think_tag=tags_from.think_tag,
         answer_tag=tags_from.answer_tag,
         starts_open=tags_from.starts_open,
+        channels=model.channels,
         switch=model.switch,
         is_engines=model.is_engines,
         is_visible=visible is not False,
@@ -215,8 +219,7 @@ def _refusal(mode: ThinkingMode, model: ThinkingSupport) -> AIError:
 
 def thinking_refusal(message: str, hint: str) -> AIError:
     """Return the error for a wish that a model, or its server, cannot fulfil."""
-    details: dict[str, JsonValue] = {FEATURE: THINKING}
-    return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint, details=details)
+    return AIError(ErrorCode.UNSUPPORTED_FEATURE, message, hint=hint, details={FEATURE: THINKING})
 
 
 def on_engine(

@@ -6,6 +6,7 @@ something ends it, or where the prompt opens the block; for `off` and `last` it 
 own gets the usual pairs of `decode/thinking.py`.
 """
 
+from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
@@ -48,7 +49,8 @@ def tags_of(plan: ThinkingPlan, *, is_divided: bool = False) -> ThinkTags:
         AIError: BAD_REQUEST for tags that cannot be searched for.
     """
     starts_open = plan.starts_open and not is_divided
-    return find_tags(plan.think_tag, plan.answer_tag, mode=plan.mode, starts_open=starts_open)
+    tags = find_tags(plan.think_tag, plan.answer_tag, mode=plan.mode, starts_open=starts_open)
+    return tags if plan.channels is None else replace(tags, channels=plan.channels)
 
 
 def _delimiters(tag: TagSpec | None) -> tuple[Spellings, Spellings]:

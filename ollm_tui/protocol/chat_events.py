@@ -35,6 +35,17 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """These blocks are taken back: what they held follows again, divided otherwise.
+
+    Some answers tell only later which part of them is thinking.
+    """
+
+    blocks: tuple[str, ...]
+    turn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallStart:
     """A tool starts to run."""
 
@@ -169,6 +180,7 @@ class ErrorEvent:
 ChatEvent: TypeAlias = (
     TextDelta
     | ThinkingDelta
+    | Withdrawn
     | ToolCallStart
     | ToolCallResult
     | ContextWarning

@@ -241,6 +241,7 @@ def error_to_json(error: AIError) -> JsonObject:
 _EVENTS: Mapping[type[chat.ChatEvent], str] = {
     chat.TextDelta: "text",
     chat.ThinkingDelta: "thinking",
+    chat.Withdrawn: "withdrawn",
     chat.ToolCallStart: "tool_call_start",
     chat.ToolCallResult: "tool_call_result",
     chat.ContextWarning: "context_warning",
@@ -265,7 +266,7 @@ def event_to_json(event: chat.ChatEvent) -> JsonObject:
         if isinstance(value, ToolResult):
             body |= {"result": value.content, "is_error": value.is_error, "outcome": value.outcome}
         elif value is not None or one.name not in _LEFT_OUT:
-            body[one.name] = _field_to_json(value)
+            body[one.name] = _field_to_json([*value] if isinstance(value, tuple) else value)
     return body
 
 

@@ -34,6 +34,16 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """All text and thinking so far is taken back: it follows again, divided otherwise.
+
+    Some answers tell only later which part of them is thinking.
+    """
+
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCallEvent:
     """A finished call; it may run unless `call.args` is None."""
 
@@ -100,6 +110,7 @@ class ErrorEvent:
 ProviderEvent: TypeAlias = (
     TextDelta
     | ThinkingDelta
+    | Withdrawn
     | ToolCallEvent
     | MediaDelta
     | Rerouted

@@ -73,6 +73,23 @@ THINKING_LEVELS: Final[Mapping[str, ShouldThink]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingChannels:
+    """The tags of a model that writes messages, each in a channel."""
+
+    start: str
+    """Before the role of a message."""
+    channel: str
+    """Before the name of its channel."""
+    text: str
+    """Before its text."""
+    ends: tuple[str, ...]
+    thinking: tuple[str, ...]
+    """The channels of thinking; all others are parts of the answer."""
+    calls_to: str = ""
+    """What the recipients of tool calls begin with; empty if there are none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThinkingSwitch:
     """How the thinking of a model is switched in its prompt; empty if there is no such way."""
 
@@ -117,6 +134,8 @@ class ThinkingPlan:
     starts_open: bool = False
     """Whether the chat template opens the block, so that an answer that the server does not divide
     begins inside it."""
+    channels: ThinkingChannels | None = None
+    """How a server that divides nothing passes the answer on, if the model writes in channels."""
     switch: ThinkingSwitch | None = None
     """None if nothing is known of the model's prompt."""
     is_engines: bool = True

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ollm_tui.decode.thinking import PieceList, ThinkingPiece, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.channels import AnswerPiece, CallPiece, ChannelSplitter
+from ollm_tui.decode.think_pieces import PieceList, TextPiece, ThinkingPiece, WithdrawnPiece
+from ollm_tui.decode.thinking import ThinkTags, ThinkTagSplitter
 from ollm_tui.decode.tool_calls import ToolCallAssembler, ToolCallDelta
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
@@ -15,6 +17,7 @@ from ollm_tui.protocol.provider_events import (
     TextDelta,
     ThinkingDelta,
     ToolCallEvent,
+    Withdrawn,
 )
 from ollm_tui.protocol.tools import ToolCall
 
@@ -58,17 +61,25 @@ class AnswerBuilder:
         self.has_output = False
         self._lost = 0
         self._calls = ToolCallAssembler()
-        self._splitter = ThinkTagSplitter(tags)
+        channels = tags.channels if tags is not None else None
+        self._splitter = ThinkTagSplitter(tags) if channels is None else ChannelSplitter(channels)
+        self._has_channels = channels is not None
         self._on_thinking = on_thinking
         self._unsplit: list[str] = []
-        self._pieces: PieceList[TextDelta | ThinkingDelta] = PieceList()
+        self._pieces: PieceList[TextDelta | ThinkingDelta | Withdrawn] = PieceList()
         self._events: list[ProviderEvent] = []
 
     def add_text(self, delta: str) -> None:
-        """Add a piece of text."""
+        """Add a piece of text.
+
+        Raises:
+            LimitPassed: when there are too many calls in it, or they are too large.
+        """
         if delta and not self.ended:
             self._unsplit.append(delta)
             self.has_output = True
+            if self._has_channels:
+                self._split_tags()  # there may be calls in it
 
     def add_thinking(self, delta: str) -> None:
         """Add a piece of thinking that the server sent apart from the text.
@@ -130,6 +141,8 @@ class AnswerBuilder:
         """End the answer with the finish reason as the server sent it. A no-op if it has ended."""
         if self.ended:
             return
+        if self._has_channels:
+            self._split_tags(is_end=True)
         calls = self._finished_calls(raw_reason)
         is_whole = (known_reason(raw_reason) or "stop") == "stop" and not calls
         self._split_tags(is_end=True, ended_well=is_whole)
@@ -178,13 +191,20 @@ class AnswerBuilder:
 
     def _split_tags(self, *, is_end: bool = False, ended_well: bool = False) -> None:
         """Search the text added since the last call for thinking tags."""
-        pieces = self._splitter.feed("".join(self._unsplit))
+        pieces: list[AnswerPiece] = [*self._splitter.feed("".join(self._unsplit))]
         self._unsplit.clear()
         if is_end:
             pieces += self._splitter.finish(ended_well=ended_well)
         for piece in pieces:
-            kind = ThinkingDelta if isinstance(piece, ThinkingPiece) else TextDelta
-            self._pieces.add(kind, piece.text)
+            match piece:
+                case WithdrawnPiece():
+                    self._pieces.put(Withdrawn())
+                case ThinkingPiece(text=text):
+                    self._pieces.add(ThinkingDelta, text)
+                case TextPiece(text=text):
+                    self._pieces.add(TextDelta, text)
+                case CallPiece(number=number, name=name, text=text):
+                    self._calls.feed([ToolCallDelta(index=number, name=name, arguments=text)])
 
     def _flush(self) -> None:
         self._events += self._pieces.take()

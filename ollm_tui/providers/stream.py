@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -21,6 +21,7 @@ from ollm_tui.protocol.provider_events import (
     TextDelta,
     ThinkingDelta,
     ToolCallEvent,
+    Withdrawn,
 )
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.answer_decoder import AnswerDecoder
@@ -256,7 +257,7 @@ class Pace:
 
     def note(self, events: Iterable[ProviderEvent], now: float) -> None:
         """Count the events that arrived together."""
-        output = [event for event in events if isinstance(event, _OUTPUT)]
+        output = [event for event in _without_repetitions(events) if isinstance(event, _OUTPUT)]
         if not output:
             return
         chars = sum(map(_length, output))
@@ -277,6 +278,15 @@ class Pace:
             return None
         shown = tokens if self._has_thinking else tokens - _reasoning_tokens(usage)
         return max(0, shown) * (1 - self._first_chars / self._chars) / seconds or None
+
+
+def _without_repetitions(events: Iterable[ProviderEvent]) -> Iterator[ProviderEvent]:
+    """Yield the events but the one that repeats what was taken back."""
+    is_repeated = False
+    for event in events:
+        if not is_repeated:
+            yield event
+        is_repeated = isinstance(event, Withdrawn)
 
 
 def _length(event: TextDelta | ThinkingDelta | ToolCallEvent | MediaDelta) -> int:

@@ -15,6 +15,7 @@ from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.ports import StreamingFormat
 from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
@@ -22,7 +23,6 @@ from ollm_tui.protocol.provider_events import (
     TextDelta,
     ThinkingDelta,
 )
-from ollm_tui.protocol.ports import StreamingFormat
 from ollm_tui.protocol.request import (
     Request,
     ShouldThink,

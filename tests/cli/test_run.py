@@ -39,6 +39,26 @@ def test_each_event_is_a_line_of_json(ollm: Ollm, fake: FakeOllama) -> None:
     assert done.returncode == 0
 
 
+UNMARKED = [text_line("So it is 4."), text_line("\n</think>\n\n"), text_line("Four."), DONE]
+
+
+def test_an_end_tag_that_tells_late_of_thinking_is_in_no_output(
+    ollm: Ollm, fake: FakeOllama
+) -> None:
+    fake.lines = UNMARKED
+    done = ollm(*local(fake), "-p", "2+2?")
+    assert done.stdout == "So it is 4.\nFour.\n"
+    assert done.stderr == "ollm: The text above was thinking, not the answer.\n"
+    events = [
+        json.loads(line) for line in ollm(*local(fake), "--json", "-p", "x").stdout.splitlines()
+    ]
+    assert [e["type"] for e in events] == [
+        *("text", "withdrawn", "thinking", "text", "turn_complete", "finish")
+    ]
+    assert events[1]["blocks"] == [events[0]["block"]]
+    assert [e["delta"] for e in events[2:4]] == ["So it is 4.", "Four."]
+
+
 @pytest.mark.parametrize(
     ("arguments", "piped", "prompt"),
     [

@@ -60,3 +60,21 @@ def test_hidden_thinking_is_only_in_json() -> None:
     written = io.StringIO()
     JsonWriter(Output(written, io.StringIO())).event(hidden)
     assert json.loads(written.getvalue())["hidden"] is True
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_thinking_that_was_the_answer_is_said_to_be_it_where_a_person_saw_it() -> None:
+    for terminal, note in ((Terminal(), "The text above was the answer"), (io.StringIO(), "")):
+        written = io.StringIO()
+        shown = TextWriter(Output(written, terminal))
+        shown.event(chat_events.ThinkingDelta(delta="4.", turn=1, block="b1"))
+        shown.event(chat_events.Withdrawn(blocks=("b1",), turn=1))
+        shown.event(chat_events.TextDelta(delta="4.", turn=1, block="b2"))
+        shown.event(chat_events.Finish(reason="stop"))
+        assert written.getvalue() == "4.\n"
+        assert note in terminal.getvalue()
+        assert bool(note) == bool(terminal.getvalue())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ollm_tui.decode.react import ReActParser, ReActPiece
 from ollm_tui.decode.react_call import ReActCall, ReActProblem
-from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
 
 
 @dataclass(frozen=True)

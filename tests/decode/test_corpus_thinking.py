@@ -1,13 +1,8 @@
 import pytest
 
-from ollm_tui.decode.thinking import (
-    TagPair,
-    TextPiece,
-    ThinkingPiece,
-    ThinkPiece,
-    ThinkTags,
-    ThinkTagSplitter,
-)
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
+from ollm_tui.decode.thinking import TagPair, ThinkTags, ThinkTagSplitter
+from tests.decode.kept import joined
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 from tests.support.cuts import one_by_one
 
@@ -26,10 +21,6 @@ def settings_of(case: Case) -> ThinkTags:
         unclosed=given["unclosed"],
         text_joint=TEXT_JOINTS.get(case["id"], ""),
     )
-
-
-def joined(pieces: list[ThinkPiece], kind: type[ThinkPiece]) -> str:
-    return "".join(piece.text for piece in pieces if isinstance(piece, kind))
 
 
 def plain(text: str, compare: str) -> str:

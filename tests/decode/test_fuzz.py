@@ -113,7 +113,9 @@ def read_answer(deltas: list[JsonObject]) -> tuple[list[tuple[str, str]], list[T
     pieces += splitter.finish()
     assert assembler.finish(complete=False) == []
     assert all(call.args is None for call in assembler.incomplete())
-    return [(type(piece).__name__, piece.text) for piece in pieces], assembler.finish()
+    return [
+        (type(piece).__name__, getattr(piece, "text", "")) for piece in pieces
+    ], assembler.finish()
 
 
 def check_calls(calls: list[ToolCall]) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
-from ollm_tui.decode.thinking import TextPiece
+from ollm_tui.decode.think_pieces import TextPiece
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 from tests.support.cuts import cut_wholes, one_by_one, ways_to_cut

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.decode.react import UNDECIDED_LIMIT, ReActParser
 from ollm_tui.decode.react_call import ReActCall
-from ollm_tui.decode.thinking import TextPiece, ThinkingPiece
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from tests.decode.react import Turn, read
 from tests.support.cuts import cut_wholes, one_by_one, ways_to_cut

@@ -1,9 +1,12 @@
 """Answers that may begin inside a block which the prompt opened; nothing says whether they do."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.decode.thinking import TagPair, TextPiece, ThinkingPiece, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
+from ollm_tui.decode.thinking import MOST_FIRST_TEXT, TagPair, ThinkTags, ThinkTagSplitter
+from tests.decode.kept import joined
 from tests.support.cuts import cut_wholes
 
 PAIR = TagPair("<think>", "</think>")
@@ -32,10 +35,7 @@ def divided(
             splitter.expect_text()
         pieces += splitter.feed(chunk)
     pieces += splitter.finish(ended_well=ended_well)
-    return (
-        "".join(piece.text for piece in pieces if isinstance(piece, TextPiece)),
-        "".join(piece.text for piece in pieces if isinstance(piece, ThinkingPiece)),
-    )
+    return joined(pieces, TextPiece), joined(pieces, ThinkingPiece)
 
 
 @given(case=cut_wholes(texts(WORDS)), tags=OPEN)
@@ -45,8 +45,9 @@ def test_an_answer_that_nothing_ends_is_text_if_it_ended_well(
     whole, chunks = case
     text, thinking = divided(chunks, tags)
     if not any(mark in whole for mark in MARKS):
-        assert text.strip() == whole.strip()
-    assert divided(chunks, tags, ended_well=False)[1] == thinking
+        assert (text.strip(), thinking) == (whole.strip(), "")
+        text, thinking = divided(chunks, tags, ended_well=False)
+        assert (text.strip(), thinking) == ("", whole.lstrip())
 
 
 @given(case=cut_wholes(texts(WORDS + MARKS)), tags=OPEN)
@@ -63,7 +64,7 @@ def test_after_thinking_that_the_server_sent_apart_the_text_is_the_answer(
 ) -> None:
     _whole, chunks = case
     closed = ThinkTags(pairs=tags.pairs, answer_starts=tags.answer_starts, where=tags.where)
-    assert divided(chunks, tags, apart_at=0) == divided(chunks, closed)
+    assert divided(chunks, tags, apart_at=0) == divided(chunks, closed, apart_at=0)
 
 
 def test_a_block_is_closed_by_its_tag_an_answer_tag_or_the_server() -> None:
@@ -74,3 +75,42 @@ def test_a_block_is_closed_by_its_tag_an_answer_tag_or_the_server() -> None:
     assert divided(["hm", " Yes"], tags, apart_at=1) == ("Yes", "hm")
     assert divided(["<think>hm"], tags) == ("", "hm"), "the model opened it itself"
     assert divided(["hm"], tags, ended_well=False) == ("", "hm")
+
+
+LATE = [
+    ("So it is 4.\n</think>\n\nFour.", ("Four.", "So it is 4.")),
+    ("So.</think>4", ("4", "So.")),
+    ("\n</think>\n\n4", ("4", "")),
+    ("</think>", ("</think>", "")),
+    ("a </think> b", ("a </think> b", "")),
+    ("It ends with `</think>`.", ("It ends with `</think>`.", "")),
+    ("```\nx\n</think>\n```", ("```\nx\n</think>\n```", "")),
+    ("```\nx\n```\n</think>\ny", ("y", "```\nx\n```")),
+    ("a <think> b\n</think> c", ("a <think> b\n</think> c", "")),
+    ("a `</think>` b\n</think>c", ("a `</think>` b\n</think>c", "")),
+    ("a\n[/THINK]b", ("b", "a")),
+    ("<think>a</think>b\n</think>c", ("b\n</think>c", "a")),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), LATE)
+def test_an_end_tag_without_a_start_tag_turns_the_text_before_it_into_thinking(
+    text: str, expected: tuple[str, str]
+) -> None:
+    for chunks in ([text], list(text)):
+        assert divided(chunks, ThinkTags()) == expected
+
+
+@given(case=cut_wholes(texts([*WORDS, "<think>", "</think>", "\n</think>\n", "```", "`"])))
+def test_how_text_that_becomes_thinking_is_cut_changes_nothing(
+    case: tuple[str, list[str]],
+) -> None:
+    whole, chunks = case
+    assert divided(chunks, ThinkTags()) == divided([whole], ThinkTags())
+
+
+def test_after_a_long_text_or_thinking_sent_apart_an_end_tag_is_text() -> None:
+    begun = "a" * MOST_FIRST_TEXT
+    assert divided([begun, "\n</think>b"], ThinkTags()) == (f"{begun}\n</think>b", "")
+    assert divided([begun, "</think>b"], ThinkTags()) == ("b", begun)
+    assert divided(["a.", "\n</think>b"], ThinkTags(), apart_at=1) == ("a.\n</think>b", "")

@@ -6,7 +6,7 @@ import pytest
 
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.leaked_forms import TOOL_TAGS, ToolTag
-from ollm_tui.decode.thinking import TextPiece
+from ollm_tui.decode.think_pieces import TextPiece
 from ollm_tui.models.family_files import FamilyLibrary
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.tools import ToolSchema

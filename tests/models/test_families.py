@@ -10,7 +10,8 @@ import pytest
 
 from ollm_tui.config.yaml_file import PatternText, YamlFile, YamlProblem, read_yaml
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector
-from ollm_tui.decode.thinking import TextPiece, ThinkingPiece, ThinkTagSplitter
+from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
+from ollm_tui.decode.thinking import ThinkTagSplitter
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.models.family_files import BUILT_IN, FamilyLibrary

@@ -4,12 +4,21 @@ from dataclasses import replace
 
 import pytest
 
+from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.thinking import ThinkTags
 from ollm_tui.decode.tool_calls import ToolCallDelta
+from ollm_tui.models.known_models import KnownModels
+from ollm_tui.models.thinking import resolve_thinking
 from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.provider_events import TextDelta, ThinkingDelta
+from ollm_tui.protocol.provider_events import (
+    Finish,
+    TextDelta,
+    ThinkingDelta,
+    ToolCallEvent,
+    Withdrawn,
+)
 from ollm_tui.protocol.request import (
     GenerationOptions,
     Request,
@@ -107,12 +116,10 @@ def test_an_opened_block_that_never_ended_is_the_answer_only_of_a_model_that_was
         builder.add_tool_calls([ToolCallDelta(name="f", arguments="{}")])
     builder.finish(reason)
     events = builder.take_events()
-    assert "".join(e.delta for e in events if isinstance(e, ThinkingDelta)) == "hm Yes"
-    assert "".join(e.delta for e in events if isinstance(e, TextDelta)) == text
-    kinds = [type(event).__name__ for event in events]
-    assert kinds == sorted(
-        kinds, key=["ThinkingDelta", "TextDelta", "ToolCallEvent", "Finish"].index
-    )
+    again = [Withdrawn(), TextDelta(text)] if text else []
+    assert events[: 1 + len(again)] == [ThinkingDelta("hm Yes"), *again]
+    kinds = [type(event).__name__ for event in events[1 + len(again) :]]
+    assert kinds == (["ToolCallEvent", "Finish"] if calls else ["Finish"])
 
 
 def test_thinking_that_the_server_sends_apart_is_said_once() -> None:
@@ -124,3 +131,42 @@ def test_thinking_that_the_server_sends_apart_is_said_once() -> None:
     builder.finish("stop")
     assert builder.take_events()[:2] == [ThinkingDelta("hmhm"), TextDelta("Yes")]
     assert told == [True]
+
+
+def gpt_oss() -> Request:
+    thinking = KnownModels().of(["gpt-oss:20b"]).thinking
+    assert thinking is not None
+    return replace(ASK, thinking=resolve_thinking(None, thinking.support))
+
+
+def test_channels_that_a_server_passes_on_are_read_with_their_calls() -> None:
+    thought = "<|channel|>analysis<|message|>Hm.<|end|>"
+    call = '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>'
+    answer = "<|channel|>final<|message|>Yes.<|return|>"
+    for written, reason, expected in (
+        (thought + answer, "stop", [ThinkingDelta("Hm."), TextDelta("Yes.")]),
+        (thought + call, "stop", [ThinkingDelta("Hm."), ("f", {"a": 1})]),
+        (call.removesuffix("<|call|>"), "stop", [("f", {"a": 1})]),
+        (call.removesuffix("}<|call|>"), "length", []),
+        ("Yes.", "stop", [TextDelta("Yes.")]),
+    ):
+        builder = AnswerBuilder(tags_for(gpt_oss()))
+        for letter in written:
+            builder.add_text(letter)
+        builder.finish(reason)
+        *events, end = builder.take_events()
+        has_calls = any(isinstance(event, ToolCallEvent) for event in events)
+        assert isinstance(end, Finish)
+        assert end.reason == ("tool_calls" if has_calls else reason)
+        assert [
+            (event.call.name, event.call.args) if isinstance(event, ToolCallEvent) else event
+            for event in events
+        ] == expected
+
+
+def test_calls_in_channels_have_the_limits_of_all_calls() -> None:
+    builder = AnswerBuilder(tags_for(gpt_oss()))
+    builder.add_text("<|channel|>commentary to=functions.f<|message|>")
+    with pytest.raises(LimitPassed):
+        for _ in range(100):
+            builder.add_text("x" * 1_000_000)

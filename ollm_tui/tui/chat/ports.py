@@ -29,8 +29,8 @@ class TranscriptPort(Protocol):
     def add_user(self, block_id: str, text: str) -> None:
         """Show a prompt."""
 
-    def remove_from(self, block_id: str) -> None:
-        """Remove a block and all after it."""
+    def remove_from(self, block_id: str, *, only: bool = False) -> None:
+        """Remove a block and all after it, or with `only` what it shows alone."""
 
     def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
         """Open a block of thinking; a hidden one is folded."""

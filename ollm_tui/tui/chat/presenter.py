@@ -26,6 +26,7 @@ from ollm_tui.protocol.chat_events import (
     ToolCallResult,
     ToolCallStart,
     TurnComplete,
+    Withdrawn,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -211,7 +212,7 @@ class TurnPresenter:
         if self.is_over:
             return
         match event:
-            case TextDelta() | ThinkingDelta():
+            case TextDelta() | ThinkingDelta() | Withdrawn():
                 self._write(event)
             case ToolCallStart() | ToolCallResult():
                 self._tool(event)
@@ -230,7 +231,10 @@ class TurnPresenter:
             case _:
                 assert_never(event)
 
-    def _write(self, event: TextDelta | ThinkingDelta) -> None:
+    def _write(self, event: TextDelta | ThinkingDelta | Withdrawn) -> None:
+        if isinstance(event, Withdrawn):
+            self._withdraw(event.blocks)
+            return
         if event.block not in self._open:
             self._close_blocks()
             if isinstance(event, ThinkingDelta):
@@ -242,6 +246,14 @@ class TurnPresenter:
                 self._status.show_turn("answering")
             self._open[event.block] = self._clock()
         self._append(event.block, event.delta)
+
+    def _withdraw(self, blocks: Sequence[str]) -> None:
+        """Remove blocks whose text follows again."""
+        for block in blocks:
+            self._open.pop(block, None)
+            self._thinking.discard(block)
+            self._transcript.remove_from(block, only=True)
+        self._begin_measuring()  # what follows was written before
 
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)

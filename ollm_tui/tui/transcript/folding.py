@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ollm_tui.tui.transcript.block import Block, BlockKind, ToolSource
+from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
@@ -82,6 +82,13 @@ class Folding:
 
         block.kind, block.source = BlockKind.TREE, TreeSource(block.source.text)
         block.painter, block.is_painted = None, False
+        self._painting.changed(block)
+        self._painting.folded(block)
+
+    def empty(self, block: Block, nothing: TextSource) -> None:
+        """Make a block an empty answer, which takes no row."""
+        block.kind, block.source, block.gap = BlockKind.ANSWER, nothing, 0
+        block.painter, block.is_painted, block.finished = None, False, True
         self._painting.changed(block)
         self._painting.folded(block)
 

@@ -183,8 +183,12 @@ class Transcript(ScrollView, can_focus=False):
         """Remove all blocks."""
         self._cut(0)
 
-    def remove_from(self, block_id: str) -> None:
-        """Remove a block and all after it."""
+    def remove_from(self, block_id: str, *, only: bool = False) -> None:
+        """Remove a block and all after it; with `only`, its text alone: it takes no row."""
+        if only:
+            block = self.block_list.block(block_id)
+            self.folding.empty(block, TextSource(_markdown, finished=True))
+            return
         self._cut(self.block_list.index(block_id))
 
     def _add_text(self, block_id: str, kind: BlockKind, text: str, hint: str = "") -> None:

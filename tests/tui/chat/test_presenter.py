@@ -35,8 +35,8 @@ class FakeTranscript:
     def add_user(self, block_id: str, text: str) -> None:
         self.calls.append(("user", text))
 
-    def remove_from(self, block_id: str) -> None:
-        self.calls.append(("remove", block_id))
+    def remove_from(self, block_id: str, *, only: bool = False) -> None:
+        self.calls.append(("empty" if only else "remove", block_id))
 
     def add_thinking(self, block_id: str, *, hidden: bool = False) -> None:
         self.calls.append(("hidden" if hidden else "thinking", block_id))
