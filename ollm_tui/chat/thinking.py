@@ -9,8 +9,10 @@ from anyio import to_thread
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.models.thinking import (
     FEATURE,
+    OPENS_THINKING,
     THINKING,
     ThinkingSupport,
+    begun_by_template,
     on_engine,
     own_support,
     resolve_thinking,
@@ -85,11 +87,16 @@ class ModelThinking:
         """Return the same from what was looked up before."""
         fact = capabilities_of(resolved.info).thinking if resolved.info else None
         is_said = fact is not None and fact.source != "assumed"
-        return on_engine(
+        is_set = fact is not None and fact.source == "set"
+        support = on_engine(
             self._declared.get(str(resolved.ref)),
             thinks=fact.value if fact is not None and is_said else None,
-            is_set=fact is not None and fact.source == "set",
+            is_set=is_set,
         )
+        details = resolved.info.details if resolved.info is not None else {}
+        if details.get(OPENS_THINKING) is not True or (is_set and fact and not fact.value):
+            return support
+        return begun_by_template(support)
 
     async def plan(self, wish: ShouldThink | None, resolved: ResolvedModel) -> PlannedThinking:
         """Return what a wish means on this model.

@@ -287,6 +287,22 @@ _TEMPLATE_MARKS: Final = (
 """What templates of any family have whose models think: tags, and variables that switch it."""
 
 
+_OPENED: Final = re.compile(
+    r"(?:<think>|<seed:think>|\[THINK\]|<\|START_THINKING\|>)(?:\\n|\s)*"
+    r"(?:[\"'`]\s*-?\}\}|\{%-?\s*(?:end|else|elif)|\{\{-?\s*(?:end|else)|\Z)"
+)
+"""A start tag that ends a text of a template."""
+_PROMPT_END: Final = "add_generation_prompt"
+_LAST_PART: Final = 400
+"""Characters of a template without that variable, as Ollama has them, that may be its end."""
+
+
+def opens_thinking(template: str) -> bool:
+    """Whether a chat template ends its prompt inside a block of thinking, at least in one case."""
+    _, variable, end = template.rpartition(_PROMPT_END)
+    return _OPENED.search(end if variable else template[-_LAST_PART:]) is not None
+
+
 def mentions_thinking(template: str) -> bool:
     """Whether a chat template has something that only templates of thinking models have."""
     return any(mark in template for mark in _TEMPLATE_MARKS)

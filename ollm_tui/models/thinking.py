@@ -41,6 +41,8 @@ from ollm_tui.protocol.request import (
 FEATURE: Final = "feature"
 THINKING: Final = "thinking"
 """`error.details["feature"]` of a refusal that only a wish to think, or not to, has caused."""
+OPENS_THINKING: Final = "opens_thinking"
+"""The key of a model's details that says so of its chat template."""
 EFFORTS: Final[tuple[ThinkingEffort, ...]] = ("low", "medium", "high")
 _BY_CHOICE: Final[tuple[ThinkingMode, ...]] = ("last", "first", "deep")
 _OWN_MODES: Final = frozenset({"first", "deep"})
@@ -242,6 +244,15 @@ def on_engine(
         return ThinkingSupport(modes=frozenset({"off", "deep"}), default="deep")
     is_taught = known.is_users and known.default == "off" and not known.has_switch
     return known if is_set or is_taught else replace(known, thinks_by_itself=True)
+
+
+def begun_by_template(model: ThinkingSupport | None) -> ThinkingSupport:
+    """Return what is known of a model whose template, as its server has it, opens the thinking."""
+    if model is not None and model.thinks:
+        is_told = not model.thinks_by_itself or model.channels is not None
+        return model if is_told else replace(model, starts_open=True)
+    modes: frozenset[ThinkingMode] = frozenset({"deep"})
+    return ThinkingSupport(modes=modes, default="deep", starts_open=True, is_engines=False)
 
 
 def own_support(wish: ShouldThink | None) -> ThinkingSupport | None:

@@ -54,7 +54,10 @@ class AnswerBuilder:
     def __init__(
         self, tags: ThinkTags | None = None, on_thinking: Callable[[], object] | None = None
     ) -> None:
-        """Divide the text by these tags; `on_thinking` is called if the server divides it."""
+        """Divide the text by these tags.
+
+        `on_thinking` is called if the server divides it, or took out what the prompt opened.
+        """
         self.usage: Usage | None = None
         self.timings: Timings | None = None
         self.ended = False
@@ -89,9 +92,7 @@ class AnswerBuilder:
         if delta and not self.ended:
             self._split_tags()
             self._splitter.expect_text()
-            if self._on_thinking is not None:
-                self._on_thinking()
-                self._on_thinking = None
+            self._note_division()
             self._pieces.add(ThinkingDelta, delta)
             self.has_output = True
 
@@ -194,7 +195,10 @@ class AnswerBuilder:
         pieces: list[AnswerPiece] = [*self._splitter.feed("".join(self._unsplit))]
         self._unsplit.clear()
         if is_end:
-            pieces += self._splitter.finish(ended_well=ended_well)
+            last = self._splitter.finish(ended_well=ended_well)
+            if any(isinstance(piece, WithdrawnPiece) for piece in last):
+                self._note_division()  # nothing in the text ended the block
+            pieces += last
         for piece in pieces:
             match piece:
                 case WithdrawnPiece():
@@ -205,6 +209,11 @@ class AnswerBuilder:
                     self._pieces.add(TextDelta, text)
                 case CallPiece(number=number, name=name, text=text):
                     self._calls.feed([ToolCallDelta(index=number, name=name, arguments=text)])
+
+    def _note_division(self) -> None:
+        if self._on_thinking is not None:
+            self._on_thinking()
+            self._on_thinking = None
 
     def _flush(self) -> None:
         self._events += self._pieces.take()

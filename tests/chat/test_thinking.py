@@ -13,7 +13,7 @@ from ollm_tui.chat.thinking import ModelThinking, Render
 from ollm_tui.models.thinking import ThinkingSupport, thinking_refusal
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonMapping
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.protocol.ports import StreamingFormat
 from ollm_tui.protocol.provider_events import (
@@ -94,11 +94,13 @@ async def chat_with(
     provider: ScriptedProvider | None = None,
     family: ThinkingSupport | None = None,
     render: Render | None = None,
+    opens: bool = False,
 ) -> tuple[ChatClient, ScriptedProvider]:
     """Return a chat with such a model, and its provider."""
     capability = ModelCapability(TEXT, TEXT, frozenset(features)) if features else None
     provider = provider or ScriptedProvider(script=(TextDelta("Hi."), Finish("stop")))
-    provider.models = [ModelInfo(name="m", capability=capability)]
+    details: JsonObject = {"opens_thinking": True} if opens else {}
+    provider.models = [ModelInfo(name="m", capability=capability, details=details)]
     registry = ProviderRegistry()
     registry.register(provider)
     catalog = ModelCatalog(registry)
@@ -361,3 +363,21 @@ async def test_the_answer_after_the_reasoning_begins_with_its_first_line(
     assert all(deltas)
     thinking = [event.delta for event in received if isinstance(event, chat_events.ThinkingDelta)]
     assert "".join(thinking) == "Two and two.\n"
+
+
+async def test_a_template_that_opens_the_thinking_makes_the_answer_begin_inside_it() -> None:
+    for features, family, wish, is_open in (
+        (("stream", "thinking"), None, None, True),
+        (("stream", "thinking"), HYBRID, None, True),
+        (("stream", "thinking"), HYBRID, False, False),
+        (("stream",), None, None, True),
+        (("stream",), TAUGHT, None, False),
+        ((), None, None, True),
+    ):
+        client, provider = await chat_with(wish, *features, family=family, opens=True)
+        plan = (await ask_again(client, provider)).plan
+        assert (plan.starts_open and plan.mode != "off") is is_open, (features, family, wish)
+    client, provider = await chat_with("off", "stream", opens=True)
+    note = (await ask_again(client, provider)).events[0]
+    assert isinstance(note, chat_events.Retrying)
+    assert note.why == "This model always thinks: it cannot be switched off."

@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece
-from ollm_tui.decode.thinking import MOST_FIRST_TEXT, TagPair, ThinkTags, ThinkTagSplitter
+from ollm_tui.decode.thinking import (
+    MOST_FIRST_TEXT,
+    TagPair,
+    ThinkTags,
+    ThinkTagSplitter,
+    opens_thinking,
+)
 from tests.decode.kept import joined
 from tests.support.cuts import cut_wholes
 
@@ -114,3 +120,26 @@ def test_after_a_long_text_or_thinking_sent_apart_an_end_tag_is_text() -> None:
     assert divided([begun, "\n</think>b"], ThinkTags()) == (f"{begun}\n</think>b", "")
     assert divided([begun, "</think>b"], ThinkTags()) == ("b", begun)
     assert divided(["a.", "\n</think>b"], ThinkTags(), apart_at=1) == ("a.\n</think>b", "")
+
+
+@pytest.mark.parametrize(
+    ("template", "is_open"),
+    [
+        ("{% if add_generation_prompt %}{{ '<|A|><think>\\n' }}{% endif %}", True),
+        ("{% if add_generation_prompt %}<|A|><think>\n{% endif %}", True),
+        (
+            "{% if add_generation_prompt %}{% if enable_thinking is false %}"
+            "{{ '<think>\\n\\n</think>\\n\\n' }}{% else %}{{- '<think>\\n' -}}{% endif %}"
+            "{% endif %}",
+            True,
+        ),
+        ("{% if add_generation_prompt %}{{ '<think>\\n\\n</think>\\n' }}{% endif %}", False),
+        ("{{ '<think>\\n' }}{% if add_generation_prompt %}{{ '<|A|>' }}{% endif %}", False),
+        ("{{ .Prompt }}<|Assistant|><think>\n", True),
+        ("{{ .Prompt }}{{ if .Think }}<think>{{ end }}", True),
+        ("{{ .Prompt }}<|Assistant|>", False),
+        ("", False),
+    ],
+)
+def test_a_template_tells_whether_it_opens_the_thinking(template: str, is_open: bool) -> None:
+    assert opens_thinking(template) is is_open

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.anthropic import models as anthropic
 from ollm_tui.providers.http_errors import Head, http_error
 from ollm_tui.providers.http_faults import Endpoint
@@ -264,3 +265,29 @@ def test_no_recorded_reply_is_passed_over() -> None:
     tried = [case for mark in marks if mark.name == "parametrize" for case in mark.args[1]]
     read = {case["id"] for case in tried if isinstance(case, dict) and "id" in case}
     assert {case["id"] for case in CASES} == read | READ_ELSEWHERE
+
+
+OPENED = "{{ .Prompt }}<|Assistant|><think>\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "opens"),
+    [
+        ({"template": OPENED, "capabilities": ["completion"]}, True),
+        ({"template": OPENED}, True),
+        ({"template": OPENED, "capabilities": ["completion", "thinking"]}, None),
+        ({"template": OPENED, "renderer": "qwen3"}, None),
+        ({"template": "{{ .Prompt }}"}, None),
+    ],
+)
+def test_thinking_that_a_template_opens_and_ollama_does_not_know_is_a_detail(
+    reply: "JsonObject", opens: bool | None
+) -> None:
+    assert ollama.read_show("m", reply).details.get("opens_thinking") is opens
+
+
+def test_thinking_that_the_template_of_a_llama_server_opens_is_a_detail() -> None:
+    template = "{% if add_generation_prompt %}{{ '<think>\\n' }}{% endif %}"
+    for given, opens in ((template, True), ("{{ messages }}", None)):
+        (info,) = with_props([ModelInfo(name="m")], {"chat_template": given})
+        assert info.details.get("opens_thinking") is opens

@@ -52,8 +52,8 @@ async def ollama(handler: Handler) -> AsyncIterator[OllamaProvider]:
 
 async def test_an_answer_of_a_model_that_it_does_not_know_to_think_is_divided_here() -> None:
     body = (
-        b'{"message": {"role": "assistant", "content": "Hm.</think>\\nFour."}, "done": false}\n'
-        b'{"message": {"role": "assistant", "content": ""}, "done": true, "done_reason": "stop"}\n'
+        b'{"message": {"role": "assistant", "content": "Hm."}, "done": false}\n'
+        b'{"message": {"content": ""}, "done": true, "done_reason": "length"}\n'
     )
     plan = ThinkingPlan(
         mode="deep", think_tag=("<think>", "</think>"), starts_open=True, is_engines=False

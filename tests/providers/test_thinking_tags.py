@@ -133,6 +133,21 @@ def test_thinking_that_the_server_sends_apart_is_said_once() -> None:
     assert told == [True]
 
 
+def test_an_answer_that_was_no_thinking_tells_that_the_server_takes_it_out() -> None:
+    for reason, calls in (("stop", 1), ("length", 0)):
+        told: list[bool] = []
+        tags = tags_for(replace(ASK, thinking=OPENED))
+        builder = AnswerBuilder(tags, lambda told=told: told.append(True))  # type: ignore[misc]
+        builder.add_text("Yes")
+        builder.finish(reason)
+        assert len(told) == calls
+    late: list[bool] = []
+    builder = AnswerBuilder(None, lambda: late.append(True))
+    builder.add_text("So.\n</think>Yes")
+    builder.finish("stop")
+    assert late == []
+
+
 def gpt_oss() -> Request:
     thinking = KnownModels().of(["gpt-oss:20b"]).thinking
     assert thinking is not None

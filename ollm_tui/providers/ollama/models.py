@@ -14,6 +14,7 @@ from ollm_tui.decode.json_fields import (
     string,
     strings,
 )
+from ollm_tui.decode.thinking import opens_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
@@ -88,6 +89,7 @@ def read_show(name: str, reply: JsonValue) -> ModelInfo:
         "tokenizer": string(facts, "tokenizer.ggml.model"),
         "shape": _shape(facts, architecture) or None,
         "renderer": _renderer(data),
+        "opens_thinking": _leaves_thinking(data) or None,
     }
     return ModelInfo(
         name=name,
@@ -123,6 +125,13 @@ def _renderer(data: JsonObject) -> str | None:
     commands = _LONG_TEXT.sub("", string(data, "modelfile") or "")
     named = _RENDERER.search(commands)
     return string(data, "renderer") or (named[1] if named else None)
+
+
+def _leaves_thinking(data: JsonObject) -> bool:
+    """Whether the template opens a block of thinking that Ollama does not know to take out."""
+    if "thinking" in strings(data.get("capabilities")) or _renderer(data) is not None:
+        return False
+    return opens_thinking(string(data, "template") or "")
 
 
 def _shape(facts: JsonObject, architecture: str | None) -> JsonObject:

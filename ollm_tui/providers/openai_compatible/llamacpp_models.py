@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, present, string
-from ollm_tui.decode.thinking import mentions_thinking
+from ollm_tui.decode.thinking import mentions_thinking, opens_thinking
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.request import SAMPLING_OPTIONS, PromptToken
@@ -108,6 +108,7 @@ def _with_props(info: ModelInfo, reply: JsonValue) -> ModelInfo:
     details = {
         "slots": positive(props, "total_slots"),
         "template": string(props, "chat_template"),
+        "opens_thinking": opens_thinking(string(props, "chat_template") or "") or None,
         "server_path": string(props, "model_path"),
         "server_defaults": _defaults(settings) or None,
     }
