@@ -1,7 +1,9 @@
 """Thinking from a chat to the real engine and back, by what families and sidecars say."""
 
+import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.models.known_models import KnownModels
-from ollm_tui.protocol.chat_events import ErrorEvent
+from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.request import ShouldThink
@@ -20,8 +22,18 @@ from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime.model_lookup import find_thinking
-from tests.support.engine import embedded, needs_engine
-from tests.support.tiny_gguf import ANSWER, END_THINK, HELLO, THINK, THOUGHT, write_scripted
+from tests.support.engine import COLOUR, WEATHER, embedded, needs_engine
+from tests.support.tiny_gguf import (
+    AFTER_TOOL,
+    ANSWER,
+    END_THINK,
+    HELLO,
+    SCRIPTS,
+    THINK,
+    THOUGHT,
+    write_scripted,
+)
+from tests.support.tools import ScriptedTool, runner_for
 
 HEAD = r"""
 {%- for message in messages %}
@@ -37,6 +49,10 @@ SWITCHED = (
 TOLD = HEAD + (
     "{%- if 'thinking between' in messages[0].content %}{{- '<|say:think|>' }}"
     "{%- else %}{{- '<|say:hello|>' }}{%- endif %}{%- endif %}"
+)
+ASKED = HEAD + (
+    "{%- if tools and messages[-1].role != 'tool' %}{{- '<think>' }}"
+    "{%- else %}{{- '<|say:after|>' }}{%- endif %}{%- endif %}"
 )
 FOUR, PLAINLY = "So it is four.", "Plainly: four!"
 AFTER = {THINK: f"\n{THOUGHT}.\n{END_THINK}\n\n{FOUR}", END_THINK: PLAINLY}
@@ -107,6 +123,42 @@ async def test_the_real_engine_is_switched_and_its_answers_are_divided(folder: P
         assert divided(await ask(parts, BEGUN, False)) == ("", PLAINLY)
         assert divided(await ask(parts, TAUGHT, None)) == ("", HELLO)
         assert divided(await ask(parts, TAUGHT, "first")) == (THOUGHT, ANSWER)
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_tools_schemas_and_answers_without_thinking_of_a_template_that_opens_it(
+    tmp_path: Path,
+) -> None:
+    call = f"\n{THOUGHT}\n{END_THINK}\n\n{SCRIPTS['<|say:tool|>']}"
+    write_scripted(tmp_path / "qwq-tool.gguf", ASKED, after={THINK: call})
+    write_scripted(tmp_path / "qwq-plain.gguf", ALWAYS, after={THINK: PLAINLY})
+    tool = ScriptedTool("get_weather", parameters=WEATHER.parameters)
+    async with chats(tmp_path) as parts:
+        plain = ChatClient(parts, Conversation(model="embedded://qwq-plain"))
+        await end_of(plain.chat("2+2?"))
+        await end_of(plain.retry())
+        assert [message.role for message in plain.conversation.messages] == ["user", "assistant"]
+        assert divided(plain.conversation.messages[-1]) == ("", PLAINLY)
+        await end_of(plain.chat("A colour?", ChatOptions(schema=COLOUR)))
+        answer = plain.conversation.messages[-1]
+        assert (answer.metadata or {})["schema"] == "valid"
+        assert (json.loads(answer.text)["n"], divided(answer)[0]) == (1, "")
+        conversation = Conversation(model="embedded://qwq-tool", tools=("get_weather",))
+        client = ChatClient(replace(parts, tools=runner_for(tool)), conversation)
+        end = await end_of(client.chat("Weather?", ChatOptions(max_turns=1)))
+        assert isinstance(end, Finish)
+        assert end.reason == "max_turns"
+        assert isinstance(await end_of(client.go_on()), Finish)
+    assert tool.calls == [{"city": "Paris"}]
+    _question, asked, _result, answered = conversation.messages
+    assert divided(asked) == (THOUGHT, "")
+    assert divided(answered) == ("", AFTER_TOOL)
+
+
+async def end_of(answering: AbstractAsyncContextManager[AsyncIterator[ChatEvent]]) -> ChatEvent:
+    async with answering as events:
+        return [event async for event in events][-1]
 
 
 def test_a_path_that_a_server_reports_is_not_read_and_a_service_knows_its_models_itself(
