@@ -10,6 +10,7 @@ from ollm_tui.chat.answer_schema import read_schema, schema_file
 from ollm_tui.commands.host import CommandHost, OptionRefused
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import (
     THINKING_LEVELS,
@@ -193,8 +194,25 @@ def _state(wanted: ShouldThink | None, model: "ThinkingSupport | None") -> str:
         takes = "This model does not think."
     else:
         always = "" if "off" in model.allowed else "always thinks, and "
-        takes = f"This model {always}takes {', '.join(model.choices())}; none is its default."
-    return f"Thinking: {now}. {takes}"
+        takes = (
+            f"This model {always}takes {', '.join(model.choices())}; /think none goes back to its"
+            " default."
+        )
+    return f"Thinking: {now}{_effect(wanted, model)}. {takes}"
+
+
+def _effect(wanted: ShouldThink | None, model: "ThinkingSupport | None") -> str:
+    """Return what to add to a choice that the model does not have, such as one of the settings."""
+    # Everything that is drawn first is there without it.
+    from ollm_tui.models.thinking import resolve_thinking
+
+    if wanted is None or model is None:
+        return ""
+    try:
+        resolve_thinking(wanted, model)
+    except AIError:
+        return ", which has no effect on this model"
+    return ""
 
 
 _SHOWN_KEYS: Final = 5

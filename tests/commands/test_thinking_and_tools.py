@@ -56,15 +56,31 @@ async def test_think_says_what_the_model_takes_and_why_it_does_not_take_the_rest
     host: RecordingHost,
 ) -> None:
     for model, word, message, wanted in (
-        (HYBRID, "", "Thinking: model default. This model takes off, on, deep; none is", None),
+        (
+            HYBRID,
+            "",
+            "Thinking: model default. This model takes off, on, deep; /think none goes back",
+            None,
+        ),
         (HYBRID, "low", "This model has no levels of thinking. Available: off, on, deep.", None),
         (HYBRID, "deep", "Thinking from the next answer: deep.", "deep"),
         (HYBRID, "last", "This model does not know the thinking mode 'last'. Avail", "deep"),
         (ALWAYS, "off", "This model always thinks: it cannot be switched off. It thi", "deep"),
         (ALWAYS, "", "Thinking: deep. This model always thinks, and takes on, deep, low", "deep"),
         (ThinkingSupport(), "on", "This model does not think. Leave thinking off", "deep"),
-        (ThinkingSupport(), "", "Thinking: deep. This model does not think.", "deep"),
+        (
+            ThinkingSupport(),
+            "",
+            "Thinking: deep, which has no effect on this model. This model does not t",
+            "deep",
+        ),
         (ThinkingSupport(), "off", "Thinking from the next answer: off.", False),
+        (
+            ALWAYS,
+            "",
+            "Thinking: off, which has no effect on this model. This model always th",
+            False,
+        ),
     ):
         host.thinks = model
         told = await run(host, f"/think {word}".strip())

@@ -127,6 +127,8 @@ class TurnPresenter:
     def _begin_turn(self, *, is_over: bool = False) -> None:
         self._open: dict[str, float] = {}
         self._thinking: set[str] = set()
+        self._since: float | None = None
+        """When what was taken back had begun."""
         self._begin_measuring()
         self.is_over = is_over
         """Whether the end of the newest answer is shown."""
@@ -244,13 +246,15 @@ class TurnPresenter:
             else:
                 self._transcript.add_answer(event.block)
                 self._status.show_turn("answering")
-            self._open[event.block] = self._clock()
+            self._open[event.block] = self._clock() if self._since is None else self._since
+            self._since = None
         self._append(event.block, event.delta)
 
     def _withdraw(self, blocks: Sequence[str]) -> None:
         """Remove blocks whose text follows again."""
+        began = [self._open.pop(block) for block in blocks if block in self._open]
+        self._since = min(began, default=None)
         for block in blocks:
-            self._open.pop(block, None)
             self._thinking.discard(block)
             self._transcript.remove_from(block, only=True)
         self._begin_measuring()  # what follows was written before

@@ -17,6 +17,7 @@ from ollm_tui.protocol.chat_events import (
     ToolCallResult,
     ToolCallStart,
     TurnComplete,
+    Withdrawn,
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Usage
@@ -453,3 +454,14 @@ def test_asking_again_replaces_an_answer_but_keeps_an_error(stage: Stage) -> Non
     stage.presenter.fail(AIError(ErrorCode.INTERNAL_ERROR, "Broken."))
     stage.presenter.begin(None)
     assert stage.transcript.calls[-1] == ("note", "error", "Broken.", "Press r.")
+
+
+def test_text_that_was_thinking_is_removed_and_was_thought_from_its_beginning(stage: Stage) -> None:
+    stage.presenter.apply(text("So."))
+    stage.clock.now += 3
+    stage.presenter.apply(Withdrawn(blocks=("answer-1",), turn=1))
+    stage.presenter.apply(thinking("So."))
+    stage.presenter.apply(text("4", "answer-3"))
+    assert ("empty", "answer-1") in stage.transcript.calls
+    assert ("finish", "thinking-1", "thought for 3 s") in stage.transcript.calls
+    assert not any(call[:2] == ("finish", "answer-1") for call in stage.transcript.calls)

@@ -23,7 +23,9 @@ async def test_think_knows_the_model_and_hidden_thinking_stays_folded(config: Pa
     listing = Listing(provider="local", label="Ollama", models=(QWEN,))
     runtime = ScriptedRuntime(catalog=ScriptedCatalog(listing))
     async with staged(config, runtime) as stage:
-        await think(stage, "", "This model takes off, on, deep; none is its default.")
+        await think(
+            stage, "", "This model takes off, on, deep; /think none goes back to its default."
+        )
         await think(stage, "last", "does not know the thinking mode 'last'. Available: off, on,")
         await think(stage, "high", "This model has no levels of thinking. Available: off, on, deep")
         assert stage.client.conversation.should_think is None
