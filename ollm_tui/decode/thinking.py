@@ -113,6 +113,10 @@ class ThinkTagSplitter:
         """Take further text as the answer: the server sends the thinking apart from it."""
         self._opened = False
         self._first_text.drop()
+        if self._scanner.step == self._in_first_text:
+            self._enter(self._in_text)  # in which nothing is held back for an end tag
+        elif self._scanner.step == self._in_gap:
+            self._scanner.feed("", final=True)  # no tag goes on behind other thinking
         if self._assumed is not None:
             self._assumed = None
             self._output.close_block()

@@ -92,6 +92,7 @@ class AnswerBuilder:
         if delta and not self.ended:
             self._split_tags()
             self._splitter.expect_text()
+            self._split_tags()  # what was held back stands before the thinking
             self._note_division()
             self._pieces.add(ThinkingDelta, delta)
             self.has_output = True

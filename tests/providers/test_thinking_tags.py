@@ -148,6 +148,19 @@ def test_an_answer_that_was_no_thinking_tells_that_the_server_takes_it_out() -> 
     assert late == []
 
 
+@pytest.mark.parametrize("begun", ["a <", "["])
+def test_text_that_begins_like_a_tag_stays_before_thinking_that_is_sent_apart(begun: str) -> None:
+    builder = AnswerBuilder()
+    builder.add_text(begun)
+    events = builder.take_events()
+    builder.add_thinking("hm")
+    builder.add_text("b")
+    builder.finish("stop")
+    *texts, thinking, after, _end = [*events, *builder.take_events()]
+    assert "".join(one.delta for one in texts if isinstance(one, TextDelta)) == begun
+    assert (thinking, after) == (ThinkingDelta("hm"), TextDelta("b"))
+
+
 def gpt_oss() -> Request:
     thinking = KnownModels().of(["gpt-oss:20b"]).thinking
     assert thinking is not None
