@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ollm_tui.decode.leaked_calls import LeakedCall, LeakedCallDetector, LeakedPiece
 from ollm_tui.decode.leaked_forms import ToolTag
-from ollm_tui.decode.thinking import TextPiece
+from ollm_tui.decode.think_pieces import TextPiece
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.tools import ToolSchema
 from tests.support.cuts import cut_wholes, ways_to_cut
