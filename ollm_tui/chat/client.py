@@ -52,15 +52,29 @@ class ChatClient:
         self._busy = False
 
     def chat(
-        self, prompt: Content, options: ChatOptions | None = None, signal: AbortSignal | None = None
+        self,
+        prompt: Content | Message,
+        options: ChatOptions | None = None,
+        signal: AbortSignal | None = None,
     ) -> ChatStream:
         """Send `prompt` and stream the events of its answer.
 
+        A `Message` may be a template: with its `template_format` it is rendered, and the history
+        keeps the text that was sent. One that cannot be rendered is not kept.
+
         Raises:
             AIError: on entering, CONFLICT while another prompt is being answered, BAD_REQUEST
-                for an empty prompt. Everything later is the closing `ErrorEvent`.
+                for an empty prompt or one of another role than `user`. Everything later is the
+                closing `ErrorEvent`.
         """
-        return self._asking(Message("user", prompt), options or ChatOptions(), signal)
+        question = prompt if isinstance(prompt, Message) else Message("user", prompt)
+        if question.role != "user":
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"A prompt has the role `user`, not {question.role!r}.",
+                hint="Put other messages into `conversation.messages`.",
+            )
+        return self._asking(question, options or ChatOptions(), signal)
 
     def retry(
         self, options: ChatOptions | None = None, signal: AbortSignal | None = None
@@ -141,8 +155,9 @@ class ChatClient:
         send: ObjectSendStream[chat_events.ChatEvent],
     ) -> None:
         async with send:
+            run.has_template = question is not None and question.template_format is not None
             try:
-                if question is not None:
+                if question is not None and not run.has_template:
                     # It is in the history already, so the file must have it too.
                     with anyio.move_on_after(FINISH_S, shield=True):
                         await self.saving.whole(question)
@@ -151,6 +166,9 @@ class ChatClient:
                     end = await self._saved(run, partial(self._give, send))
             except AIError as error:
                 end = chat_events.ErrorEvent(error=error)
+            finally:
+                if run.has_template:  # the next prompt would be refused for it
+                    self.conversation.messages.pop()
             await self._give(send, end)
 
     async def _give(

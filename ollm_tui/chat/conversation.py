@@ -31,6 +31,8 @@ class Conversation:
     model: str | None = None
     """`provider://model` or a bare name; None until one is chosen."""
     system_prompt: str | None = None
+    system_prompt_format: str | None = None
+    """`hf` or `jinja2` if the system prompt is a template; None is plain text."""
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from ollm_tui.chat.tool_loop import OffersTools
 from ollm_tui.chat.turn import Sleep
 from ollm_tui.config.foreign import Redact
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.providers.router import Router
+from ollm_tui.providers.router import RenderRequest, Router
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 
@@ -58,5 +58,7 @@ class ChatParts:
     """Waits before a retry."""
     knowledge: KnowledgeOf | None = None
     """Returns what families say of a model, by its name and its entry in the listing; blocks."""
+    render: RenderRequest | None = None
+    """Renders messages that are templates; without it, providers refuse them."""
     redact: Redact = str
     """Redacts secrets from the errors of adapters."""

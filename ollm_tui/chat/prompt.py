@@ -25,6 +25,11 @@ class ChatOptions:
 
     model: str | None = None
     system_prompt: str | None = None
+    template_format: str | None = None
+    """`hf` or `jinja2` if the system prompt is a template in Jinja; a prompt that is one is passed
+    as a `Message` with its own `template_format`."""
+    template_values: JsonMapping | None = None
+    """Values for the variables of all templates; the `metadata` of a message overrides them."""
     options: GenerationOptions | None = None
     should_think: ShouldThink | None = None
     tools: Sequence[str] | None = None

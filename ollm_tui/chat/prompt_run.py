@@ -24,6 +24,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
@@ -63,6 +64,8 @@ class PromptRun:
         self._guard = guard
         self._options = options
         self._signal = signal
+        self.has_template = False
+        """Whether the prompt is a template that was not rendered yet, and so is not saved."""
         self._corrections = 0
         self._verdict: Verdict | None = None
         """Whether the newest answer matches its schema; None if it was not checked."""
@@ -93,6 +96,8 @@ class PromptRun:
             resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
         if resolved is None:
             return chat_events.Finish(reason="abort")
+        if not await self._render_texts(resolved):
+            return chat_events.Finish(reason="abort")
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
@@ -107,6 +112,19 @@ class PromptRun:
             if number == most + self._asks_by_schema:
                 break
         return chat_events.Finish(reason="max_turns", turn=number)
+
+    async def _render_texts(self, resolved: ResolvedModel) -> bool:
+        """Render what is a template, and save a prompt that was one; return False if stopped."""
+        conversation = self._conversation
+        work = partial(rendered_texts, conversation, self._options, self._parts, resolved)
+        rendered = await self._unless_stopped(work)
+        if rendered is None:
+            return False
+        conversation.messages[:], self._options = rendered
+        if self.has_template:
+            self.has_template = False
+            await self._add(conversation.messages.pop())
+        return True
 
     async def _is_ready(self) -> bool:
         """Check the schema, if there is one, and look up the model; return False if stopped."""

@@ -11,6 +11,7 @@ from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
+from ollm_tui.chat.templates import system_prompt_of
 from ollm_tui.chat.thinking import PlannedThinking, is_refused, no_effect
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
 from ollm_tui.chat.turn import Turn
@@ -142,7 +143,7 @@ class RequestBuilder:
 
     def _native_request(self, stand_in: tuple[Message, ...] = ()) -> Request:
         conversation, thinking = self._conversation, self._thinking
-        system_prompt = self._options.system_prompt or conversation.system_prompt
+        system_prompt = system_prompt_of(conversation, self._options)
         messages = messages_to_send(
             conversation.messages,
             turns_left_out=conversation.turns_left_out,
@@ -157,6 +158,8 @@ class RequestBuilder:
             options=self._generation,
             should_think=self._should_think,
             thinking=thinking.plan,
+            template_format=self._options.template_format,
+            template_values=self._options.template_values,
             signal=self._signal,
         )
         return request if self.answer_schema is None else self.answer_schema.instructed(request)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ollm_tui.protocol.model import ModelInfo
 
 SIDECAR_SUFFIX: Final = ".config.yaml"
-NOT_APPLIED: Final = frozenset({"prompt"})
-"""Keys of a sidecar that are shown, but change no answer."""
 
 
 def sidecar_path(model_file: Path) -> Path:
@@ -110,17 +108,3 @@ def defaults_of(known: "ModelKnowledge") -> ModelDefaults:
         values["stop"] = tuple(values["stop"])
     options = GenerationOptions(**values)
     return ModelDefaults(system_prompt=known.system_prompt, options=options)
-
-
-def not_applied(known: "ModelKnowledge") -> tuple[str, ...]:
-    """Return the keys of a model's sidecar that change no answer.
-
-    Its template is rendered with the variables of `prompt`; `blankThink` is about thinking.
-    """
-    values = [value for value in known.facts if value.layer == "sidecar"]
-    names = {value.name.partition(".")[0] for value in values if value.name != _BLANK}
-    used = {"prompt"} if "template" in names else set()
-    return tuple(sorted(NOT_APPLIED.intersection(names) - used))
-
-
-_BLANK: Final = "prompt.blankThink"

@@ -15,6 +15,10 @@ Role: TypeAlias = str
 FinishReason: TypeAlias = str
 """`stop`, `length`, `content_filter`, `tool_calls`, `abort`, `error`, or as the server sent it."""
 
+JINJA: Final = ("hf", "jinja2")
+"""The names of the template language that messages may be written in, and that llama.cpp and vLLM
+render chat templates in."""
+
 ACCEPTED: Final[Mapping[str, bool]] = {"accepted": True}
 """Marks a field that adapters send or leave out on purpose; the others are refused when set."""
 
@@ -37,8 +41,11 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = field(metadata=ACCEPTED)
     tool_call_id: str | None = field(metadata=ACCEPTED)
     template_format: str | None
+    """`hf` or `jinja2` if the text is a template in Jinja, whose variables are in `metadata`. It is
+    rendered before the request is sent, and the history keeps what was sent. None, the default, is
+    plain text, which is never rendered."""
     metadata: Mapping[str, JsonValue] = field(metadata=ACCEPTED)
-    """Keys of the application; they are never sent."""
+    """Keys of the application; they are never sent, unless a template writes them."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
         self,
@@ -69,6 +76,11 @@ class Message:
     def text(self) -> str:
         """The message's text without its thinking."""
         return content_to_text([b for b in self.content if b.type == "text"])
+
+
+def has_template_marks(text: str) -> bool:
+    """Whether Jinja would change a text, or Go's language would."""
+    return any(mark in text for mark in ("{{", "{%", "{#"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,6 +257,10 @@ class Request:
     options: GenerationOptions = field(default_factory=GenerationOptions)
     stream: bool = True
     template_format: str | None = None
+    """The language in which `system_prompt` is a template, `hf` or `jinja2`; None is plain text.
+    Messages name their own: no other text becomes a template because a request names a language."""
+    template_values: JsonMapping | None = None
+    """Values for the variables of all templates; the `metadata` of a message overrides them."""
     signal: AbortSignal | None = None
 
     def __post_init__(self) -> None:
@@ -275,6 +279,14 @@ class Request:
         if self.input is not None or self.tool_choice == "none":
             return ()
         return tuple(self.tools)
+
+    @property
+    def names_templates(self) -> bool:
+        """Whether a text may have to be rendered before the request is sent."""
+        named = (self.template_format, self.template_values)
+        return any(one is not None for one in named) or any(
+            message.template_format is not None for message in self.messages or ()
+        )
 
     @property
     def conversation(self) -> tuple[Message, ...]:

@@ -1,9 +1,10 @@
 """Finds the provider for a model name or address."""
 
 import difflib
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from typing import TypeAlias
 
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -14,6 +15,8 @@ from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.media.answer import output_of
 from ollm_tui.providers.registry import ProviderRegistry
 
+RenderRequest: TypeAlias = Callable[[Request, ModelInfo | None], Awaitable[Request]]
+"""Returns a request for a model with its templates rendered."""
 LOCAL, EMBEDDED = "local", "embedded"
 PATIENCE_S = 1.0
 """How long a lookup waits for a silent server, in seconds."""
@@ -67,6 +70,8 @@ class Router:
         self._catalog = catalog
         self._named = frozenset(named)
         self._is_local_here = is_local_here
+        self.render: RenderRequest | None = None
+        """Renders messages that are templates; without it, adapters refuse them."""
 
     async def resolve(
         self, model: str, requirement: ModelCapability | None = None
@@ -141,7 +146,8 @@ class Router:
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Send a request to the provider that has its model.
 
-        If a request with an input does not say what to make, that is what the model makes.
+        Its templates are rendered before. If a request with an input does not say what to make,
+        that is what the model makes.
 
         Raises:
             AIError: As `resolve` and the provider's own `invoke`.
@@ -150,7 +156,10 @@ class Router:
         if request.input is not None and request.output is None:
             resolved = await self.informed(resolved)
             request = replace(request, output=output_of(resolved.info))
-        return await resolved.provider.invoke(replace(request, model=resolved.ref.model))
+        request = replace(request, model=resolved.ref.model)
+        if self.render is not None and request.messages is not None and request.names_templates:
+            request = await self.render(request, resolved.info)
+        return await resolved.provider.invoke(request)
 
     async def _on_this_machine(self, ollama: ProviderAdapter, model: str) -> ResolvedModel:
         listing = await self._catalog.listing(ollama.name, within_s=PATIENCE_S)

@@ -11,7 +11,7 @@ from ollm_tui.models.thinking_tags import find_tags
 from ollm_tui.protocol.blocks import TextContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.protocol.message import ACCEPTED, Message
+from ollm_tui.protocol.message import ACCEPTED, JINJA, Message, has_template_marks
 from ollm_tui.protocol.provider_events import LeftOut
 from ollm_tui.protocol.request import (
     Request,
@@ -27,6 +27,7 @@ _REQUEST = frozenset(
      "thinking", "options", "stream", "signal"}
 )  # fmt: skip
 _MESSAGE = frozenset(field.name for field in fields(Message) if field.metadata == ACCEPTED)
+_TEMPLATES = frozenset({"template_format", "template_values"})
 _THINKING = frozenset({"mode", "effort", "think_tag", "answer_tag", "starts_open"})
 _SEVERAL = frozenset({"n", "n_cmpl", "candidate_count"})
 _OTHER_KINDS: Mapping[str, str] = {
@@ -58,8 +59,6 @@ UNSENT_OPTIONS: Mapping[str, frozenset[str]] = {
     ),
 }
 """By kind of provider, the options that its protocol does not have."""
-JINJA: Collection[str] = ("hf", "jinja2")
-"""The format of the templates that llama.cpp and vLLM render, by its names."""
 UNSENT_MESSAGE_FIELDS: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"name"}),
     "ollama": frozenset({"name"}),
@@ -71,7 +70,8 @@ def check_request(request: Request, template_formats: Collection[str] = ()) -> N
     """Check a chat request.
 
     `template_formats` are the names of the template languages that the engine renders itself: a
-    request may name the one that is used anyway.
+    request may name the one that is used anyway. Texts that are templates were rendered before, by
+    a chat or the router.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE or UNSUPPORTED_MODALITY for what is not implemented;
@@ -80,14 +80,10 @@ def check_request(request: Request, template_formats: Collection[str] = ()) -> N
     """
     if request.input is not None:
         raise _no_conversation(request)
-    accepted = frozenset({"template_format"} if template_formats else ())
-    _check_fields(request, _REQUEST | accepted, "a request")
+    _check_rendered(request, template_formats)
+    _check_fields(request, _REQUEST | _TEMPLATES, "a request")
     for message in request.conversation:
-        _check_fields(message, _MESSAGE | accepted, "a message")
-    if template_formats:
-        _check_formats(request, template_formats)
-        for message in request.conversation:
-            _check_rendered(message)
+        _check_fields(message, _MESSAGE | _TEMPLATES, "a message")
     if request.thinking is None:
         check_thinking(request.should_think)
     _check_choice(request)
@@ -224,28 +220,27 @@ def _check_word(word: str, known: Collection[str], what: str) -> None:
         )
 
 
-def _check_formats(request: Request, known: Collection[str]) -> None:
-    named = (request.template_format, *(one.template_format for one in request.conversation))
-    for name in named:
-        if name is not None and name not in known:
-            raise AIError(
-                ErrorCode.UNSUPPORTED_FEATURE,
-                f"This engine renders no template in the format {name[:40]!r}.",
-                hint=f"Leave `template_format` out, or use {' or '.join(sorted(known))}.",
-            )
-
-
-def _check_rendered(message: Message) -> None:
-    """Refuse a message that is to be rendered: it has no values for its template."""
-    if message.template_format is not None and any(mark in message.text for mark in _MARKS):
+def _check_rendered(request: Request, known: Collection[str]) -> None:
+    """Refuse templates that are still to be rendered, and formats that the engine does not read."""
+    texts = [(request.template_format, request.system_prompt or "")]
+    texts += [(message.template_format, message.text) for message in request.conversation]
+    is_left = request.template_values is not None or any(
+        name is not None and has_template_marks(text) for name, text in texts
+    )
+    named = next((name for name, _ in texts if name is not None and name not in known), None)
+    if is_left or (named in JINJA and not known):
         raise AIError(
             ErrorCode.UNSUPPORTED_FEATURE,
-            "A message that is a template is not rendered: it has no values for its variables.",
-            hint="Send its text, and leave `template_format` out.",
+            "A provider renders no templates in messages; a chat and the router do.",
+            hint="Call `chat`, `ask` or `router.invoke`, or leave `template_format` out.",
         )
-
-
-_MARKS = ("{{", "{%")
+    if named is not None:
+        offer = f", or use {' or '.join(sorted(known))}" if known else ""
+        raise AIError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"This engine renders no template in the format {named[:40]!r}.",
+            hint=f"Leave `template_format` out{offer}.",
+        )
 
 
 def _check_choice(request: Request) -> None:

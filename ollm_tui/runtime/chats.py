@@ -235,6 +235,7 @@ class ChatFactory:
             counter=self._counter,
             windows=self._windows,
             redact=self._redact,
+            render=self._router.render,
             knowledge=self.knowledge,
         )
 

@@ -25,6 +25,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver
+from ollm_tui.protocol.request import Request
 from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.lifecycle import adapter_lifecycle
@@ -129,6 +130,7 @@ class Runtime:
         self.engine = providers.engine
         """What runs model files of this machine."""
         self.manager = ModelManager(loaded, providers, downloads.forget)
+        self.router.render = self._render_request
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
         self.download_service = downloads
@@ -197,6 +199,12 @@ class Runtime:
 
     async def _render(self, template: str, variables: JsonMapping) -> str:
         return await self.manager.templates.renderer.render(template, variables)
+
+    async def _render_request(self, request: Request, info: ModelInfo | None) -> Request:
+        """Render the texts of a request that are templates, with the words of the family."""
+        find = self.engine.known_models.of_model
+        known = await to_thread.run_sync(find, request.model, info, abandon_on_cancel=True)
+        return await self.manager.templates.render_request(request, known.prompt)
 
     def secrets(self) -> Iterator[str]:
         """Return all keys, headers and passwords of the settings, to be kept out of reports."""

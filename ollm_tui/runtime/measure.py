@@ -9,6 +9,7 @@ from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.request import RequestBuilder
+from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.chat.thinking import PlannedThinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -90,7 +91,7 @@ async def request_maker(conversation: Conversation, parts: ChatParts) -> Request
     """Return what makes the requests of a chat, after asking for its model.
 
     Raises:
-        AIError: there is no model, or it cannot be found.
+        AIError: there is no model, or it cannot be found; the system prompt cannot be rendered.
     """
     model, router = conversation.model, parts.router
     if model is None:
@@ -104,7 +105,8 @@ async def request_maker(conversation: Conversation, parts: ChatParts) -> Request
         thinking = await parts.thinking.plan(conversation.should_think, resolved)
     except AIError:  # raised when a prompt is sent; the count is nearly the same
         thinking = None
-    maker = _request_maker(conversation, parts, resolved, thinking)
+    _, options = await rendered_texts(conversation, ChatOptions(), parts, resolved)
+    maker = _request_maker(conversation, parts, resolved, thinking, options)
     if not conversation.drops_attachments and count_pictures(
         conversation.messages, conversation.turns_left_out
     ):
@@ -141,9 +143,12 @@ def _request_maker(
     parts: ChatParts,
     resolved: ResolvedModel,
     thinking: PlannedThinking | None = None,
+    options: ChatOptions | None = None,
 ) -> RequestBuilder:
     """Return what makes the requests of a chat, so that what is counted is what is sent."""
-    return RequestBuilder(parts, conversation, ChatOptions(), AbortSignal(), resolved, thinking)
+    return RequestBuilder(
+        parts, conversation, options or ChatOptions(), AbortSignal(), resolved, thinking
+    )
 
 
 def _counter(parts: ChatParts) -> TokenCounter:

@@ -24,6 +24,7 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish, StructuredAnswer
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import Approver, ProviderAdapter, Tool
 from ollm_tui.protocol.request import Response
@@ -71,7 +72,7 @@ class Runtime:
 
     async def ask(
         self,
-        prompt: Content,
+        prompt: Content | Message,
         options: ChatOptions | None = None,
         *,
         model: str | None = None,
@@ -102,7 +103,7 @@ class Runtime:
     @asynccontextmanager
     async def chat(
         self,
-        prompt: Content,
+        prompt: Content | Message,
         options: ChatOptions | None = None,
         *,
         model: str | None = None,

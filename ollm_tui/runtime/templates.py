@@ -13,6 +13,7 @@ from ollm_tui.decode.json_fields import string
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.request import Request
 from ollm_tui.runtime.details import ModelDetails, TemplateFacts
 
 if TYPE_CHECKING:
@@ -54,6 +55,17 @@ class Templates:
                 self._known.pop(next(iter(self._known)))
             self._known[key] = abilities
         return self._known[key]
+
+    async def render_request(self, request: Request, words: Mapping[str, str]) -> Request:
+        """Return a request without templates; `words` are variables beside those that it has.
+
+        Raises:
+            AIError: a template cannot be rendered.
+        """
+        # Needed only where a program sends templates.
+        from ollm_tui.templates.message_templates import render_request
+
+        return await render_request(request, words, self.renderer)
 
     async def read_for(self, details: ModelDetails) -> ModelDetails:
         """Return a model's details with what its template supports, if that can be found out."""

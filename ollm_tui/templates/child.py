@@ -1,4 +1,4 @@
-"""Renders chat templates in a process of its own, as `transformers` does, within limits.
+"""Renders templates in a process of its own, as `transformers` does, within limits.
 
 Run as a file, never imported: it needs the standard library and `jinja2`, nothing else. Templates
 come from model files, so they run in jinja2's immutable sandbox, and the process can neither open
@@ -104,11 +104,17 @@ def _make_dict(*arguments: Any, **values: Any) -> dict[Any, Any]:
     return dict(*arguments, **values)
 
 
-def make_environment(now: str | None) -> jinja2.Environment:
-    """Return what templates are compiled with; `now` stands in for the clock."""
+def make_environment(now: str | None, *, is_strict: bool = False) -> jinja2.Environment:
+    """Return what templates are compiled with; `now` stands in for the clock.
+
+    `is_strict`: a variable without a value is an error, and the last newline stays, as texts of
+    messages need it. Chat templates look for variables that may be missing.
+    """
     environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=is_strict,
+        undefined=jinja2.StrictUndefined if is_strict else jinja2.Undefined,
         extensions=[Generation, jinja2.ext.loopcontrols],
     )
     environment.filters["tojson"] = _to_json
@@ -124,7 +130,7 @@ def render(template: jinja2.Template, context: Mapping[str, Any]) -> Result:
     """Render a conversation; an error is a result, too."""
     pieces, length = [], 0
     try:
-        for piece in template.generate(**context):
+        for piece in template.generate(context):
             length += len(piece)
             if length > OUTPUT_LIMIT:
                 raise TooLongError  # noqa: TRY301 -- one table of errors below
@@ -143,6 +149,7 @@ def _failure(error: Exception) -> Result:
         jinja2.exceptions.SecurityError: "unsafe",
         PermissionError: "unsafe",
         jinja2.TemplateSyntaxError: "syntax",
+        jinja2.UndefinedError: "undefined",
         SyntaxError: "too_deep",  # nested deeper than Python's compiler goes
     }
     kind = next((name for kind, name in kinds.items() if isinstance(error, kind)), "failed")
@@ -153,10 +160,18 @@ def _failure(error: Exception) -> Result:
 
 
 def answer(job: Mapping[str, Any]) -> list[Result]:
-    """Render each conversation of a job with its template."""
-    contexts = job["contexts"]
+    """Render each conversation of a job with its template, or each text with its values."""
+    if "texts" in job:
+        strict = make_environment(job["now"], is_strict=True)
+        return [_rendered(strict, text, [values])[0] for text, values in job["texts"]]
+    return _rendered(make_environment(job["now"]), job["template"], job["contexts"])
+
+
+def _rendered(
+    environment: jinja2.Environment, text: str, contexts: list[Mapping[str, Any]]
+) -> list[Result]:
     try:
-        template = make_environment(job["now"]).from_string(job["template"])
+        template = environment.from_string(text)
     except Exception as error:  # noqa: BLE001 -- a template can raise anything
         return [_failure(error)] * len(contexts)
     return [render(template, context) for context in contexts]
@@ -170,6 +185,7 @@ def _warm_up() -> None:
     answer({**job, "template": "{{ raise_exception('') }}"})
     answer({**job, "template": "{% if %}"})
     answer({**job, "template": "{{ (1).__class__ }}{{ 1 / 0 }}"})
+    answer({"texts": [["{{ missing }}", {}]], "now": None})
 
 
 def _limit(memory: int) -> None:

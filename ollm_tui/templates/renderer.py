@@ -44,8 +44,9 @@ _PROBE: Final[tuple[JsonObject, ...]] = (
 """Tells whether a template has a system role."""
 
 FailureKind: TypeAlias = Literal[
-    "raised", "syntax", "unsafe", "memory", "time", "too_large", "too_long", "too_deep", "failed"
-]
+    "raised", "syntax", "unsafe", "memory", "time", "too_large", "too_long", "too_deep",
+    "undefined", "failed",
+]  # fmt: skip
 _REASONS: Final[Mapping[FailureKind, str]] = {
     "raised": "it refuses this conversation: {message}",
     "syntax": "it is not a valid template ({message})",
@@ -55,6 +56,7 @@ _REASONS: Final[Mapping[FailureKind, str]] = {
     "too_large": "{message}",
     "too_long": "its text is longer than 4 million characters",
     "too_deep": "it is nested too deeply",
+    "undefined": "it fails: {message}",
     "failed": "it fails: {message}",
 }
 
@@ -82,6 +84,7 @@ class Refusal:
 
 
 Rendered: TypeAlias = str | Refusal
+_TOO_LARGE: Final = Refusal("too_large", "it is longer than 1 million characters")
 
 
 class TemplateRenderer:
@@ -137,15 +140,32 @@ class TemplateRenderer:
             AIError: no process can be started.
         """
         if len(template) > TEMPLATE_LIMIT:
-            return [Refusal("too_large", "it is longer than 1 million characters")] * len(contexts)
+            return [_TOO_LARGE] * len(contexts)
         job = {"template": template, "contexts": list(contexts), "now": now}
+        return await self._results(job, len(contexts))
+
+    async def render_texts(
+        self, texts: Sequence[tuple[str, JsonMapping]], *, now: str | None = None
+    ) -> list[Rendered]:
+        """Render texts that are templates, each with its values; all share one limit of time.
+
+        A variable without a value is refused, which chat templates may have.
+
+        Raises:
+            AIError: no process can be started.
+        """
+        if any(len(text) > TEMPLATE_LIMIT for text, _ in texts):
+            return [_TOO_LARGE] * len(texts)
+        return await self._results({"texts": list(texts), "now": now}, len(texts))
+
+    async def _results(self, job: Mapping[str, object], count: int) -> list[Rendered]:
         line = await to_thread.run_sync(lambda: json.dumps(job).encode() + b"\n")
         if len(line) > JOB_LIMIT:
-            return [Refusal("too_large", "the chat is longer than 64 MB")] * len(contexts)
+            return [Refusal("too_large", "the chat is longer than 64 MB")] * count
         async with self._turn:
             reply = await self._asked(line)
         if isinstance(reply, Refusal):
-            return [reply] * len(contexts)
+            return [reply] * count
         results = await to_thread.run_sync(partial(json.loads, reply))
         return [_rendered(result) for result in results["results"]]
 

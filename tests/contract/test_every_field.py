@@ -6,7 +6,7 @@ adapter neither sends nor refuses nor speaks of fails for that adapter.
 
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -124,6 +124,7 @@ REQUEST: Mapping[str, list[Sample] | str] = {
     ],
     "options": [Sample(with_options(temperature=0.25))],
     "template_format": [Sample(asks(template_format="mustache"))],
+    "template_values": [Sample(asks(template_values={"name": "Ann"}))],
     "stream": "tests/contract/test_provider.py asks for whole answers",
     "signal": "tests/contract/test_stops.py stops answers by it",
 }
@@ -367,16 +368,18 @@ ADAPTERS = [
 ]
 
 
+def adapter(name: str, folder: Path) -> AbstractAsyncContextManager[Asked]:
+    """Return what opens one of the adapters."""
+    if name == "embedded":
+        return embedded(folder)
+    if name.startswith("pool of "):
+        return pool(name.removeprefix("pool of "))
+    return remote(name)
+
+
 @pytest.fixture(params=ADAPTERS)
 async def asked(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Asked]:
-    name: str = request.param
-    if name == "embedded":
-        made = embedded(tmp_path)
-    elif name.startswith("pool of "):
-        made = pool(name.removeprefix("pool of "))
-    else:
-        made = remote(name)
-    async with made as ready:
+    async with adapter(request.param, tmp_path) as ready:
         yield ready
 
 

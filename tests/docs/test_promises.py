@@ -184,8 +184,7 @@ HELD: dict[str, tuple[str, ...]] = {
         FIELDS,
         "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
-    "Prompt templates in messages": (
-        FIELDS,
+    "Chat templates of a model family": (
         "tests/providers/embedded/test_provider.py::"
         "test_the_family_and_the_settings_beside_a_file_fill_a_request",
     ),

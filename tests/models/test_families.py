@@ -16,7 +16,7 @@ from ollm_tui.models.capabilities import ABILITIES, capabilities_of
 from ollm_tui.models.family_facts import ModelKnowledge
 from ollm_tui.models.family_files import BUILT_IN, FamilyLibrary
 from ollm_tui.models.family_words import family_rows
-from ollm_tui.models.known_models import KnownModels, defaults_of, not_applied
+from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.models.name_pattern import (
     LIMIT_S,
     BadPatternError,
@@ -280,7 +280,6 @@ def test_a_sidecar_is_merged_or_takes_precedence(
     expected = SIDECARS[text]
     assert (model.family, model.variant, temperature, model.template) == expected
     assert model.sidecar == beside
-    assert not_applied(model) == ()
 
 
 def test_a_sidecar_alone_is_enough(write: Write) -> None:
@@ -301,9 +300,7 @@ shouldThink:
 """
 
 
-def test_what_a_sidecar_says_of_thinking_acts_and_the_rest_of_it_is_said_not_to(
-    families: KnownModels, write: Write
-) -> None:
+def test_what_a_sidecar_says_of_thinking_acts(families: KnownModels, write: Write) -> None:
     beside = write("x.config.yaml", TAUGHT).with_name("x.gguf")
     model = families.of(["x"], beside)
     assert model.thinking is not None
@@ -311,7 +308,6 @@ def test_what_a_sidecar_says_of_thinking_acts_and_the_rest_of_it_is_said_not_to(
     assert (support.is_users, support.thinks_by_itself) == (True, False)
     assert (support.visible, support.steps, support.efforts) == (False, 3, ())
     assert (support.prompts, support.prompt_format) == ({"first": "Plan.", "role": "Act."}, "hf")
-    assert not_applied(model) == ()
     rows = dict(family_rows(model))
     words = "off by default, or first; told to in the system prompt; <plan> … </plan>"
     assert rows["thinking"] == words
@@ -320,7 +316,6 @@ def test_what_a_sidecar_says_of_thinking_acts_and_the_rest_of_it_is_said_not_to(
     model = families.of(["x"], beside)
     assert model.thinking is not None
     assert model.thinking.support.thinks_by_itself
-    assert not_applied(model) == ("prompt",)
     assert dict(family_rows(model))["thinking"] == "always; switched by a blank block"
 
 

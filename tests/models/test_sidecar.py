@@ -6,7 +6,7 @@ import pytest
 
 from ollm_tui.models.capabilities import ModelOverrides
 from ollm_tui.models.family_facts import ModelKnowledge
-from ollm_tui.models.known_models import KnownModels, not_applied
+from ollm_tui.models.known_models import KnownModels
 from ollm_tui.models.sidecar import (
     engine_settings,
     loading_values,
@@ -58,7 +58,6 @@ engineOptions:
     assert (cache.value, cache.layer, cache.beneath[0].value) == ("f16", "sidecar", "q8_0")
     assert cache.origin == "the settings beside the file (fam.config.yaml:3)"
     assert cache.beneath[0].origin.startswith("the family Fam (")
-    assert not_applied(model) == ()
 
 
 REFUSED = {
@@ -133,8 +132,6 @@ def test_only_what_the_sidecar_itself_says_counts(tmp_path: Path) -> None:
 def test_the_variables_of_a_template_are_set_in_it(tmp_path: Path) -> None:
     text = "template: '{{ mark }}{{ messages }}{{ another }}'\nprompt: {another: ''}"
     model = known(tmp_path, text)
-    assert not_applied(model) == ()
-    assert not_applied(known(tmp_path, "prompt: {another: x}")) == ("prompt",)
     model = known(tmp_path, text.partition("\n")[0])
     assert own_template(model) == (
         '{%- set mark = "<\\"f\\">" %}{{ mark }}{{ messages }}{{ another }}'

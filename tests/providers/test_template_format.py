@@ -41,22 +41,27 @@ def test_another_format_is_refused_with_those_that_can_be_used(in_message: bool)
 
 def test_where_it_is_not_known_how_a_prompt_is_made_every_format_is_refused() -> None:
     for backend in (None, "openai", "lmstudio", "kobold"):
-        with pytest.raises(AIError, match="`template_format` in a request"):
+        with pytest.raises(AIError, match="renders no templates in messages") as refused:
             openai.chat_body(asking("jinja2", in_message=False), backend)
+        assert refused.value.hint is not None
+        assert "`router.invoke`" in refused.value.hint
+        with pytest.raises(AIError, match="no template in the format 'golang'"):
+            openai.chat_body(asking("golang", in_message=False), backend)
 
 
-def test_a_message_that_is_a_template_itself_is_refused() -> None:
-    for text in ("Hello {{ name }}", "{% if x %}a{% endif %}"):
+def test_a_template_that_is_still_to_be_rendered_is_refused() -> None:
+    for text in ("Hello {{ name }}", "{% if x %}a{% endif %}", "{# a #}"):
         message = Message("user", text, template_format="jinja2")
-        asked = Request(model="m", messages=[message])
+        plain = Message("user", text)
+        system = Request(model="m", messages=[plain], system_prompt=text, template_format="jinja2")
+        values = Request(model="m", messages=[plain], template_values={"name": "Ann"})
         for backend in JINJA_ENGINES:
-            with pytest.raises(AIError, match="has no values for its variables") as refused:
-                openai.chat_body(asked, backend)
-            assert refused.value.code == ErrorCode.UNSUPPORTED_FEATURE
-        plain = Request(model="m", messages=[Message("user", text)])
-        assert openai.chat_body(plain, "llamacpp")["messages"] == [
-            {"role": "user", "content": text}
-        ]
+            for asked in (Request(model="m", messages=[message]), system, values):
+                with pytest.raises(AIError, match="a chat and the router do") as refused:
+                    openai.chat_body(asked, backend)
+                assert refused.value.code == ErrorCode.UNSUPPORTED_FEATURE
+        sent = openai.chat_body(Request(model="m", messages=[plain]), "llamacpp")["messages"]
+        assert sent == [{"role": "user", "content": text}]
     golang = Message("user", "{{ .Name }}", template_format="golang")
-    with pytest.raises(AIError, match="has no values for its variables"):
+    with pytest.raises(AIError, match="renders no templates in messages"):
         ollama.chat_body(Request(model="m", messages=[golang]))

@@ -19,6 +19,7 @@ from ollm_tui import (
     ErrorCode,
     ErrorEvent,
     Finish,
+    Message,
     ModelInfo,
     ProviderStream,
     Request,
@@ -138,6 +139,38 @@ async def test_a_question_is_answered_by_the_model_that_is_there(ollama: Server)
         assert [*await runtime.models()] == ["ollama://tiny:latest", "ollama://thinker:latest"]
         assert runtime.problems == ()
     assert not [*Path.home().rglob("*.db")], "chats of a program are not saved"
+
+
+async def test_a_message_that_is_a_template_is_rendered_with_the_words_of_the_family(
+    ollama: Server,
+) -> None:
+    words = Path.home() / ".config" / "ollm" / "families"
+    words.mkdir(parents=True)
+    (words / "tiny.yaml").write_text(
+        "_id: Tiny\nmodelPattern: {'@': 'tiny*'}\nprompt: {tone: stern, name: nobody}"
+    )
+    text = "Be {{ tone }}, {{ name }} of {{ strftime_now('%Y') | length }}."
+    message = Message("user", text, template_format="jinja2", metadata={"name": "{{ Ann }}"})
+    async with open_runtime(model="ollama://tiny") as runtime:
+        await runtime.ask(message)
+        request = Request(model="ollama://tiny", messages=[message], stream=False)
+        await runtime.router.invoke(request)
+        streamed = await runtime.router.invoke(
+            Request(model="ollama://tiny", messages=[message], template_values={"tone": "kind"})
+        )
+        assert not isinstance(streamed, Response)
+        async with streamed as events:
+            assert [event async for event in events]
+        with pytest.raises(AIError, match="variable 'nothing' has no value"):
+            await runtime.ask(Message("user", "{{ nothing }}", template_format="jinja2"))
+        adapter = runtime.providers.resolve("ollama")
+        assert adapter is not None
+        with pytest.raises(AIError, match="a chat and the router do"):
+            await adapter.invoke(request)
+    chats = [one.json() for one in ollama.received if one.path == "/api/chat"]
+    said = [str(body["messages"]) for body in chats]
+    assert ["{{ Ann }} of 4." in one for one in said] == [True] * 3
+    assert ["Be stern" in one for one in said] == [True, True, False]
 
 
 async def test_an_answer_to_a_schema_has_its_value_or_raises(ollama: Server) -> None:

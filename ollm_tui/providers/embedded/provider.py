@@ -16,6 +16,7 @@ from ollm_tui.config.backends import BACKEND
 from ollm_tui.decode.json_fields import present
 from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.message import JINJA
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
@@ -29,7 +30,7 @@ from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from ollm_tui.providers.media.answer import answer_input
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.providers.unsupported import JINJA, check_input, check_request
+from ollm_tui.providers.unsupported import check_input, check_request
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.paths import find_program
-from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults, not_applied
+from ollm_tui.models.known_models import SIDECAR_SUFFIX, ModelDefaults
 from ollm_tui.models.thinking_prompts import with_instructions
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.keep_alive import checked_keep_alive, keep_alive_seconds
@@ -113,17 +113,8 @@ def with_defaults(request: Request, defaults: ModelDefaults) -> Request:
 
 def unused_settings(known: "ModelKnowledge") -> tuple[LeftOut, ...]:
     """Return what of the settings beside a model file is not used, and why."""
-    beside = known.sidecar.name if known.sidecar else ""
-    unused = [
+    return tuple(
         LeftOut(Path(problem.origin.name).name, AIError(ErrorCode.BAD_REQUEST, str(problem)))
         for problem in known.problems
         if problem.origin.name.endswith(SIDECAR_SUFFIX)
-    ]
-    if keys := not_applied(known):
-        why = AIError(
-            ErrorCode.UNSUPPORTED_FEATURE,
-            f"{', '.join(keys)} of {beside} {'is' if len(keys) == 1 else 'are'} not used yet.",
-            hint="Its other keys are used.",
-        )
-        unused.append(LeftOut(beside, why))
-    return tuple(unused)
+    )

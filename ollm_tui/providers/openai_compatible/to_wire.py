@@ -9,7 +9,7 @@ from ollm_tui.decode.schema_forms import grammar_form, strict_form
 from ollm_tui.models.thinking_switch import TEMPLATE_ARGUMENTS
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import JINJA, Message
 from ollm_tui.protocol.request import (
     GenerationOptions,
     Request,
@@ -19,7 +19,6 @@ from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
 from ollm_tui.providers.media.encoding import picture_url, sound_part, unsendable
 from ollm_tui.providers.openai_compatible.thinking import Switched, official_fields, switched
 from ollm_tui.providers.unsupported import (
-    JINJA,
     UNSENT_OPTIONS,
     OnLeftOut,
     check_request,
