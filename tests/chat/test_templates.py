@@ -10,7 +10,9 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import Finish, TextDelta
@@ -65,13 +67,13 @@ class Renderer:
             template_values=None,
         )  # fmt: skip
 
-    def _plain(self, message: Message, values: dict[str, object]) -> Message:
+    def _plain(self, message: Message, values: JsonMapping) -> Message:
         if message.template_format is None:
             return message
         text = self._filled(message.text, values)
-        return replace(message, content=text, template_format=None)
+        return replace(message, content=(TextContent(text),), template_format=None)
 
-    def _filled(self, text: str, values: dict[str, object]) -> str:
+    def _filled(self, text: str, values: JsonMapping) -> str:
         if "{{ missing }}" in text:
             raise AIError(ErrorCode.BAD_REQUEST, "'missing' has no value.")
         for name, value in values.items():

@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -155,7 +156,7 @@ async def test_values_are_plain_json() -> None:
             error = await refusal(renderer, asking(template("{{ x }}", x=value)))  # type: ignore[arg-type]
             assert "its value 'x' is not plain JSON" in error.message
         values: dict[str, JsonValue] = {"n": None, "t": [1], "self": 1, "a b": 2, "caller": 3}
-        odd = template("{{ n }}{{ t }}", **values)
+        odd = replace(template("{{ n }}{{ t }}"), metadata=values)
         made = await render_request(asking(odd), {}, renderer)
     assert made.conversation[0].text == "None[1]"
 
