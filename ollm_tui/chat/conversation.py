@@ -20,6 +20,15 @@ class CountedPrompt:
     estimate: int
 
 
+@dataclass(frozen=True, slots=True)
+class SystemTemplate:
+    """A system prompt that is rendered for each prompt."""
+
+    text: str
+    format: str
+    """`hf` or `jinja2`."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Conversation:
     """The state that a chat client reads and extends."""
@@ -31,8 +40,8 @@ class Conversation:
     model: str | None = None
     """`provider://model` or a bare name; None until one is chosen."""
     system_prompt: str | None = None
-    system_prompt_format: str | None = None
-    """`hf` or `jinja2` if the system prompt is a template; None is plain text."""
+    system_template: SystemTemplate | None = None
+    """The system prompt if it is a template; any other text in `system_prompt` is plain."""
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
@@ -53,6 +62,12 @@ class Conversation:
     """The newest token count of a request."""
     fields_left_out: set[tuple[str, str]] = field(default_factory=set)
     """Model and request field, for fields whose omission was already reported."""
+
+    @property
+    def system_prompt_format(self) -> str | None:
+        """The language in which the system prompt is a template; None is plain text."""
+        template = self.system_template
+        return template.format if template and template.text == self.system_prompt else None
 
     @property
     def title(self) -> str | None:
@@ -110,6 +125,11 @@ class Conversation:
         return f"b{self.blocks_used}"
 
 
+def template_of(system_prompt: str | None, language: str | None) -> SystemTemplate | None:
+    """Return a system prompt as a template, if it is one."""
+    return SystemTemplate(system_prompt, language) if system_prompt and language else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
     """What a conversation starts with by the settings, or gets from one of their profiles."""
@@ -118,6 +138,7 @@ class Preset:
     model: str | None = None
     """The model that the profile itself names."""
     system_prompt: str | None = None
+    system_prompt_format: str | None = None
     schema: JsonMapping | None = None
     """The JSON Schema that answers must match; None keeps the one of the conversation."""
     schema_file: str | None = None
@@ -133,6 +154,7 @@ class Preset:
         """Use it from the next prompt on; the model stays, since it must be found first."""
         conversation.profile = self.profile
         conversation.system_prompt = self.system_prompt
+        conversation.system_template = template_of(self.system_prompt, self.system_prompt_format)
         wanted, file = conversation.schema, conversation.schema_file
         if self.schema is not None:
             wanted, file = self.schema, self.schema_file

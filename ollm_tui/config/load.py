@@ -46,6 +46,7 @@ from ollm_tui.config.sources import (
     exposed_key,
     file_settings,
     flag_settings,
+    without_outdated_format,
     without_outdated_model,
 )
 from ollm_tui.config.toml_file import read_toml
@@ -185,6 +186,7 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     loading.take(flag_settings(flags, loading.layers))
     loading.take(profile_settings(loading.layers))
     loading.take(without_outdated_model(loading.layers))
+    loading.take(without_outdated_format(loading.layers))
     loading.assume_defaults()
 
 

@@ -20,6 +20,7 @@ _MOST_NAMED = 20
 _PLACES: Mapping[str, KeyPath] = {
     "model": ("model",),
     "system_prompt": ("system_prompt",),
+    "system_prompt_format": ("system_prompt_format",),
     "thinking": ("thinking",),
     "tools": ("tools", "enabled"),
     "options": ("options",),

@@ -3,7 +3,7 @@
 The example file, `ollm config schema` and the reference page are made from these types.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, JsonValue, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -109,6 +109,9 @@ class GenerationSettings(SettingsSection):
         return GenerationOptions(**values, stop=tuple(stop) if stop else None)
 
 
+TemplateFormat: TypeAlias = Literal["hf", "jinja2"]
+
+
 class ProfileSettings(SettingsSection, serialize_by_alias=True):
     """A preset for chats: `[profiles.NAME]`. A key that is not set is as in the other settings."""
 
@@ -117,6 +120,12 @@ class ProfileSettings(SettingsSection, serialize_by_alias=True):
     )
     system_prompt: str | None = Field(
         None, examples=["Answer briefly."], description="System prompt; an empty text is none."
+    )
+    system_prompt_format: TemplateFormat | None = Field(
+        None,
+        examples=["jinja2"],
+        description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
+        "same; not set is plain text.",
     )
     thinking: ThinkingLevel | None = Field(
         None, examples=["low"], description="How much the model thinks."
@@ -253,6 +262,12 @@ class AppConfig(BaseSettings):
     )
     system_prompt: str | None = Field(
         None, examples=["Answer briefly."], description="The system prompt of every new chat."
+    )
+    system_prompt_format: TemplateFormat | None = Field(
+        None,
+        examples=["jinja2"],
+        description="Language in which `system_prompt` is a template: `jinja2`, or `hf` for the "
+        "same; not set is plain text.",
     )
     thinking: ThinkingLevel | None = Field(
         None,

@@ -217,6 +217,13 @@ def without_outdated_model(layers: Layers) -> Iterator[Setting]:
         yield Setting(("model",), None, provider.origin, provider.rank)
 
 
+def without_outdated_format(layers: Layers) -> Iterator[Setting]:
+    """Drop the format of another system prompt than the one that counts."""
+    text, language = layers.top(("system_prompt",)), layers.top(("system_prompt_format",))
+    if text is not None and language is not None and text.rank > language.rank:
+        yield Setting(("system_prompt_format",), None, text.origin, text.rank)
+
+
 def _aliased(name: str, layers: Layers) -> str:
     """Return the provider that a name means; a configured provider wins over an alias."""
     if layers.below(("providers", name)):

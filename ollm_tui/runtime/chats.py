@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.client import ChatClient
-from ollm_tui.chat.conversation import Conversation, Preset
+from ollm_tui.chat.conversation import Conversation, Preset, template_of
 from ollm_tui.chat.model_support import ToolMode, ToolModes, VisionSupport
 from ollm_tui.chat.parts import ChatLimits, ChatParts, KnowledgeOf
 from ollm_tui.chat.thinking import ModelThinking
@@ -138,6 +138,7 @@ class ChatFactory:
             schema_file=_schema_file(config),
             schema_problem=problem,
             system_prompt=config.system_prompt or None,
+            system_prompt_format=config.system_prompt_format,
             options=config.options.to_options(),
             should_think=THINKING_LEVELS[config.thinking] if config.thinking else None,
             tools=known
@@ -161,6 +162,7 @@ class ChatFactory:
             profile=settings.profile,
             model=settings.model,
             system_prompt=settings.system_prompt,
+            system_template=template_of(settings.system_prompt, settings.system_prompt_format),
             options=settings.options,
             should_think=settings.should_think,
             tools=settings.tools,

@@ -52,10 +52,13 @@ def profile_of(config: AppConfig) -> tuple[str, ModelDraft, tuple[str, ...]] | N
     profile = config.profiles.get(config.profile or "")
     if profile is None:
         return None
+    is_template = bool(profile.system_prompt) and config.system_prompt_format is not None
     kept = ModelDraft(
-        system_prompt=profile.system_prompt or None, options=profile.options.to_options()
+        system_prompt=None if is_template else profile.system_prompt or None,
+        options=profile.options.to_options(),
     )
     lost = {
+        "system_prompt (a template)": is_template,
         "tools": profile.tools,
         "thinking": profile.thinking,
         "keep_alive": profile.options.keep_alive,

@@ -175,6 +175,7 @@ class Profiles:
         values = {
             "model": self._shown_address(ref) if ref else conversation.model,
             "system_prompt": prompt,
+            "system_prompt_format": conversation.system_prompt_format,
             "thinking": thinking_level(conversation.should_think),
             "tools": list(conversation.tools),
             "schema": conversation.schema_file,

@@ -10,6 +10,7 @@ from ollm_tui.decode.json_guard import repaired
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.keep_alive import parse_keep_alive
+from ollm_tui.protocol.message import JINJA
 from ollm_tui.protocol.request import (
     GenerationOptions,
     ShouldThink,
@@ -32,6 +33,8 @@ def options_to_json(settings: ConversationSettings) -> str:
         "tools": list(settings.tools),
         "profile": settings.profile,
     }
+    if settings.system_prompt_format is not None:  # few chats have one
+        data["system_prompt_format"] = settings.system_prompt_format
     try:
         return repaired(json.dumps(data, ensure_ascii=False))
     except (RecursionError, TypeError, ValueError):
@@ -76,6 +79,7 @@ def settings_of(model: str | None, system_prompt: str | None, options: str) -> C
         profile=string(data, "profile"),
         model=model,
         system_prompt=system_prompt,
+        system_prompt_format=_one_of(data.get("system_prompt_format"), JINJA),
         options=_read_generation(as_object(data.get("generation"))),
         should_think=_read_thinking(data.get("should_think")),
         tools=tuple(strings(data.get("tools"))),

@@ -52,6 +52,10 @@ class HasSettings(Protocol):
         """The system prompt."""
 
     @property
+    def system_prompt_format(self) -> str | None:
+        """The language in which it is a template; None is plain text."""
+
+    @property
     def options(self) -> GenerationOptions:
         """Sampling and length."""
 
@@ -71,6 +75,7 @@ class ConversationSettings:
     profile: str | None = None
     model: str | None = None
     system_prompt: str | None = None
+    system_prompt_format: str | None = None
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()
@@ -82,6 +87,7 @@ class ConversationSettings:
             profile=source.profile,
             model=source.model,
             system_prompt=source.system_prompt,
+            system_prompt_format=source.system_prompt_format,
             options=source.options,
             should_think=source.should_think,
             tools=tuple(source.tools),

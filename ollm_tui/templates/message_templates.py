@@ -122,11 +122,11 @@ def _check_values(templates: Sequence[_Template]) -> None:
 def _refused(template: _Template, refusal: Refusal) -> AIError:
     missing = _MISSING.search(refusal.message) if refusal.kind == "undefined" else None
     if missing is not None:
+        places = "`template_values`" if template.position is None else "`metadata` of the message"
         return AIError(
             ErrorCode.BAD_REQUEST,
             f"{template.place} is a template whose variable {missing[1]!r} has no value.",
-            hint="Put it into `template_values`"
-            + ("." if template.position is None else ", or into the `metadata` of the message."),
+            hint=f"Put it into {places}, or write {{{{ {missing[1]} | default('') }}}}.",
         )
     code = ErrorCode.TIMEOUT if refusal.kind == "time" else ErrorCode.BAD_REQUEST
     advice = "Make it shorter, or" if refusal.kind in _LIMITS else "Correct it, or"

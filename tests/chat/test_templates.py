@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from ollm_tui.chat.client import ChatClient
-from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.conversation import Conversation, SystemTemplate
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
@@ -152,7 +152,7 @@ async def test_the_system_prompt_is_rendered_for_each_prompt_and_stays_a_templat
     client = client_over(provider, render)
     client.conversation.system_prompt = "Be {{ tone }}."
     await ask(client, "hi", ChatOptions(template_values={"tone": "kind"}))
-    client.conversation.system_prompt_format = "jinja2"
+    client.conversation.system_template = SystemTemplate("Be {{ tone }}.", "jinja2")
     await ask(client, "hi", ChatOptions(template_values={"tone": "kind"}))
     await ask(client, "hi", ChatOptions(template_values={"tone": "{{ tone }}"}))
     await ask(client, "hi", ChatOptions(system_prompt="{{ tone }}"))
@@ -162,6 +162,9 @@ async def test_the_system_prompt_is_rendered_for_each_prompt_and_stays_a_templat
         "Be {{ tone }}.", "Be kind.", "Be {{ tone }}.", "{{ tone }}", "b",
     ]  # fmt: skip
     assert client.conversation.system_prompt == "Be {{ tone }}."
+    client.conversation.system_prompt = "{{ tone }}"
+    await ask(client, "hi", ChatOptions(template_values={"tone": "kind"}))
+    assert provider.requests[-1].system_prompt == "{{ tone }}", "another text is plain"
     assert not any(one.names_templates for one in provider.requests)
 
 

@@ -54,6 +54,21 @@ def test_a_profile_becomes_a_model(models: Run, server: OllamaServer) -> None:
     }
 
 
+def test_a_system_prompt_that_is_a_template_stays_out_of_a_model(
+    models: Run, server: OllamaServer
+) -> None:
+    write_settings(
+        '[profiles.p]\nmodel = "local://tiny"\nsystem_prompt = "{{ 1 }}"\n'
+        'system_prompt_format = "hf"\n'
+    )
+    code, _, err = models("create", "coder", "--profile", "p")
+    assert (code, err.splitlines()[0].partition(": ")[2]) == (
+        0,
+        "A model cannot keep these settings of the profile: system_prompt (a template).",
+    )
+    assert "system" not in server.made["coder:latest"]
+
+
 def test_a_file_becomes_a_model(
     models: Run, server: OllamaServer, served: Server, tmp_path: Path
 ) -> None:

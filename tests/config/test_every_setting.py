@@ -53,11 +53,13 @@ GENERATION: Mapping[str, tuple[str, ...]] = {
     "keep_alive": ('"5 minutes"', '"soon"', '""', "true", "nan", "inf", '"nan"', "[]"),
     "extra_body": ("5", '{ model = "x" }', "{ a = 2020-01-01 }"),
 }
+LANGUAGE = ('"golang"', '""', "5")
 WRONG: Mapping[str, tuple[str, ...]] = {
     "theme": (*TEXT, '"dsk"'),
     "model": (*TEXT, '"locl://m"'),
     "provider": ("5", '"locl"'),
     "system_prompt": NO_TEXT,
+    "system_prompt_format": LANGUAGE,
     "thinking": ('"lots"', "true", "1"),
     "profile": (*TEXT, '"codng"'),
     "ui.show_thinking": SWITCH,
@@ -83,6 +85,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     },
     "profiles.p.model": (*TEXT, '"locl://m"'),
     "profiles.p.system_prompt": NO_TEXT,
+    "profiles.p.system_prompt_format": LANGUAGE,
     "profiles.p.thinking": ('"lots"', "true"),
     "profiles.p.schema": FILE,
     "profiles.p.tools": ('"read_file"', '["read_fil"]', "[5]"),

@@ -43,6 +43,32 @@ def test_a_chosen_profile_counts_more_than_the_rest_of_the_file(load: Load) -> N
     assert places["profile"] == "--profile"
 
 
+@pytest.mark.parametrize(
+    ("environ", "flags", "language"),
+    [
+        ({}, Flags(), "jinja2"),
+        ({"OLLM_SYSTEM_PROMPT": "{{ a }}"}, Flags(), None),
+        ({}, Flags(system="{{ a }}"), None),
+        ({}, Flags(profile="plain"), None),
+        ({}, Flags(profile="other"), "hf"),
+        ({}, Flags(profile="neither"), "jinja2"),
+        ({}, Flags(profile="other", system="{{ a }}"), None),
+        ({"OLLM_SYSTEM_PROMPT_FORMAT": "hf"}, Flags(), "hf"),
+    ],
+)
+def test_the_language_of_a_system_prompt_goes_with_its_text(
+    load: Load, environ: dict[str, str], flags: Flags, language: str | None
+) -> None:
+    text = (
+        'system_prompt = "{{ 1 }}"\nsystem_prompt_format = "jinja2"\n[profiles.plain]\n'
+        'system_prompt = "{{ 2 }}"\n[profiles.neither]\nthinking = "low"\n[profiles.other]\n'
+        'system_prompt = "{{ 3 }}"\nsystem_prompt_format = "hf"\n'
+    )
+    loaded = load(text, environ, flags)
+    assert loaded.config.system_prompt_format == language
+    assert loaded.problems == ()
+
+
 def test_without_a_choice_profiles_change_nothing(load: Load) -> None:
     for flags in (Flags(), Flags(profile="none"), Flags(profile="plain")):
         config = load(TEXT, flags=flags).config

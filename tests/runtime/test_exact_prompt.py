@@ -5,6 +5,7 @@ from threading import get_ident
 
 import pytest
 
+from ollm_tui.chat.conversation import SystemTemplate
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError
@@ -67,6 +68,36 @@ async def test_the_engine_tells_the_prompt_of_the_last_answer_or_of_the_next(
     assert last.notes[0] == "This is the text that Ollama makes of the chat."
     assert following.text.endswith("<user>and now?\n<assistant>")
     assert "assistant" in [part.role for part in following.parts]
+
+
+async def test_a_system_prompt_that_is_a_template_is_shown_and_sent_as_it_is_rendered(
+    tmp_path: Path,
+) -> None:
+    paths = paths_in(tmp_path)
+    paths.config_file.parent.mkdir(parents=True)
+    text = 'system_prompt = "Count to {{ 6 * 7 }}."\nsystem_prompt_format = "jinja2"\n'
+    paths.config_file.write_text(text, "utf-8")
+    async with serve(OllamaServer()) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            async with client.chat("{{ 1 + 1 }}") as events:
+                assert [event async for event in events]
+            shown = await runtime.exact_prompt(client.conversation)
+            measured = await runtime.measure(client.conversation)
+            chat_id = runtime.chat_id(client)
+            assert chat_id is not None
+            reopened = await runtime.open_chat(chat_id)
+            assert reopened.conversation.system_prompt_format == "jinja2"
+            again = await runtime.exact_prompt(reopened.conversation)
+            client.conversation.system_template = SystemTemplate("{{ a }}", "hf")
+            client.conversation.system_prompt = "{{ a }}"
+            with pytest.raises(AIError, match="variable 'a' has no value"):
+                await runtime.exact_prompt(client.conversation)
+    assert shown.text == again.text == "<system>Count to 42.\n<user>{{ 1 + 1 }}\n<assistant>"
+    assert measured.used > 0
+    (sent,) = [one.json() for one in server.received if one.path == "/api/chat"][:1]
+    assert "Count to 42." in str(sent)
 
 
 @pytest.mark.engine

@@ -103,6 +103,19 @@ async def test_what_is_saved_comes_back(paths: AppPaths) -> None:
     assert loaded.all_problems == ()
 
 
+async def test_a_system_prompt_that_is_a_template_is_saved_as_one(paths: AppPaths) -> None:
+    write(paths, 'system_prompt = "{{ 6 * 7 }}"\nsystem_prompt_format = "jinja2"\n')
+    async with opened(paths) as runtime:
+        chat = conversation_of(runtime)
+        assert chat.system_prompt_format == "jinja2"
+        await runtime.profiles.save("same", chat)
+        assert (await runtime.profiles.load("same")).system_prompt_format == "jinja2"
+        chat.system_prompt = "{{ 1 }}"
+        await runtime.profiles.save("plain", chat)
+        preset = await runtime.profiles.load("plain")
+        assert (preset.system_prompt, preset.system_prompt_format) == ("{{ 1 }}", None)
+
+
 async def test_an_empty_system_prompt_and_no_tools_are_saved_too(paths: AppPaths) -> None:
     write(paths, 'system_prompt = "Be kind."\n[tools]\nenabled = ["current_time"]\n')
     async with opened(paths) as runtime:

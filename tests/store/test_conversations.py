@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import anyio
 import pytest
 
-from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.conversation import Conversation, SystemTemplate
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ThinkingConfig
@@ -427,7 +427,11 @@ async def test_settings_come_back_as_they_were_with_the_newest_message(path: Pat
         extra_body={"mirostat": 2},
     )
     conversation = Conversation(
-        model="vllm://m", system_prompt="Be\0 brief", options=options, tools=("f",)
+        model="vllm://m",
+        system_prompt="Be\0 brief",
+        system_template=SystemTemplate("Be\0 brief", "hf"),
+        options=options,
+        tools=("f",),
     )
     async with open_store(path) as store:
         journal = store.journal(conversation)

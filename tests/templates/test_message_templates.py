@@ -92,7 +92,8 @@ async def test_a_variable_without_a_value_is_named_with_its_message() -> None:
             error.message
             == "The user message 2 is a template whose variable 'recipient' has no value."
         )
-        assert error.hint == "Put it into `template_values`, or into the `metadata` of the message."
+        words = "Put it into `metadata` of the message, or write {{ recipient | default('') }}."
+        assert error.hint == words
         assert error.code == ErrorCode.BAD_REQUEST
         error = await refusal(
             renderer, asking(first, system_prompt="{{ x }}", template_format="hf")

@@ -71,6 +71,7 @@ class ChatSession:
         self.client = self.runtime.new_client()
         after = self.client.conversation
         after.model, after.system_prompt = before.model, before.system_prompt
+        after.system_template = before.system_template
         after.options, after.should_think = before.options, before.should_think
         after.tools, after.profile = before.tools, before.profile
         after.schema_file = before.schema_file
