@@ -39,8 +39,13 @@ def find_profile(names: Iterable[str], wanted: str) -> str | None:
 
 def chosen_profile(config: AppConfig) -> str | None:
     """Return the name of the chosen profile, as it was written if there is none of this name."""
-    wanted = None if config.profile == NO_PROFILE else config.profile
+    wanted = None if is_no_profile(config.profile) else config.profile
     return wanted and (find_profile(config.profiles, wanted) or wanted)
+
+
+def is_no_profile(name: str | None) -> bool:
+    """Whether a choice means no profile, in any case: none may have that name."""
+    return name is not None and name.casefold() == NO_PROFILE
 
 
 NAME_HINT = (
@@ -51,13 +56,13 @@ NAME_HINT = (
 def is_profile_name(name: str) -> bool:
     """Whether a profile can be chosen by this name."""
     is_plain = name.isprintable() and name == name.strip() and 0 < len(name) <= LONGEST_NAME
-    return is_plain and name.casefold() != NO_PROFILE
+    return is_plain and not is_no_profile(name)
 
 
 def profile_settings(layers: Layers) -> Iterator[Setting]:
     """Yield the values of the chosen profile as settings, but for those that are wrong."""
     chosen = layers.top(("profile",))
-    if chosen is None or not isinstance(chosen.value, str) or chosen.value == NO_PROFILE:
+    if chosen is None or not isinstance(chosen.value, str) or is_no_profile(chosen.value):
         return
     names = dict.fromkeys(one.path[1] for one in layers.below(("profiles",)) if one.path[1:])
     name = find_profile(names, chosen.value)
@@ -88,7 +93,7 @@ def profile_problems(
 ) -> Iterator[ConfigProblem]:
     """Yield a problem for a choice that no profile has, and for names that cannot be chosen."""
     wanted, names = config.profile, tuple(config.profiles)
-    if wanted is not None and wanted != NO_PROFILE and find_profile(names, wanted) is None:
+    if wanted is not None and not is_no_profile(wanted) and find_profile(names, wanted) is None:
         origin, at = origin_of(("profile",)), "profile"
         subject = origin.name if origin.kind == "flag" else f"`{at}`"
         words = f"{subject} names an unknown profile."

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ollm_tui.config.origin import ConfigProblem, KeyPath
 from ollm_tui.config.yaml_file import YamlProblem, read_yaml
+from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.family_facts import KnownValue, Layer, ModelKnowledge, Step, ThinkingFacts
 from ollm_tui.models.family_files import FamilyFile, FamilyLibrary, FamilyMatch
 from ollm_tui.models.family_schema import (
@@ -316,7 +317,7 @@ class _Resolution:
         yield Step(name="variant", outcome=self._variant or ("the default" if own else "none"))
         keys = [_alias(name) for name in _SINGLE if self._top[name] and name != "source"]
         yield Step(name="configuration", outcome=", ".join(keys) or "none")
-        given = [f"{value.name} {value.value}" for value in self._parameters()]
+        given = [f"{value.name} {_shown(value.value)}" for value in self._parameters()]
         yield Step(name="parameters", outcome=", ".join(given) or "none")
 
 
@@ -326,6 +327,11 @@ _FEATURES: Final[Mapping[Ability, str]] = {
     "infill": "infill",
     "systemPrompt": "system_prompt",
 }
+
+
+def _shown(value: JsonValue) -> str:
+    """Write a value as a person does in a file."""
+    return value if isinstance(value, str) else dump_json(value)
 
 
 def _place(one: FamilyFile) -> str:

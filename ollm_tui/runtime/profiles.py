@@ -21,6 +21,7 @@ from ollm_tui.config.profiles import (
     NAME_HINT,
     NO_PROFILE,
     find_profile,
+    is_no_profile,
     is_profile_name,
     similar_profile,
 )
@@ -109,7 +110,7 @@ class Profiles:
         loaded = await anyio.to_thread.run_sync(self._read, name)
         chosen = loaded.config.profile or ""
         names = tuple(loaded.config.profiles)
-        is_known = name == NO_PROFILE or find_profile(names, name) is not None
+        is_known = is_no_profile(name) or find_profile(names, name) is not None
         for problem in loaded.problems:
             is_of_it = problem.path[:2] == ("profiles", chosen)
             if problem.path == ("profile",) and not is_known:

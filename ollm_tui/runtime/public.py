@@ -257,7 +257,8 @@ async def open_runtime(  # noqa: PLR0913 -- the options of the command line, all
     Your saved chats are left alone.
 
     Raises:
-        AIError: BAD_REQUEST for an argument that cannot be used; the runtime could not be opened.
+        AIError: BAD_REQUEST for an argument that cannot be used, such as a profile whose schema is
+            not one; the runtime could not be opened.
     """
     flags = Flags(
         model=model,
@@ -271,6 +272,8 @@ async def open_runtime(  # noqa: PLR0913 -- the options of the command line, all
     async with opener() as composed:
         if approver is not None:
             composed.ask_before_tools(approver)
+        if profile is not None:
+            await composed.profiles.check()
         yield Runtime(composed, has_approver=approver is not None)
 
 

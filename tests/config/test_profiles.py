@@ -70,7 +70,7 @@ def test_the_language_of_a_system_prompt_goes_with_its_text(
 
 
 def test_without_a_choice_profiles_change_nothing(load: Load) -> None:
-    for flags in (Flags(), Flags(profile="none"), Flags(profile="plain")):
+    for flags in (Flags(), Flags(profile="none"), Flags(profile="NONE"), Flags(profile="plain")):
         config = load(TEXT, flags=flags).config
         assert (config.model, config.options.temperature, config.thinking) == ("base", 0.7, None)
 

@@ -287,6 +287,9 @@ def test_a_sidecar_alone_is_enough(write: Write) -> None:
     model = KnownModels().of(["x"], beside.with_name("x.gguf"))
     filled = defaults_of(model)
     assert (filled.system_prompt, filled.options.stop) == ("Be kind.", ("no",))
+    write("x.config.yaml", 'parameters: {stop: ["</s>", "ä"], temperature: 0.5}')
+    steps = KnownModels().of(["x"], beside.with_name("x.gguf")).steps
+    assert steps[-1].outcome == 'stop ["</s>", "ä"], temperature 0.5'
 
 
 TAUGHT = """

@@ -67,6 +67,7 @@ async def test_a_profile_is_read_as_it_is_written_now(paths: AppPaths) -> None:
         )
         assert runtime.profiles.listed() == {"b": "y · tools current_time, clck"}
         assert await runtime.profiles.load("none") == Preset()
+        assert await runtime.profiles.load("None") == Preset()
         with pytest.raises(AIError, match="There is no profile 'a'") as caught:
             await runtime.profiles.load("a")
         assert caught.value.hint == "Available: b."

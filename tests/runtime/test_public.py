@@ -130,6 +130,20 @@ async def test_a_profile_sets_what_is_asked(ollama: Server) -> None:
     assert caught.value.hint == "Did you mean `short`?"
 
 
+async def test_a_profile_whose_schema_cannot_be_used_is_refused(ollama: Server) -> None:
+    write_settings('[profiles.strict]\nschema = "answer.json"\n')
+    file = Path.home() / ".config" / "ollm" / "answer.json"
+    for text in ('{"type": "obj"}', "{"):
+        file.write_text(text, "utf-8")
+        with pytest.raises(AIError, match=r"The JSON Schema .* cannot be used") as caught:
+            async with open_runtime(profile="strict"):
+                pass
+        assert caught.value.hint == "Correct the file, or change `schema` of the profile strict."
+    file.write_text('{"type": "string"}', "utf-8")
+    async with open_runtime(profile="STRICT") as runtime:
+        assert runtime.problems == ()
+
+
 async def test_a_question_is_answered_by_the_model_that_is_there(ollama: Server) -> None:
     async with open_runtime() as runtime:
         response = await runtime.ask("hello")
