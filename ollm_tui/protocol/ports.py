@@ -87,6 +87,17 @@ class SupportsPromptText(Protocol):
 
 
 @runtime_checkable
+class WritesPrompt(Protocol):
+    """Adds to the messages of a request what switches thinking."""
+
+    def as_sent(self, request: Request) -> Request:
+        """Return the request with the messages that are sent.
+
+        A last message of the assistant is the beginning of its answer.
+        """
+
+
+@runtime_checkable
 class SupportsEmbed(Protocol):
     """Makes embeddings."""
 

@@ -15,7 +15,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, SupportsShow
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsPromptText, SupportsShow, WritesPrompt
 from ollm_tui.protocol.request import PromptText, PromptToken, Request
 from ollm_tui.providers.operations import show_model, translated
 from ollm_tui.providers.router import ResolvedModel
@@ -91,7 +91,13 @@ async def exact_prompt(
         request = replace(request, system_prompt=engine_prompt.system_prompt)
     described = await _described(maker.resolved, parts)
     request = _with_own_system(request, described)
+    begun: Message | None = None
+    if not isinstance(engine_prompt, PromptText):
+        request, begun = _written(adapter, request)
     rendered = await _rendered(adapter.label, described, context_of(request, variables), templates)
+    if begun is not None:
+        request = replace(request, messages=[*request.conversation, begun])
+        rendered = f"{rendered}{begun.text}" if isinstance(rendered, str) else rendered
     if isinstance(engine_prompt, PromptText):
         note = f"This is the text that {adapter.label} makes of the chat."
         # The text may be long.
@@ -160,6 +166,18 @@ async def _engine_prompt(
         if error.code in (ErrorCode.MODEL_NOT_FOUND, ErrorCode.ABORTED):
             raise
         return Unknown(error.message)
+
+
+def _written(adapter: ProviderAdapter, request: Request) -> tuple[Request, Message | None]:
+    """Return a request with what its adapter writes into it, and the beginning of its answer."""
+    try:
+        written = adapter.as_sent(request) if isinstance(adapter, WritesPrompt) else request
+    except AIError:  # raised when it is sent
+        return request, None
+    messages = written.conversation
+    if len(messages) > len(request.conversation) and messages[-1].role == "assistant":
+        return replace(written, messages=messages[:-1]), messages[-1]
+    return written, None
 
 
 async def _described(model: ResolvedModel, parts: ChatParts) -> Mapping[str, JsonValue] | Unknown:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import get_ident
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,9 @@ from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.runtime.exact_prompt import PromptPart, parts_of, with_tokens
 from ollm_tui.templates.go_template import fields_of
 from tests.support.engine import needs_engine
+from tests.support.fake_backends import FakeKobold
 from tests.support.fake_ollama import Json, OllamaServer
+from tests.support.fake_vllm import FakeVllm
 from tests.support.http_server import Received, Reply, serve
 from tests.support.tiny_gguf import write_scripted
 
@@ -123,6 +126,54 @@ async def test_the_system_prompt_of_a_family_is_a_part_of_the_prompt(tmp_path: P
     assert said == [("system", "Be striped."), ("user", "hello")]
     assert prompt.notes[1] == "The model's template, rendered here, gives the same."
     assert "Be striped." not in chosen.text
+
+
+BLANK = "<think>\n\n</think>\n\n"
+SWITCHES = {
+    r'prompt: {blankThink: "<think>\n\n</think>\n\n"}': ("user: hello", f"assistant: {BLANK}"),
+    "shouldThink: {mode: deep, switch: {offText: /no_think}}": ("user: hello /no_think",),
+    "shouldThink: {mode: deep, switch: {offText: /no_think, textIn: system}}": (
+        "system: /no_think",
+        "user: hello",
+    ),
+}
+"""What a family says of its switch, and the messages that are sent to switch it off."""
+
+
+@pytest.mark.parametrize("backend", ["kobold", "vllm"])
+@pytest.mark.parametrize("family", SWITCHES)
+async def test_what_switches_thinking_in_the_prompt_is_shown_as_it_is_sent(
+    tmp_path: Path, backend: str, family: str
+) -> None:
+    paths, expected = paths_in(tmp_path), SWITCHES[family]
+    paths.families_dir.mkdir(parents=True)
+    (paths.families_dir / "tiny.yaml").write_text(
+        f"_id: Tiny\nmodelPattern: {{'@': 'tiny*'}}\nsupports: [thinkMode: [deep, off]]\n{family}"
+    )
+    fake = FakeKobold() if backend == "kobold" else FakeVllm(tokenizes=False)
+    async with serve(fake) as server:
+        paths.config_file.write_text(
+            f'[providers.here]\nkind = "openai-compatible"\nbackend = "{backend}"\n'
+            f'base_url = "{server.url}"\n'
+        )
+        async with load_runtime(Flags(), {}, paths)() as runtime:
+            client = runtime.new_client("here://tiny", saved=False)
+            client.conversation.should_think = False
+            prompt = await runtime.exact_prompt(client.conversation, "hello")
+            async with client.chat("hello") as events:
+                assert [event async for event in events]
+        bodies: list[dict[str, Any]]
+        bodies = [dict(one.json()) for one in server.received if one.path.endswith("/completions")]
+    assert tuple(f"{part.role}: {part.text}" for part in prompt.parts) == expected
+    (body,) = bodies
+    messages = [f"{one['role']}: {one['content']}" for one in body["messages"]]
+    assert tuple(messages) == expected
+    continued = {
+        "kobold": {"continue_assistant_turn": True},
+        "vllm": {"continue_final_message": True, "add_generation_prompt": False},
+    }[backend]
+    wanted = continued if "blank" in family else {}
+    assert {key: body[key] for key in continued if key in body} == wanted
 
 
 async def test_without_the_engines_word_the_template_is_rendered_here(tmp_path: Path) -> None:

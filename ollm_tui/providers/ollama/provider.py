@@ -21,7 +21,7 @@ from ollm_tui.providers.ollama.from_wire import OllamaDecoder
 from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
-from ollm_tui.providers.ollama.to_wire import chat_body
+from ollm_tui.providers.ollama.to_wire import as_sent, chat_body
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
@@ -62,6 +62,10 @@ class OllamaProvider(HttpProvider):
             adapt=adapt,
         )
         return answer_stream(self._transport, plan, request.signal)
+
+    def as_sent(self, request: Request) -> Request:
+        """Return a request with the words that switch thinking, if Ollama does not do it itself."""
+        return as_sent(request)
 
     async def prompt_text(self, request: Request) -> PromptText:
         """Return the prompt that the server makes of a request, which loads the model.

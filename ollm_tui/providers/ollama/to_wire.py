@@ -33,9 +33,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     check_request(request, ("golang",))
     _check_choice(request)
     report_unsent(request, "ollama", on_left_out)
-    plan = plan_of(request)
-    if not plan.is_engines:
-        request = with_words(request, plan)
+    plan, request = plan_of(request), as_sent(request)
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
@@ -49,6 +47,12 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
     if (think := wire_think(plan)) is not None:
         body["think"] = think
     return body | _options(request.options)
+
+
+def as_sent(request: Request) -> Request:
+    """Return a request with the words that switch thinking, if Ollama does not switch it itself."""
+    plan = plan_of(request)
+    return request if plan.is_engines else with_words(request, plan)
 
 
 def wire_message(message: Message) -> JsonObject:

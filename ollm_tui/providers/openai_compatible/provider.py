@@ -25,7 +25,7 @@ from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
-from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, chat_body
+from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, as_sent, chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
@@ -72,6 +72,14 @@ class OpenAICompatibleProvider(HttpProvider):
             wait_until_ready=self._wait_until_ready,
         )
         return answer_stream(self._transport, plan, request.signal)
+
+    def as_sent(self, request: Request) -> Request:
+        """Return a request with what switches thinking in its messages.
+
+        Raises:
+            AIError: nothing switches it.
+        """
+        return as_sent(self._with_defaults(request), self._backend)
 
     async def embed(self, request: Request) -> Response:
         """Return the embeddings of the input's texts by `/embeddings`.

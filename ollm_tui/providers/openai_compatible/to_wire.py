@@ -116,6 +116,15 @@ def chat_body(
     return body | way.fields | options
 
 
+def as_sent(request: Request, backend: str | None) -> Request:
+    """Return a request with what switches thinking in its messages.
+
+    Raises:
+        AIError: UNSUPPORTED_FEATURE if nothing switches it.
+    """
+    return _switched(request, DIALECTS.get(backend, _USUAL)).request
+
+
 def wire_message(message: Message, *, names_results: bool = False) -> JsonObject:
     """Return one message; plain text stays a string, because not every server accepts parts.
 
