@@ -176,6 +176,25 @@ async def test_what_switches_thinking_in_the_prompt_is_shown_as_it_is_sent(
     assert {key: body[key] for key in continued if key in body} == wanted
 
 
+async def test_a_pool_shows_the_words_that_its_members_send(tmp_path: Path) -> None:
+    paths = paths_in(tmp_path)
+    paths.families_dir.mkdir(parents=True)
+    words = "shouldThink: {mode: deep, switch: {offText: /no_think}}"
+    (paths.families_dir / "tiny.yaml").write_text(
+        f"_id: Tiny\nmodelPattern: {{'@': 'tiny*'}}\nsupports: [thinkMode: [deep, off]]\n{words}"
+    )
+    async with serve(FakeKobold()) as one, serve(FakeKobold()) as other:
+        paths.config_file.write_text(
+            '[providers.team]\nkind = "openai-compatible"\nbackend = "kobold"\n'
+            f'base_urls = ["{one.url}", "{other.url}"]\n'
+        )
+        async with load_runtime(Flags(), {}, paths)() as runtime:
+            client = runtime.new_client("team://tiny", saved=False)
+            client.conversation.should_think = False
+            prompt = await runtime.exact_prompt(client.conversation, "hello")
+    assert [part.text for part in prompt.parts] == ["hello /no_think"]
+
+
 async def test_without_the_engines_word_the_template_is_rendered_here(tmp_path: Path) -> None:
     fake = Old()
     async with serve(fake) as server:

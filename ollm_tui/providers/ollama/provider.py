@@ -47,6 +47,8 @@ class OllamaProvider(HttpProvider):
         self._shown: dict[tuple[str, object], ModelCapability] = {}
         self.embed = partial(embed_by_ollama, self._transport)
         """Makes embeddings by `/api/embed`."""
+        self.as_sent = as_sent
+        """Adds the words that switch thinking, if Ollama does not switch it itself."""
 
     def chat_stream(self, request: Request) -> ProviderStream:
         """Chat at `/api/chat`."""
@@ -62,10 +64,6 @@ class OllamaProvider(HttpProvider):
             adapt=adapt,
         )
         return answer_stream(self._transport, plan, request.signal)
-
-    def as_sent(self, request: Request) -> Request:
-        """Return a request with the words that switch thinking, if Ollama does not do it itself."""
-        return as_sent(request)
 
     async def prompt_text(self, request: Request) -> PromptText:
         """Return the prompt that the server makes of a request, which loads the model.

@@ -14,7 +14,6 @@ from ollm_tui.protocol.ports import (
     ProviderStream,
     RemembersListError,
     ReportProgress,
-    WritesPrompt,
 )
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.operations import pulling
@@ -75,11 +74,6 @@ class PoolOperations:
         send = _call("prompt_text", request)
         text: PromptText = await self._selection.first_reply(request.model, send, takes_turn=False)
         return text
-
-    def as_sent(self, request: Request) -> Request:
-        """Return the request as any member sends it; they are of one kind."""
-        adapter = self._selection.members[0].adapter
-        return adapter.as_sent(request) if isinstance(adapter, WritesPrompt) else request
 
     async def count_text_tokens(self, model: str, text: str) -> int:
         """Return the token count of the first member that replies."""

@@ -7,7 +7,7 @@ from random import random
 from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.ports import ProviderStream, RemembersListError
+from ollm_tui.protocol.ports import ProviderStream, RemembersListError, WritesPrompt
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import gather
 from ollm_tui.providers.media.answer import answer_input
@@ -48,6 +48,9 @@ class PoolProvider:
             if all(has_method(adapter, name) for adapter in self._adapters):
                 made = on_each_holder(selection, name)
                 setattr(self, name, getattr(self._operations, name, made))
+        first = self._adapters[0]
+        if isinstance(first, WritesPrompt):
+            self.as_sent = first.as_sent  # the same for all, which are of one kind
         if all(isinstance(adapter, RemembersListError) for adapter in self._adapters):
             self.last_error = None
             vars(self)["list_models"] = self._list_or_remember

@@ -303,7 +303,7 @@ PORTS = {
     for _, port in inspect.getmembers(ports, inspect.isclass)
     if port.__module__ == ports.__name__
     and getattr(port, "_is_runtime_protocol", False)
-    and port.__name__.startswith(("Supports", "Remembers", "Writes"))
+    and port.__name__.startswith(("Supports", "Remembers"))
 }
 
 
