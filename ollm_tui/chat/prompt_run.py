@@ -28,7 +28,6 @@ from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
-from ollm_tui.protocol.blocks import ThinkingContent
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -246,7 +245,7 @@ class PromptRun:
         """End the prompt with its last turn, with a note if that gave no answer."""
         if self._builder.answer_schema is not None:
             return await self._finish_by_schema(turn, end, number)
-        cause = _why_no_answer(turn)
+        cause = turn.why_no_answer
         if cause is not None:
             await self._emit(chat_events.NoAnswer(cause=cause, turn=number))
         return await self._end(end, number)
@@ -398,13 +397,3 @@ class PromptRun:
             finally:
                 unsubscribe()
         return None
-
-
-def _why_no_answer(turn: Turn) -> chat_events.NoAnswerCause | None:
-    message = turn.partial()
-    if turn.has_media or (message is not None and message.text.strip()):
-        return None
-    if turn.calls:
-        return "calls"
-    content = message.content if message is not None else ()
-    return "thinking" if any(isinstance(one, ThinkingContent) for one in content) else "empty"

@@ -167,6 +167,17 @@ class Turn:
         """The correction for a call that could not be read."""
         return self._reader.correction
 
+    @property
+    def why_no_answer(self) -> chat_events.NoAnswerCause | None:
+        """Why the answer has nothing to show; None if it has."""
+        message = self.partial()
+        if self.has_media or (message is not None and message.text.strip()):
+            return None
+        if self.calls:
+            return "calls"
+        content = message.content if message is not None else ()
+        return "thinking" if any(isinstance(one, ThinkingContent) for one in content) else "empty"
+
     def is_cut(self, end: Finish) -> bool:
         """Whether the answer may have ended before the model was done."""
         return self._reader.is_cut(end)
