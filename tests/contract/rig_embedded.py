@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import httpx
 import pytest
@@ -41,7 +42,7 @@ class EmbeddedRig:
     """The prompt chooses what the scripted model says; the engine's slots tell who is answered."""
 
     provider: ProviderAdapter
-    engine: Engine
+    engine: Engine[Any]
     offers: frozenset[str] = OFFERS
     expected: Mapping[str, Expected] = field(default_factory=lambda: EXPECTED)
 

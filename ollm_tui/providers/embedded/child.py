@@ -1,15 +1,14 @@
 """The engine's own process: llama.cpp's server for one model, on loopback, behind a random key.
 
 The server is that of the package `xllamacpp`, or a `llama-server` in a process below this one.
-Run as a file, never imported: it needs the standard library and `xllamacpp`, nothing else.
+Run as a file, never imported: it needs the standard library, `ollm_tui.engines` and `xllamacpp`,
+nothing else.
 """
 
 import contextlib
-import ctypes
 import http.client
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -19,10 +18,11 @@ from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn, TypedDict
 
+from ollm_tui.engines.host import die_with, keep_report_apart
+
 if TYPE_CHECKING:
     import xllamacpp
 
-PR_SET_PDEATHSIG = 1
 NO_GPU = "no_gpu"
 ERRORS_ONLY = 1
 """llama.cpp's log level; the reason for a failed load is only in its log."""
@@ -64,9 +64,9 @@ class Settings(TypedDict):
 
 def main() -> None:
     """Load the model, report the address, and serve until the input closes."""
-    report = _keep_the_report_apart()
+    report = keep_report_apart()
     settings: Settings = json.loads(sys.stdin.readline())
-    _die_with(settings["parent"])
+    die_with(settings["parent"])
     if settings["program"] is not None:
         _run_program(report, settings["program"], settings)
     try:
@@ -77,21 +77,6 @@ def main() -> None:
     _say(report, {"url": server.listening_address})
     sys.stdin.read()
     os._exit(0)  # the engine's threads are not waited for
-
-
-def _keep_the_report_apart() -> int:
-    """Give the report its own descriptor, so that the engine's output goes to the log."""
-    report = os.dup(1)
-    os.dup2(2, 1)
-    return report
-
-
-def _die_with(parent: int) -> None:
-    """End with the parent, even during a load, when no Python code can run."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(0)
 
 
 def _run_program(report: int, program: str, settings: Settings) -> NoReturn:
@@ -137,7 +122,7 @@ def _started(program: str, settings: Settings, port: int) -> "subprocess.Popen[b
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=_environment(settings),
-        preexec_fn=None if sys.platform == "win32" else partial(_die_with, os.getpid()),
+        preexec_fn=None if sys.platform == "win32" else partial(die_with, os.getpid()),
     )
 
 

@@ -215,3 +215,36 @@ def closed() -> AIError:
 def aborted() -> AIError:
     """The signal of the request stopped it before it was sent."""
     return AIError(ErrorCode.ABORTED, "The count was stopped.")
+
+
+def aborted_job() -> AIError:
+    """The signal of the request stopped it."""
+    return AIError(ErrorCode.ABORTED, "The request was stopped.")
+
+
+def no_package(engine: str, install_hint: str) -> AIError:
+    """An optional engine is not installed."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED, f"The engine {engine} is not installed.", hint=install_hint
+    )
+
+
+def model_refused(engine: str, name: str, reason: str, log: str) -> AIError:
+    """An engine ran but could not load the model."""
+    if _MEMORY.search(reason) or _MEMORY.search(log):
+        return out_of_memory(name)
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{engine} could not load {name}: {reason.rstrip('.')}.",
+        hint="Download its files again, or choose another model.",
+        details={"log": log[-LOG_SHOWN:]} if log else None,
+    )
+
+
+def out_of_memory_at_work(name: str) -> AIError:
+    """A job needs more memory than there is."""
+    return AIError(
+        ErrorCode.OUT_OF_MEMORY,
+        f"There is not enough memory for what {name} was asked to do.",
+        hint="Ask for less at once, or choose a smaller model.",
+    )

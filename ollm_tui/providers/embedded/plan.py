@@ -1,15 +1,18 @@
 """How one model is loaded: `EnginePlan`, and what the engine's process is told about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from ollm_tui.config.engine_settings import EngineSettings, ModelEngineSettings
 from ollm_tui.config.regular_file import real_path
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.ports import Companion
+from ollm_tui.providers.embedded import failures
 
+LLAMA_CPP = "llama.cpp"
 ALL_LAYERS = 9999
 """More than any model has; `all` is unknown to older builds of llama-server."""
 _FLAGS: Mapping[str, str] = {
@@ -39,9 +42,41 @@ SERVER_ENVIRONMENT: Mapping[str, str] = {
 _PLAIN_CACHES = (None, "f32", "f16", "bf16")
 
 
+class Plan(Protocol):
+    """Which model an engine's process loads, and what the process reports about it.
+
+    Plans for the same model are equal if the process of one can do the work of the other.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+
+    @property
+    def engine(self) -> str:
+        """The engine: its models make room for each other, and for none of another engine."""
+
+    @property
+    def command(self) -> Sequence[str] | None:
+        """The program; None for the supervisor's own."""
+
+    def instructions(self) -> JsonObject:
+        """Return what the process is told, without the key; may block."""
+
+    def replaces(self, other: "Plan") -> AIError | None:
+        """Return why a process that loaded the same model in another way is ended, to report it."""
+
+    def check(self, report: JsonMapping, log: str) -> None:
+        """Check what the process reports when it has loaded the model; `log` is its output.
+
+        Raises:
+            AIError: it has not.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnginePlan:
-    """Which model to load, and how."""
+    """Which language model llama.cpp's server loads, and how."""
 
     name: str
     path: Path
@@ -52,6 +87,8 @@ class EnginePlan:
     program: Path | None = None
     """The llama-server that loads it; None for the installed package."""
     makes_embeddings: bool = False
+    engine: str = LLAMA_CPP
+    command: Sequence[str] | None = None
 
     def instructions(self) -> JsonObject:
         """Return what the engine's process is told, without the key; may block."""
@@ -67,6 +104,30 @@ class EnginePlan:
             "arguments": [] if self.program is None else [*self._arguments(options)],
             "variables": self._variables(),
         }
+
+    def replaces(self, other: Plan) -> AIError | None:
+        """Return that the model was loaded with another window, if it was."""
+        if not isinstance(other, EnginePlan) or other.context == self.context:
+            return None
+        return failures.other_window(self.name, other.context, self.context)
+
+    def check(self, report: JsonMapping, log: str) -> None:
+        """Check that the server runs.
+
+        Raises:
+            AIError: it does not, with the reason of its log.
+        """
+        if report.get("missing"):
+            raise failures.not_installed()
+        if "error" in report:
+            has_template = self.template is not None
+            raise failures.load_refused(
+                self.name, str(report["error"]), log, self.program, has_template=has_template
+            )
+        if "url" not in report:
+            raise failures.not_understood()
+        if self.options.gpu_layers and failures.NO_GPU_LOG in log:
+            raise failures.no_gpu(self.name)  # a llama-server without a graphics card goes on
 
     def _arguments(self, options: Mapping[str, JsonValue]) -> Iterator[str]:
         yield from _ALWAYS

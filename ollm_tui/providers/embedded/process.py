@@ -21,7 +21,7 @@ KILL_WAIT_S = 1.0
 
 
 class ChildProcess:
-    """One running program: `write_line` to it, `read_line` from it, `wait` for it, `stop` it.
+    """One running program: `write` to it, `read` from it, `wait` for it, `stop` it.
 
     Start it on a thread that lives as long as the child may: on Linux a child can request to die
     with the thread that started it.
@@ -63,24 +63,34 @@ class ChildProcess:
         """The exit code, negative for the signal that killed it, or None while it runs."""
         return self._popen.poll()
 
-    async def write_line(self, line: bytes) -> None:
-        """Send one line; a no-op if the child is gone."""
+    async def write(self, data: bytes) -> None:
+        """Send all of some bytes; a no-op if the child is gone, or stopped meanwhile."""
         assert self._popen.stdin is not None
-        descriptor, rest = self._popen.stdin.fileno(), memoryview(line + b"\n")
-        with contextlib.suppress(BrokenPipeError):
-            while rest:
+        rest = memoryview(data)
+        with contextlib.suppress(BrokenPipeError, anyio.ClosedResourceError):
+            while rest and not self._popen.stdin.closed:
+                descriptor = self._popen.stdin.fileno()
                 await anyio.wait_writable(descriptor)
                 with contextlib.suppress(BlockingIOError):
                     rest = rest[os.write(descriptor, rest[:PIECE]) :]
 
+    async def read(self) -> bytes:
+        """Return some bytes that it prints; none once it has ended or was stopped."""
+        assert self._popen.stdout is not None
+        if self._popen.stdout.closed:
+            return b""
+        descriptor = self._popen.stdout.fileno()
+        try:
+            await anyio.wait_readable(descriptor)
+        except anyio.ClosedResourceError:
+            return b""
+        return os.read(descriptor, PIECE)
+
     async def read_line(self) -> bytes:
         """Return the first line it prints, or what there is of it if the child ends before."""
-        assert self._popen.stdout is not None
-        descriptor = self._popen.stdout.fileno()
         line = b""
         while not line.endswith(b"\n") and len(line) < LONGEST_LINE:
-            await anyio.wait_readable(descriptor)
-            piece = os.read(descriptor, PIECE)
+            piece = await self.read()
             if not piece:
                 break
             line += piece
@@ -106,7 +116,8 @@ class ChildProcess:
     async def stop(self, grace_s: float) -> None:
         """Close its input, give it `grace_s` to leave, then kill its whole session."""
         for pipe in (self._popen.stdin, self._popen.stdout):
-            if pipe is not None:
+            if pipe is not None and not pipe.closed:
+                anyio.notify_closing(pipe.fileno())  # a job may wait for it
                 pipe.close()
         if grace_s:
             with anyio.move_on_after(grace_s):

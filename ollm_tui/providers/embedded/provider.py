@@ -23,6 +23,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent,
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
 from ollm_tui.providers.embedded.stream import EngineStream
@@ -79,7 +80,7 @@ class EmbeddedProvider:
             known_models or KnownModels(),
             is_installed=is_installed or engine_available,
         )
-        self._adapters: dict[Engine, LlamaCppProvider] = {}
+        self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
         self._says_program = self._settings.is_found
 
     async def __aenter__(self) -> Self:
@@ -245,14 +246,14 @@ class EmbeddedProvider:
             await self._drop_adapters()
         self._planner.close()
 
-    async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine | None:
+    async def _lease(self, stack: AsyncExitStack, request: Request) -> Engine[EnginePlan] | None:
         """As `_engine_for`, for a chat."""
         check_request(request, JINJA)
         return await self._engine_for(stack, request)
 
     async def _engine_for(
         self, stack: AsyncExitStack, request: Request, *, makes_embeddings: bool = False
-    ) -> Engine | None:
+    ) -> Engine[EnginePlan] | None:
         """Keep the model loaded until the stack closes; return None if the signal came first."""
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
@@ -274,22 +275,22 @@ class EmbeddedProvider:
         self._says_program = False
         return (Rerouted(failures.found_program(program), instead=failures.PACKAGE_INSTEAD),)
 
-    async def _responds(self, engine: Engine) -> bool:
+    async def _responds(self, engine: Engine[EnginePlan]) -> bool:
         """Whether an engine responds in time; one that has ended counts as responding."""
         return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
         for engine in self._supervisor.engines:
-            if engine.plan.name == info.name:
+            if engine.plan.name == info.name and isinstance(engine.plan, EnginePlan):
                 details = {**info.details, **present({"expires_at": _until(engine)})}
                 return replace(info, loaded=True, context=engine.plan.context, details=details)
         return replace(info, loaded=False)
 
-    async def _known(self, engine: Engine) -> "ModelKnowledge":
+    async def _known(self, engine: Engine[EnginePlan]) -> "ModelKnowledge":
         """Return what family and sidecar say of a model."""
         return await to_thread.run_sync(self._planner.known, engine.plan.name, engine.plan.path)
 
-    async def _adapter(self, engine: Engine) -> LlamaCppProvider:
+    async def _adapter(self, engine: Engine[EnginePlan]) -> LlamaCppProvider:
         """Return the client of one engine, and dispose of those whose engines have ended."""
         for ended in [one for one in self._adapters if one.exited.is_set()]:
             # Another task may have removed it meanwhile: an engine can be checked at any time.
@@ -323,7 +324,7 @@ def _ready_for(known: "ModelKnowledge", request: Request) -> Request:
     return replace(request, options=options)
 
 
-def _until(engine: Engine) -> str | None:
+def _until(engine: Engine[EnginePlan]) -> str | None:
     """Return when an idle engine ends, or None if it is answering or stays."""
     if engine.leaves_at is None:
         return None

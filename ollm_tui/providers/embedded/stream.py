@@ -9,6 +9,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.supervisor import Engine
 
 EXIT_WAIT_S = 0.5
@@ -25,7 +26,7 @@ class EngineStream(AsyncIterator[ProviderEvent]):
     def __init__(
         self,
         events: AsyncIterator[ProviderEvent],
-        engine: Engine,
+        engine: Engine[EnginePlan],
         load_s: float,
         notes: Sequence[ProviderEvent] = (),
     ) -> None:

@@ -5,18 +5,20 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 import anyio
 from anyio.abc import TaskGroup, TaskStatus
 
+from ollm_tui.decode.json_fields import as_object
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.provider_events import Rerouted
 from ollm_tui.providers.embedded import failures
-from ollm_tui.providers.embedded.plan import EnginePlan
+from ollm_tui.providers.embedded.plan import Plan
 from ollm_tui.providers.embedded.process import ChildProcess
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 
@@ -26,17 +28,15 @@ KEY_BYTES = 32
 ENGINE_COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("child.py")))
 """Run as a file and with -P, so that nothing in the working directory can replace a module."""
 
-
-Responds: TypeAlias = Callable[["Engine"], Awaitable[bool]]
-"""Checks whether an engine responds, within a time limit."""
+PlanT = TypeVar("PlanT", bound=Plan)
 
 
-class Engine:
-    """One loaded model, listening on `url` for requests with `key`."""
+class Engine(Generic[PlanT]):
+    """One loaded model; llama.cpp's server listens on `url` for requests with `key`."""
 
     def __init__(
         self,
-        plan: EnginePlan,
+        plan: PlanT,
         process: ChildProcess,
         scope: anyio.CancelScope,
         *,
@@ -55,30 +55,32 @@ class Engine:
         self.replaced: Rerouted | None = None
         """Why the previous engine was ended, until that is reported."""
         self.is_unresponsive = False
+        self.is_killed = False
+        """Whether it is ended without grace, because its work is no longer wanted."""
         self.exited = anyio.Event()
-        self._process = process
+        self.process = process
         self._scope = scope
         self._idle: anyio.CancelScope | None = None
 
     @property
     def pid(self) -> int:
         """The engine's process id."""
-        return self._process.pid
+        return self.process.pid
 
     @property
     def is_ending(self) -> bool:
         """Whether it is ending or has ended, so that it cannot be leased."""
-        return self._scope.cancel_called or self._process.ending is not None
+        return self._scope.cancel_called or self.process.ending is not None
 
     @property
     def crash(self) -> AIError | None:
         """Why it ended unexpectedly, or None if it did not."""
         if self.is_unresponsive:
             return failures.unresponsive(self.plan.name)
-        ending = self._process.ending
+        ending = self.process.ending
         if ending is None or self._scope.cancel_called:
             return None
-        return failures.stopped(ending, log=self._process.log_tail())
+        return failures.stopped(ending, log=self.process.log_tail())
 
     def stop(self) -> None:
         """Request its end; `exited` is set when that is done."""
@@ -87,6 +89,11 @@ class Engine:
     def give_up(self) -> None:
         """Have it killed without grace, because it does not respond."""
         self.is_unresponsive = True
+        self.stop()
+
+    def kill(self) -> None:
+        """Have it killed without grace, because what it does is no longer wanted."""
+        self.is_killed = True
         self.stop()
 
     def begin_idle(self) -> anyio.CancelScope:
@@ -99,13 +106,17 @@ class Engine:
         self.leases += 1
         self.leaves_at = None
         self.end_idle()
-        self._process.log_tail()  # makes room for what may come
+        self.process.log_tail()  # makes room for what may come
 
     def end_idle(self) -> None:
         """Cancel the wait for unloading."""
         if self._idle is not None:
             self._idle.cancel()
             self._idle = None
+
+
+Responds: TypeAlias = Callable[[Engine[Any]], Awaitable[bool]]
+"""Checks whether an engine responds, within a time limit."""
 
 
 class Supervisor:
@@ -121,7 +132,8 @@ class Supervisor:
         self._settings = settings
         self._command = command
         self._sleep = sleep
-        self._engines: dict[str, Engine] = {}
+        self._engines: dict[tuple[str, str], Engine[Any]] = {}
+        """By engine and model."""
         self._scopes: set[anyio.CancelScope] = set()
         self._replaced: dict[str, Rerouted] = {}
         """Why the last engine of a model was ended, until the next one starts."""
@@ -142,7 +154,7 @@ class Supervisor:
         await self._group.__aexit__(None, None, None)
 
     @property
-    def engines(self) -> tuple[Engine, ...]:
+    def engines(self) -> tuple[Engine[Any], ...]:
         """The loaded models."""
         return tuple(self._engines.values())
 
@@ -159,8 +171,8 @@ class Supervisor:
 
     @asynccontextmanager
     async def lease(
-        self, plan: EnginePlan, responds: Responds | None = None
-    ) -> AsyncIterator[Engine]:
+        self, plan: PlanT, responds: Responds | None = None
+    ) -> AsyncIterator[Engine[PlanT]]:
         """Keep the model loaded until the block is left.
 
         An engine that does not respond, now or during the lease, is killed. At the start of a lease
@@ -182,82 +194,93 @@ class Supervisor:
             watch.cancel()
             self._release(engine)
 
-    def check_soon(self, engine: Engine, responds: Responds) -> None:
+    def check_soon(self, engine: Engine[Any], responds: Responds) -> None:
         """Kill an engine that does not respond after it was told to stop answering."""
         if self._group is not None and not self._is_closed:
             self._group.start_soon(self._check, engine, responds)
 
     async def unload(self, name: str) -> None:
         """Unload a model, even in the middle of an answer."""
-        engine = self._engines.get(name)
-        if engine is not None:
-            engine.stop()
-            await engine.exited.wait()
+        for engine in self.engines:
+            if engine.plan.name == name:
+                engine.stop()
+                await engine.exited.wait()
 
-    async def _check(self, engine: Engine, responds: Responds) -> None:
+    async def _check(self, engine: Engine[Any], responds: Responds) -> None:
         if not engine.is_ending and not await responds(engine):
             engine.give_up()
 
-    async def _watch(self, engine: Engine, responds: Responds, watch: anyio.CancelScope) -> None:
+    async def _watch(
+        self, engine: Engine[Any], responds: Responds, watch: anyio.CancelScope
+    ) -> None:
         with watch:
             while not engine.is_ending:
                 await anyio.sleep(self._settings.check_interval_s)
                 await self._check(engine, responds)
 
-    def _usable(self, plan: EnginePlan) -> Engine | None:
-        engine = self._engines.get(plan.name)
+    def _usable(self, plan: PlanT) -> Engine[PlanT] | None:
+        engine = self._engines.get((plan.engine, plan.name))
         if engine is None or engine.is_ending:
             return None
         # Another window is not worth interrupting an answer.
         return engine if engine.plan == plan or engine.leases else None
 
-    async def _started(self, plan: EnginePlan) -> Engine:
+    async def _started(self, plan: PlanT) -> Engine[PlanT]:
         """Start an engine, one at a time, unless another task has done so meanwhile."""
         async with self._lock:
             if engine := self._usable(plan):
                 return engine
             await self._end_other(plan)
-            await self._make_room()
+            await self._make_room(plan.engine)
             if self._group is None or self._is_closed:
                 raise failures.closed()
             engine = await self._group.start(self._keep, plan, name=f"engine {plan.name}")
             assert isinstance(engine, Engine)
             return engine
 
-    async def _end_other(self, plan: EnginePlan) -> None:
+    async def _end_other(self, plan: Plan) -> None:
         """End an engine that has the model in another way, and keep a report of that."""
-        engine = self._engines.get(plan.name)
-        if engine is not None and not engine.is_ending and engine.plan.context != plan.context:
-            reason = failures.other_window(plan.name, engine.plan.context, plan.context)
+        engine = self._engines.get((plan.engine, plan.name))
+        if engine is None:
+            return
+        reason = None if engine.is_ending else plan.replaces(engine.plan)
+        if reason is not None:
             self._replaced[plan.name] = Rerouted(reason, instead=LOADED_AGAIN)
-        await self.unload(plan.name)
+        engine.stop()
+        await engine.exited.wait()
 
-    async def _make_room(self) -> None:
-        idle = [engine for engine in self.engines if not engine.leases]
-        surplus = len(self._engines) - self._settings.most_loaded + 1
+    async def _make_room(self, kind: str) -> None:
+        idle = [engine for engine in self._loaded(kind) if not engine.leases]
+        surplus = len(self._loaded(kind)) - self._settings.most_loaded + 1
         for engine in idle[: max(0, surplus)]:
-            await self.unload(engine.plan.name)
+            engine.stop()
+            await engine.exited.wait()
 
-    def _release(self, engine: Engine) -> None:
+    def _loaded(self, kind: str) -> list[Engine[Any]]:
+        return [engine for engine in self.engines if engine.plan.engine == kind]
+
+    def _release(self, engine: Engine[Any]) -> None:
         engine.leases -= 1
         if engine.leases or engine.exited.is_set() or self._group is None or self._is_closed:
             return
-        if len(self._engines) > self._settings.most_loaded:
+        if len(self._loaded(engine.plan.engine)) > self._settings.most_loaded:
             engine.stop()
         elif engine.idle_unload_s is not None:
             idle, seconds = engine.begin_idle(), engine.idle_unload_s
             engine.leaves_at = time.time() + seconds
             self._group.start_soon(self._unload_later, engine, idle, seconds)
 
-    async def _unload_later(self, engine: Engine, idle: anyio.CancelScope, seconds: float) -> None:
+    async def _unload_later(
+        self, engine: Engine[Any], idle: anyio.CancelScope, seconds: float
+    ) -> None:
         with idle:
             await self._sleep(seconds)
             if not engine.leases:  # a lease taken in this very moment cancels too late
                 engine.stop()
 
-    async def _keep(self, plan: EnginePlan, *, task_status: TaskStatus[Engine]) -> None:
+    async def _keep(self, plan: Plan, *, task_status: TaskStatus[Engine[Any]]) -> None:
         try:
-            process = ChildProcess(self._command)
+            process = ChildProcess(plan.command or self._command)
         except OSError as error:
             raise failures.not_started(error) from error
         engine = None
@@ -270,7 +293,7 @@ class Supervisor:
             finally:
                 self._scopes.discard(scope)
                 # A process that is loading or hangs cannot react, so it is killed at once.
-                can_hear = engine is not None and not engine.is_unresponsive
+                can_hear = engine is not None and not (engine.is_unresponsive or engine.is_killed)
                 with anyio.CancelScope(shield=True):
                     await process.stop(GRACE_S if can_hear else 0)
                 if engine is not None:
@@ -279,25 +302,26 @@ class Supervisor:
             raise failures.closed()
 
     async def _load(
-        self, plan: EnginePlan, process: ChildProcess, scope: anyio.CancelScope
-    ) -> Engine:
+        self, plan: Plan, process: ChildProcess, scope: anyio.CancelScope
+    ) -> Engine[Any]:
         key = secrets.token_urlsafe(KEY_BYTES)
         instructions = {"parent": os.getpid(), "key": key, **plan.instructions()}
         try:
             with anyio.fail_after(self._settings.load_timeout_s):
-                await process.write_line(json.dumps(instructions).encode())
-                url = await _listening(process, plan)
+                await process.write(json.dumps(instructions).encode() + b"\n")
+                report = await _ready(process, plan)
         except TimeoutError:
             raise failures.too_slow(plan.name, self._settings.load_timeout_s) from None
-        engine = Engine(plan, process, scope, url=url, key=key)
+        engine = Engine(plan, process, scope, url=str(report.get("url", "")), key=key)
         engine.idle_unload_s = self._settings.idle_unload_s
         engine.replaced = self._replaced.pop(plan.name, None)
-        self._engines[plan.name] = engine
+        self._engines[plan.engine, plan.name] = engine
         return engine
 
-    def _forget(self, engine: Engine) -> None:
-        if self._engines.get(engine.plan.name) is engine:
-            del self._engines[engine.plan.name]
+    def _forget(self, engine: Engine[Any]) -> None:
+        key = (engine.plan.engine, engine.plan.name)
+        if self._engines.get(key) is engine:
+            del self._engines[key]
         if engine.is_unresponsive and not engine.leases:  # else it is the error of their answers
             reason = failures.unresponsive(engine.plan.name)
             self._replaced[engine.plan.name] = Rerouted(reason, instead=STARTED_AGAIN)
@@ -305,23 +329,16 @@ class Supervisor:
         engine.exited.set()
 
 
-async def _listening(process: ChildProcess, plan: EnginePlan) -> str:
+async def _ready(process: ChildProcess, plan: Plan) -> JsonMapping:
+    """Return what the process reports once it has loaded the model."""
     line = await process.read_line()
     if not line.endswith(b"\n"):
         log = await _whole_log(process)
         raise failures.died_loading(plan.name, process.ending or 0, log)
     report = _read_report(line)
-    if report.get("missing"):
-        raise failures.not_installed()
-    if "error" in report:
-        log = await _whole_log(process)
-        has_template = plan.template is not None
-        raise failures.load_refused(
-            plan.name, str(report["error"]), log, plan.program, has_template=has_template
-        )
-    if plan.options.gpu_layers and failures.NO_GPU_LOG in process.log_tail():
-        raise failures.no_gpu(plan.name)  # a llama-server without a graphics card goes on
-    return str(report["url"])
+    log = await _whole_log(process) if "error" in report else process.log_tail()
+    plan.check(report, log)
+    return report
 
 
 async def _whole_log(process: ChildProcess) -> str:
@@ -331,11 +348,11 @@ async def _whole_log(process: ChildProcess) -> str:
     return process.log_tail()
 
 
-def _read_report(line: bytes) -> Mapping[str, object]:
+def _read_report(line: bytes) -> JsonMapping:
     try:
-        report = json.loads(line)
+        report: JsonMapping = as_object(json.loads(line))
     except ValueError:
-        report = None
-    if not isinstance(report, dict) or not report.keys() & {"url", "error"}:
+        report = {}
+    if not report:
         raise failures.not_understood()
     return report

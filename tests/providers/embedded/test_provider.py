@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -132,13 +133,13 @@ async def test_invoke_gives_the_whole_answer(model_folder: Path) -> None:
     assert response.finish_reason == "stop"
 
 
-async def is_idle(engine: Engine) -> bool:
+async def is_idle(engine: Engine[Any]) -> bool:
     async with httpx.AsyncClient(headers={"authorization": f"Bearer {engine.key}"}) as client:
         slots = (await client.get(f"{engine.url}/slots")).json()
     return not any(slot["is_processing"] for slot in slots)
 
 
-async def wait_idle(engine: Engine) -> None:
+async def wait_idle(engine: Engine[Any]) -> None:
     with anyio.fail_after(5):
         while not await is_idle(engine):
             await anyio.lowlevel.checkpoint()

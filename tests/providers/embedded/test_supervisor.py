@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -140,7 +141,7 @@ async def test_requests_that_come_while_it_loads_share_the_engine_too() -> None:
 async def test_an_engine_that_nobody_uses_is_not_looked_after() -> None:
     looks = 0
 
-    async def responds(_engine: Engine) -> bool:
+    async def responds(_engine: Engine[Any]) -> bool:
         nonlocal looks
         looks += 1
         return True
