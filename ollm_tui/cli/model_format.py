@@ -38,7 +38,8 @@ def can_text(info: ModelInfo) -> str:
     if info.details.get("problem"):
         return "unusable"
     abilities, can = capabilities_of(info), info.capability
-    words = ["chat"] if can is not None and "text" in can.output else []
+    answers = can is not None and "text" in can.output and "text" in (can.input or {"text"})
+    words = ["chat"] if answers else []
     facts = {name: abilities.ability(name) for name in ABILITIES} | {"rerank": ranking_of(info)}
     for name, fact in facts.items():
         if fact.value:

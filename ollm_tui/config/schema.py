@@ -186,6 +186,12 @@ class EmbeddedConfig(EngineSettings):
         description="The `llama-server` that runs model files instead of the installed package; "
         'not set is the one on PATH, if any; "none" is the package only.',
     )
+    espeak: FilePath | Literal["none"] | None = Field(
+        None,
+        examples=["/usr/bin/espeak-ng"],
+        description="The program `espeak-ng`, which speaks, and pronounces words for voices; not "
+        'set is the one on PATH, if any; "none" is to do without it.',
+    )
     other_folders: list[Literal["lmstudio", "huggingface", "llamacpp"]] = Field(
         [],
         examples=[["lmstudio", "huggingface"]],

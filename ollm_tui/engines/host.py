@@ -248,6 +248,8 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"[:LONGEST_REASON]
     return (str(error) or type(error).__name__)[:LONGEST_REASON]
 
 

@@ -10,11 +10,18 @@ SUFFIX = ".gguf"
 _SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
 ORIGIN_ENDING = ".origin.json"
 SIDECAR_ENDINGS = (".sha256", ORIGIN_ENDING)
+VOICE_SUFFIX, DESCRIPTION_ENDING = ".onnx", ".json"
+"""A voice is `NAME.onnx`, with its description in `NAME.onnx.json`."""
 
 
 def is_gguf(path: Path) -> bool:
     """Whether a file is named as a GGUF file."""
     return path.name.lower().endswith(SUFFIX)
+
+
+def is_voice(path: Path) -> bool:
+    """Whether a file is named as a voice."""
+    return path.name.lower().endswith(VOICE_SUFFIX)
 
 
 def model_name(path: Path) -> str:

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ollm_tui.config.regular_file import open_binary, real_path, why_unreadable
+from ollm_tui.config.regular_file import real_path, why_unreadable
 from ollm_tui.library.companions import (
     ReadFile,
     check_companion,
     modalities_of,
     projector_for,
 )
-from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX
+from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX, is_voice
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from ollm_tui.library.model_files import (
@@ -26,10 +26,11 @@ from ollm_tui.library.model_files import (
     projectors_beside,
 )
 from ollm_tui.library.provenance import provenance_facts
+from ollm_tui.library.sound_files import description_of, voice_facts, whisper_facts
 from ollm_tui.library.traits import (
-    WHISPER,
     all_facts_of,
     capability_of,
+    capability_of_kind,
     facts_of,
     is_part_of_another,
     unusable_reason,
@@ -38,8 +39,6 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import Companion
-
-WHISPER_MAGIC = b"lmgg"
 
 
 class FolderLibrary:
@@ -139,6 +138,7 @@ class FolderLibrary:
         file = self._file(name)
         _check_delete(name, file)
         left = [*file.paths, *self._projector_of_only(name)]
+        left += [description_of(path) for path in file.paths if is_voice(path)]
         try:
             # First the part that an engine opens: without it the rest is no model.
             while left:
@@ -243,7 +243,7 @@ def _with_projector(info: ModelInfo, projector: ReadFile | None) -> ModelInfo:
 
 
 def _is_gguf(file: ModelFile) -> bool:
-    return not file.path.name.lower().endswith(WHISPER_SUFFIX)
+    return not (is_voice(file.path) or file.path.name.lower().endswith(WHISPER_SUFFIX))
 
 
 def _sizes(file: ModelFile) -> JsonObject:
@@ -262,7 +262,7 @@ def _describe(name: str, file: ModelFile) -> _Seen:
         return _Seen(_info(name, file, None, {"problem": file.problem}))
     try:
         if not _is_gguf(file):
-            return _Seen(_whisper(name, file))
+            return _Seen(_of_sound(name, file))
         header = read_header(file.path)
     except BadGGUF as bad:
         return _Seen(_info(name, file, None, {"problem": bad.reason}))
@@ -276,12 +276,13 @@ def _describe(name: str, file: ModelFile) -> _Seen:
     return _Seen(_info(name, file, header, facts), header)
 
 
-def _whisper(name: str, file: ModelFile) -> ModelInfo | None:
-    with open_binary(file.path) as start:
-        if start.read(len(WHISPER_MAGIC)) != WHISPER_MAGIC:
-            return None
-    capability = ModelCapability(frozenset({"audio"}), frozenset({"text"}))
-    return _info(name, file, capability, {"format": "ggml", "kind": WHISPER})
+def _of_sound(name: str, file: ModelFile) -> ModelInfo | None:
+    """Read what a model that hears or speaks says about itself; None if it is none."""
+    facts = (voice_facts if is_voice(file.path) else whisper_facts)(file.path)
+    if facts is None:
+        return None
+    capability = None if "problem" in facts else capability_of_kind(str(facts["kind"]))
+    return _info(name, file, capability, facts)
 
 
 def _info(

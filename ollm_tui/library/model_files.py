@@ -2,13 +2,20 @@
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 
 from ollm_tui.config.regular_file import is_file
-from ollm_tui.library.file_names import SUFFIX, part_stem, problem_of_parts, shard_of
+from ollm_tui.library.file_names import (
+    DESCRIPTION_ENDING,
+    SUFFIX,
+    VOICE_SUFFIX,
+    part_stem,
+    problem_of_parts,
+    shard_of,
+)
 
 WHISPER_PREFIX, WHISPER_SUFFIX = "ggml-", ".bin"
 PROJECTOR_NAME = "mmproj"
@@ -62,7 +69,8 @@ def entries_of(folder: Path) -> Iterator[tuple[tuple[str, ...], list[os.DirEntry
             continue
         entries = _entries(path, left)
         left -= len(entries)
-        files = [entry for entry in entries if _is_candidate(entry)]
+        names = {entry.name for entry in entries}
+        files = [entry for entry in entries if _is_candidate(entry, names)]
         if files:
             yield subfolders, files
         if len(subfolders) < DEPTH_LIMIT:
@@ -102,11 +110,13 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_candidate(entry: os.DirEntry[str]) -> bool:
+def _is_candidate(entry: os.DirEntry[str], beside: Collection[str] = ()) -> bool:
+    """Whether a file is named like a model; a voice has its description `beside` it."""
     name = entry.name.lower()
     is_whisper = name.startswith(WHISPER_PREFIX) and name.endswith(WHISPER_SUFFIX)
+    is_voice = name.endswith(VOICE_SUFFIX) and entry.name + DESCRIPTION_ENDING in beside
     try:
-        return (name.endswith(SUFFIX) or is_whisper) and entry.is_file()
+        return (name.endswith(SUFFIX) or is_whisper or is_voice) and entry.is_file()
     except OSError:
         return False
 

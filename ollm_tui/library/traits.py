@@ -10,7 +10,9 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
 _TEXT = frozenset({"text"})
-WHISPER = "whisper"
+WHISPER, VOICE = "whisper", "voice"
+SOUND = frozenset({WHISPER, VOICE})
+"""Kinds of models that have neither a prompt nor a context window."""
 EMBEDDING, RERANKER = "embedding", "reranker"
 _RANKS = 4
 """The pooling type of a model that gives a score."""
@@ -19,6 +21,7 @@ _MAKES: Mapping[str, ModelCapability] = {
     "image": ModelCapability(_TEXT, frozenset({"image"})),
     "video": ModelCapability(_TEXT, frozenset({"video"})),
     "speech": ModelCapability(_TEXT, frozenset({"audio"})),
+    VOICE: ModelCapability(_TEXT, frozenset({"audio"}), frozenset({"stream"})),
     EMBEDDING: ModelCapability(_TEXT, frozenset({"embedding"})),
     RERANKER: ModelCapability(_TEXT, frozenset({"score"})),
 }
@@ -50,6 +53,11 @@ def is_part_of_another(header: GGUFHeader) -> bool:
 def unusable_reason(header: GGUFHeader) -> str | None:
     """Return why a readable file is no model; None if it is one."""
     return _ADDITIONS.get(header.kind or "")
+
+
+def capability_of_kind(kind: str) -> ModelCapability:
+    """Return what a model of a kind that is no language model does."""
+    return _MAKES[kind]
 
 
 def capability_of(header: GGUFHeader) -> ModelCapability:

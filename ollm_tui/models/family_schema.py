@@ -148,6 +148,15 @@ class EngineOptions(EngineSettings):
     draft_model: FileBeside | None = None
     draft_tokens: DraftTokens | None = None
     chat_template: FileBeside | None = None
+    language: Text | None = None
+    """For engines that hear: the language that is spoken."""
+    prompt: Text | None = None
+    """For engines that hear: words that are likely to be said."""
+    translate: bool | None = None
+    """For engines that hear: whether the text is to be English."""
+    voice: Text | None = None
+    speed: Annotated[float, Field(ge=0.25, le=4)] | None = None
+    """For engines that speak."""
 
 
 class FamilyPart(_Section):
@@ -169,6 +178,10 @@ class FamilyPart(_Section):
     """The window that the models were made for."""
     sliding_window: SlidingWindow | None = None
     capability: Abilities | None = None
+    engine: Text | None = None
+    """The engine of this machine that runs the models."""
+    model_path: FileBeside | None = None
+    """A file of the folder that is loaded in place of the model's own."""
     engine_options: EngineOptions | None = None
 
     @model_validator(mode="after")
@@ -254,8 +267,11 @@ def _refuse_files(file: YamlFile, family: Family) -> None:
     parts |= {("version", name): part for name, part in family.version.items()}
     for path, part in parts.items():
         options = part.engine_options
-        for name in sorted(FILES_BESIDE & options.model_fields_set) if options else ():
-            at = (*path, "engineOptions", name)
+        named = sorted(FILES_BESIDE & options.model_fields_set) if options else []
+        places: list[KeyPath] = [(*path, "engineOptions", name) for name in named]
+        if part.model_path is not None:
+            places.append((*path, "modelPath"))
+        for at in places:
             hint = "Put it into the settings beside the model file."
             raise file.problem(
                 f"`{dotted(at)}` names a file, which a family has none of.", at, hint

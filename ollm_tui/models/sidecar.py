@@ -17,7 +17,7 @@ from ollm_tui.decode.json_fields import as_object, strings
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.models.capabilities import ModelOverrides
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import KnownValue, ModelKnowledge
@@ -31,13 +31,40 @@ def engine_settings(known: "ModelKnowledge") -> ModelEngineSettings:
     Raises:
         AIError: a file that the sidecar names is a link to another folder.
     """
-    values: dict[str, Any] = {one.name: one.value for one in known.engine}
+    names = ModelEngineSettings.model_fields
+    values: dict[str, Any] = {one.name: one.value for one in known.engine if one.name in names}
     for name in FILES_BESIDE & values.keys():
         value = values[name]
         several = value if isinstance(value, list) else [value]
-        paths = [_file_beside(known.sidecar or Path(), name, one) for one in several]
+        paths = [
+            _file_beside(known.sidecar or Path(), f"engineOptions.{name}", one) for one in several
+        ]
         values[name] = paths if isinstance(value, list) else paths[0]
     return ModelEngineSettings.model_validate(values)
+
+
+def job_options(known: "ModelKnowledge") -> JsonObject:
+    """Return the engine options of a model that hears, speaks or draws."""
+    return {one.name: one.value for one in known.engine if one.name not in FILES_BESIDE}
+
+
+def own_engine(known: "ModelKnowledge") -> str | None:
+    """Return the engine that family or sidecar name for a model."""
+    named = (one for one in known.facts if one.name == "engine")
+    value = next(named, None)
+    return str(value.value) if value is not None else None
+
+
+def own_model_path(known: "ModelKnowledge") -> Path | None:
+    """Return the file that the sidecar names in place of the model's own; blocks.
+
+    Raises:
+        AIError: it is a link to another folder.
+    """
+    value = _own(known, "modelPath")
+    if value is None or known.sidecar is None:
+        return None
+    return _file_beside(known.sidecar, "modelPath", str(value.value))
 
 
 def _file_beside(sidecar: Path, key: str, name: str) -> Path:
@@ -46,7 +73,7 @@ def _file_beside(sidecar: Path, key: str, name: str) -> Path:
     if not path.is_relative_to(real_path(sidecar.parent)):
         raise AIError(
             ErrorCode.BAD_REQUEST,
-            f"`engineOptions.{key}` of {sidecar.name} names a link to another folder: {name}.",
+            f"`{key}` of {sidecar.name} names a link to another folder: {name}.",
             hint="Name a file in the folder of the model, or set it in the settings.",
         )
     return path

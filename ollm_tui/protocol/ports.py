@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo, PullProgress
-from ollm_tui.protocol.provider_events import ProviderEvent
+from ollm_tui.protocol.provider_events import ProviderEvent, Segment
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 
@@ -119,6 +119,21 @@ class SupportsTranscription(Protocol):
 
     async def transcribe(self, request: Request) -> Response:
         """Return the text of the input's only sound."""
+
+
+ReportSegment: TypeAlias = Callable[[Segment], Awaitable[None]]
+"""Takes a part of a transcription."""
+
+
+@runtime_checkable
+class ReportsTranscription(Protocol):
+    """Writes down what is said, and tells each part of it at once."""
+
+    async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:
+        """Return the text of the input's only sound; `report` takes its parts as they come."""
+
+    reports_segments: bool
+    """Tells this port from `SupportsTranscription`."""
 
 
 @runtime_checkable

@@ -63,6 +63,17 @@ class MediaDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Segment:
+    """A part of a transcription, with its times in the sound."""
+
+    start_s: float
+    end_s: float
+    text: str
+    total_s: float | None = None
+    """How long the sound is."""
+
+
+@dataclass(frozen=True, slots=True)
 class Rerouted:
     """Another server of a pool, or a new engine, takes over before the first byte."""
 

@@ -9,6 +9,7 @@ from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
 from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.decode.json_fields import as_object, positive, string
+from ollm_tui.library.traits import SOUND
 from ollm_tui.models.sidecar import loading_values
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
@@ -64,7 +65,9 @@ def described(
         modelfile=string(raw.details, "modelfile"),
         parameters=_parameter_pairs(raw),
         settings=effective,
-        context=context_facts(
+        context=None
+        if raw.details.get("kind") in SOUND
+        else context_facts(
             replace(raw, assumed_context=known.context if is_service else None),
             num_ctx,
             sources.window(),

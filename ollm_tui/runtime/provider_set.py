@@ -24,6 +24,7 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.embedded.failures import no_program, not_installed
 from ollm_tui.providers.embedded.provider import EmbeddedProvider, engine_available
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, server_program
+from ollm_tui.providers.embedded.sound_plans import espeak_program
 from ollm_tui.providers.router import EMBEDDED
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -68,7 +69,9 @@ def settings_error(problem: ConfigProblem, provider: str | None = None) -> AIErr
     )
 
 
-def embedded_settings(config: AppConfig, program: Path | None) -> EmbeddedSettings:
+def embedded_settings(
+    config: AppConfig, program: Path | None, espeak: Path | None = None
+) -> EmbeddedSettings:
     """Return the settings of the engine, which is `program` or the installed package."""
     embedded, models = config.embedded, embedded_models(config)
     return EmbeddedSettings(
@@ -80,6 +83,7 @@ def embedded_settings(config: AppConfig, program: Path | None) -> EmbeddedSettin
         idle_unload_s=embedded.idle_unload_s or None,
         program=program,
         is_found=embedded.server is None,
+        espeak=espeak,
     )
 
 
@@ -92,6 +96,8 @@ class LocalEngine:
     """The llama-server; None for the installed package."""
     is_missing: bool = False
     """Whether that llama-server does not exist."""
+    espeak: Path | None = None
+    """The program espeak-ng, if it is there."""
 
     @property
     def problem(self) -> AIError | None:
@@ -108,6 +114,7 @@ def find_engine(config: AppConfig, paths: AppPaths) -> LocalEngine:
         known_models=KnownModels(paths.families_dir),
         program=program,
         is_missing=program is not None and not is_file(program),
+        espeak=espeak_program(config.embedded.espeak),
     )
 
 
@@ -192,7 +199,7 @@ async def embedded_factory(
 ) -> ProviderAdapter:
     """Make the provider that runs model files of this machine in a child process."""
     models = embedded_models(config)
-    settings = embedded_settings(config, engine.program)
+    settings = embedded_settings(config, engine.program, engine.espeak)
     library = FolderLibrary(
         model_folders(config, paths),
         own=paths.models_dir,

@@ -46,13 +46,15 @@ _KINDS: Final[Mapping[ModelTask, _Kind]] = {
         alias="tts",
         operation="speech",
         made_by="speech",
-        advice="Servers such as LocalAI and OpenAI have models that speak.",
+        advice="Install espeak-ng, or put a voice of Piper into the models folder; servers such as "
+        "LocalAI and OpenAI have models that speak, too.",
     ),
     "transcription": _Kind(
         alias="stt",
         operation="transcription",
         made_by="whisper",
-        advice="Servers such as LocalAI, vLLM and OpenAI have models that transcribe.",
+        advice="`ollm models pull hf://ggerganov/whisper.cpp/ggml-base.bin` downloads one; "
+        "servers such as LocalAI, vLLM and OpenAI have models that transcribe, too.",
     ),
     "picture": _Kind(
         alias="drawing",
@@ -84,14 +86,17 @@ async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> T
     if default is not None and not (flags.provider or flags.host):
         return TaskModel(await _named(task, default, runtime, flags), "the default")
     listings = await _listings(runtime, flags)
-    candidates = [
-        ModelRef(listing.provider, info.name)
+    able = {
+        ModelRef(listing.provider, info.name): info
         for listing in listings
         if (adapter := runtime.registry.get(listing.provider)) is not None
         and offers(adapter, _KINDS[task].operation)
         for info in listing.models
         if can_do(info, task)
-    ]
+    }
+    # A program of the system is there without anybody's wish: it counts if nothing else does.
+    candidates = [ref for ref, info in able.items() if info.details.get("format") != "program"]
+    candidates = candidates or [*able]
     if len(candidates) != 1:
         raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in candidates], listings)
     return TaskModel(await runtime.router.at(candidates[0]), f"the only {task} model found")

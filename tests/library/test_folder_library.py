@@ -13,6 +13,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelCapability, matches_alias
 from ollm_tui.runtime.first_model import can_chat
 from tests.library.gguf_bytes import STRING, U32, file_of, pair, text
+from tests.support.sound_models import put_voice, whisper_header
 from tests.support.tiny_gguf import TEMPLATE
 
 
@@ -276,7 +277,7 @@ def test_an_encoder_is_no_chat_model(tmp_path: Path, architecture: str) -> None:
 
 
 def test_a_whisper_model_is_listed_as_one(tmp_path: Path) -> None:
-    put(tmp_path / "ggml-base.en.bin", b"lmgg" + bytes(100))
+    put(tmp_path / "ggml-base.en.bin", whisper_header())
     put(tmp_path / "ggml-other.bin", b"what else")
     put(tmp_path / "pytorch_model.bin", b"lmgg")
     (info,) = FolderLibrary([tmp_path]).models()
@@ -284,6 +285,62 @@ def test_a_whisper_model_is_listed_as_one(tmp_path: Path) -> None:
     assert info.capability is not None
     assert matches_alias(info.capability, "stt")
     assert not can_chat(info)
+
+
+@pytest.mark.parametrize(
+    ("header", "facts"),
+    [
+        (whisper_header(), ("English", "tiny", "F16")),
+        (whisper_header(51_865, layers=6, kind=8), ("many languages", "base", "Q5_0")),
+        (whisper_header(51_866, layers=32, kind=0), ("many languages", "large", "F32")),
+    ],
+)
+def test_a_whisper_model_says_its_size_and_languages(
+    tmp_path: Path, header: bytes, facts: tuple[str, str, str]
+) -> None:
+    put(tmp_path / "ggml-base.bin", header)
+    (info,) = FolderLibrary([tmp_path]).models()
+    of = info.details
+    assert (of["languages"], of["parameter_size"], of["quantization"]) == facts
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"lmgg" + bytes(10), "it ends in the middle of its header"),
+        (b"lmgg" + bytes(100), "its header is no model's"),
+        (b"lmgg" + b"\xff" * 100, "its header is no model's"),
+    ],
+)
+def test_a_broken_whisper_model_is_listed_with_the_reason(
+    tmp_path: Path, content: bytes, problem: str
+) -> None:
+    put(tmp_path / "ggml-base.bin", content)
+    (info,) = FolderLibrary([tmp_path]).models()
+    assert info.details["problem"] == problem
+    assert info.capability == ModelCapability()
+
+
+def test_a_voice_is_a_file_with_its_description(tmp_path: Path) -> None:
+    put_voice(tmp_path, "joe", speaker_id_map={"anna": 0, "ben": 1})
+    put(tmp_path / "encoder.onnx", b"another network")
+    put(tmp_path / "net.onnx", b"another network")
+    put(tmp_path / "net.onnx.json", b'{"layers": 3}')
+    (info,) = FolderLibrary([tmp_path]).models()
+    assert (info.name, info.details["kind"], info.details["format"]) == ("joe", "voice", "onnx")
+    assert (info.details["languages"], info.details["voices"]) == ("English", ["anna", "ben"])
+    assert info.capability is not None
+    assert matches_alias(info.capability, "tts")
+    assert not can_chat(info)
+
+
+def test_a_voice_is_deleted_with_its_description(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    put_voice(own, "joe")
+    put_voice(own, "anna")
+    FolderLibrary([own], own=own).delete("joe")
+    assert sorted(path.name for path in own.iterdir()) == ["anna.onnx", "anna.onnx.json"]
 
 
 @pytest.mark.parametrize("kind", ["adapter", "imatrix", "vocab"])

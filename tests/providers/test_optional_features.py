@@ -163,6 +163,8 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
     can = {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)}
     assert can == {
         "embed",
+        "speak",
+        "transcribe",
         "list_models",
         "show_model",
         "delete_model",

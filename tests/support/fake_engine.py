@@ -12,15 +12,24 @@ import time
 from pathlib import Path
 
 from ollm_tui.engines.host import Instructions, Job, JobError, Result, run_program, serve
+from ollm_tui.engines.speech import speak_sentences
 
 STEP_S = 0.005
+RATE = 8000
 
 
 class FakeEngine:
-    """Does what a job says."""
+    """Does what a job says, else its task: `speaks` or `hears`."""
+
+    def __init__(self, task: str) -> None:
+        self._task = task
 
     def run(self, job: Job) -> Result:
-        match job.fields["do"]:
+        match job.fields.get("do", self._task):
+            case "speaks":
+                return speak_sentences(job, RATE, lambda text: b"\1\0" * len(text))
+            case "hears":
+                return _heard(job)
             case "echo":
                 return Result({"count": len(job.data)}, job.data)
             case "count":
@@ -58,6 +67,15 @@ class FakeEngine:
         return Result()
 
 
+def _heard(job: Job) -> Result:
+    """Take the words of a text for what is said, one in a second."""
+    words = job.data.decode().split()
+    job.progress(0, len(words) * 1000)
+    for number, word in enumerate(words):
+        job.piece(start=number, end=number + 1, text=f" {word}")
+    return Result({"language": job.fields.get("language", "en"), "duration_s": len(words)})
+
+
 def _count(job: Job) -> Result:
     total = int(job.fields["to"])
     for number in range(1, total + 1):
@@ -76,7 +94,7 @@ def load(instructions: Instructions) -> FakeEngine:
         time.sleep(60)
     if then == "missing":
         raise ModuleNotFoundError("No module named 'fake'", name="fake")
-    return FakeEngine()
+    return FakeEngine(then)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,22 @@ def own_environment(environ: Mapping[str, str], home: Path) -> dict[str, str]:
     return {**kept, **folders, **own}
 
 
+def path_without(program: str, path: str, folder: Path) -> str:
+    """Return a PATH that has all programs but one: a folder with it is replaced by links."""
+    folders = []
+    for number, one in enumerate(path.split(os.pathsep)):
+        if not (Path(one) / program).exists():
+            folders.append(one)
+            continue
+        links = folder / str(number)
+        links.mkdir(parents=True)
+        for entry in os.scandir(one):
+            if entry.name != program:
+                (links / entry.name).symlink_to(entry.path)
+        folders.append(str(links))
+    return os.pathsep.join(folders)
+
+
 def guarded_path(*folders: Path) -> str:
     """Return a `PYTHONPATH` of these folders under which a child process has the guard, too."""
     return os.pathsep.join(str(folder) for folder in (guard.FOLDER, *(folders or (ROOT,))))

@@ -67,6 +67,17 @@ class NewFile:
             raise self._failed(error) from error
         self.size += len(data)
 
+    def overwrite(self, at: int, data: bytes) -> None:
+        """Write some bytes in place of those at a position. Blocks.
+
+        Raises:
+            AIError: they cannot be written.
+        """
+        try:
+            os.pwrite(self._descriptor, data, at)
+        except OSError as error:
+            raise self._failed(error) from error
+
     def publish(self) -> None:
         """Give the file its name. Blocks.
 

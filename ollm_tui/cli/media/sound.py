@@ -23,10 +23,11 @@ from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import AudioContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.ports import ProviderStream
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
+from ollm_tui.protocol.ports import ProviderStream, ReportsTranscription
+from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta, Segment
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.media.answer import sound_type
+from ollm_tui.providers.media.wave_file import HEAD, mended
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
 
@@ -78,7 +79,10 @@ async def _speak(
     )
     stream = await model.provider.invoke(request)
     assert not isinstance(stream, Response)
-    kind = await _written(stream, file, output)
+    start = await _written(stream, file, output)
+    kind = sound_type(start)
+    for at, part in mended(start, file.size).items():
+        await to_thread.run_sync(file.overwrite, at, part)
     await to_thread.run_sync(file.publish)
     if kind not in (None, _TYPES[wanted]):
         output.note(f"The server sent {kind}, not {_TYPES[wanted]}.")
@@ -90,15 +94,15 @@ async def _speak(
     return OK
 
 
-async def _written(stream: ProviderStream, file: NewFile, output: Output) -> str | None:
-    """Write a stream to a file, and return the media type of its first bytes."""
+async def _written(stream: ProviderStream, file: NewFile, output: Output) -> bytes:
+    """Write a stream to a file, and return its first bytes."""
     start = b""
     try:
         async with stream as events:
             async for event in events:
                 match event:
                     case MediaDelta(data=data):
-                        start = start or data[:16]
+                        start = (start + data[:HEAD])[:HEAD]
                         await to_thread.run_sync(file.append, data)
                         if output.is_watched:
                             output.draw(f"Received {size_text(file.size)}")
@@ -107,7 +111,7 @@ async def _written(stream: ProviderStream, file: NewFile, output: Output) -> str
                             error.hint = "No file was written; try again."
                         raise error
                     case Finish():
-                        return sound_type(start)
+                        return start
     finally:
         if output.is_watched:
             output.draw("")
@@ -138,11 +142,28 @@ async def _transcribe(
         options=GenerationOptions(extra_body=body),
         stream=False,
     )
-    response = await model.provider.invoke(request)
-    assert isinstance(response, Response)
+    try:
+        response = await _heard(request, model, output)
+    finally:
+        if output.is_watched:
+            output.draw("")
     if arguments.as_json:
         line: JsonObject = {"type": "transcription", "text": response.text}
         output.json(line | dict(response.metadata) | answered_by(model), is_answer=True)
     else:
         output.answer(f"{clean(response.text.strip())}\n")
     return OK
+
+
+async def _heard(request: Request, model: ResolvedModel, output: Output) -> Response:
+    """Return a transcription; a terminal shows how far it is, if its provider tells."""
+
+    async def show(segment: Segment) -> None:
+        if output.is_watched and segment.total_s:
+            output.draw(f"Heard {segment.end_s:.0f} of {segment.total_s:.0f} s")
+
+    if isinstance(model.provider, ReportsTranscription):
+        return await model.provider.transcribe(request, show)
+    response = await model.provider.invoke(request)
+    assert isinstance(response, Response)
+    return response

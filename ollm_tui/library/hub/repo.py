@@ -8,9 +8,9 @@ from typing import Literal, Protocol, TypeAlias
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
-FileKind: TypeAlias = Literal["model", "projector", "whisper", "other"]
-"""`projector` is a vision encoder that belongs to a model; `other` is stored, but nothing here
-runs it."""
+FileKind: TypeAlias = Literal["model", "projector", "whisper", "voice", "other"]
+"""`projector` is a vision encoder that belongs to a model, `voice` one of Piper's with its
+description; `other` is stored, but nothing here runs it."""
 MAX_TAGS = 200
 MAX_CHARS = 500
 """Limit of one text."""

@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ollm_tui.library.file_names import SUFFIX, Shard, problem_of_parts, shard_of
+from ollm_tui.library.file_names import (
+    DESCRIPTION_ENDING,
+    SUFFIX,
+    VOICE_SUFFIX,
+    Shard,
+    problem_of_parts,
+    shard_of,
+)
 from ollm_tui.library.hub.repo import FileKind, HubFile, HubRepo, Variant
 from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
 
@@ -22,7 +29,7 @@ _WHISPER = re.compile(
 )
 _IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
 """A file of measurements used for quantizing."""
-_ORDER: Mapping[FileKind, int] = {"model": 0, "projector": 1, "whisper": 2, "other": 3}
+_ORDER: Mapping[FileKind, int] = {"model": 0, "projector": 1, "whisper": 2, "voice": 3, "other": 4}
 _PROJECTORS = ("F16", "BF16", "Q8_0", "F32")
 """Image encoders by preference."""
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
@@ -64,10 +71,14 @@ def projector_of(repo: HubRepo | None) -> Variant | None:
 def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:
     """Return the variants, models first, then by quality.
 
-    In a repository about `speech`, a `ggml-….bin` is a whisper model.
+    In a repository about `speech`, a `ggml-….bin` is a whisper model. A voice is one with its
+    description.
     """
     sets: dict[_Set, _Parts] = {}
+    descriptions: dict[str, HubFile] = {}
     for file in files:
+        if file.path.lower().endswith(f"{VOICE_SUFFIX}{DESCRIPTION_ENDING}"):
+            descriptions.setdefault(file.path, file)
         folder, _, name = file.path.rpartition("/")
         stem, dot, ending = name.rpartition(".")
         suffix = f"{dot}{ending}".lower()
@@ -75,13 +86,19 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
             shard = shard_of(stem) or Shard(stem, 1, _ALONE)
             parts = sets.setdefault(_Set(folder, shard.name, suffix, shard.count), {})
             parts.setdefault(shard.part, []).append(file)
+
+    def with_it(parts: _Parts) -> list[HubFile]:
+        """Return the description of a voice."""
+        names = (f"{file.path}{DESCRIPTION_ENDING}" for one in parts.values() for file in one)
+        return [descriptions[name] for name in names if name in descriptions]
+
     whole = Counter(it.label for it, parts in sets.items() if it.is_whole(parts))
     variants = [
         Variant(
             name=it.name,
-            files=tuple(file for part in sorted(parts) for file in parts[part]),
+            files=(*(file for part in sorted(parts) for file in parts[part]), *with_it(parts)),
             quantization=quantization_of(it.name) or quantization_of(it.folder),
-            kind=_kind(it, speech=speech),
+            kind="voice" if with_it(parts) else _kind(it, speech=speech),
             problem=next(_problems(it, parts, whole[it.label]), None),
         )
         for it, parts in sets.items()

@@ -20,6 +20,10 @@ _REASON = re.compile(
 _TEMPLATE = re.compile(r"chat template (?:parsing error|is not supported)|failed to apply template")
 _TEMPLATE_REASON = re.compile(r"^Error: (.+)", re.MULTILINE)
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
+_SOUND: Mapping[str, tuple[str, str]] = {
+    "whisper": ("writes down speech", "ollm transcribe"),
+    "voice": ("speaks", "ollm speak"),
+}
 _HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
     signal.SIGILL: "This processor lacks instructions that the engine was built for (AVX2).",
@@ -51,6 +55,24 @@ def unusable(name: str, reason: str) -> AIError:
     )
 
 
+def is_program(name: str) -> AIError:
+    """The model is a program of this machine."""
+    return AIError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{name} cannot be deleted from here.",
+        hint="It is a program of this machine: remove it with the system's package manager.",
+    )
+
+
+def unusable_sound(name: str, reason: str) -> AIError:
+    """The files of a model that hears or speaks cannot be used."""
+    return AIError(
+        ErrorCode.MODEL_NOT_LOADED,
+        f"{name} cannot be used: {reason}.",
+        hint="Download its files again, or choose another model.",
+    )
+
+
 def not_for_chat(name: str, kind: str) -> AIError:
     """The model is of another kind: `kind` names what it makes, or its engine."""
     if kind == "embedding":
@@ -58,6 +80,13 @@ def not_for_chat(name: str, kind: str) -> AIError:
             ErrorCode.MODEL_NOT_LOADED,
             f"{name} is an embedding model, which cannot chat.",
             hint="Choose a language model; for embeddings, use `ollm embed`.",
+        )
+    if kind in _SOUND:
+        what, command = _SOUND[kind]
+        return AIError(
+            ErrorCode.MODEL_NOT_LOADED,
+            f"{name} {what}, and cannot chat.",
+            hint=f"Choose a language model; or use `{command}`.",
         )
     return AIError(
         ErrorCode.MODEL_NOT_LOADED,

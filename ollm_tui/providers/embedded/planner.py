@@ -17,6 +17,7 @@ from ollm_tui.models.known_models import KnownModels
 from ollm_tui.models.sidecar import (
     engine_settings,
     own_abilities,
+    own_engine,
     own_template,
     own_window,
 )
@@ -25,8 +26,10 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ModelLibrary
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.engine_rules import engine_for
 from ollm_tui.providers.embedded.plan import EnginePlan, check_options, companions_of
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.sound_plans import TASKS
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
@@ -115,6 +118,7 @@ class Planner:
         path, info = self._library.path_of(name), self._info(name)
         _check_kind(info, makes_embeddings=makes_embeddings)
         known = self._known_of(info, path)
+        engine_for(name, str(info.details.get("kind", "chat")), own_engine(known))
         options = self._options(info, known)
         template = self._template(info, options, known)
         projector = info.details.get("projector")
@@ -182,6 +186,8 @@ class Planner:
         An unusable model, or one that the engine cannot chat with, stays as it is.
         """
         is_changed = self._known_models.has_sidecar(info) or info.name in self._settings.models
+        if info.details.get("kind") in TASKS:
+            return info
         if _is_other(info) or (not is_changed and _has_template(info)):
             return replace(info, context=self._window(info, None))
         known = self._known_models.of_model(info.name, info)

@@ -69,22 +69,21 @@ class ChildProcess:
         rest = memoryview(data)
         with contextlib.suppress(BrokenPipeError, anyio.ClosedResourceError):
             while rest and not self._popen.stdin.closed:
-                descriptor = self._popen.stdin.fileno()
-                await anyio.wait_writable(descriptor)
+                await anyio.wait_writable(self._popen.stdin.fileno())
+                if self._popen.stdin.closed:  # in the moment in which it was writable
+                    return
                 with contextlib.suppress(BlockingIOError):
-                    rest = rest[os.write(descriptor, rest[:PIECE]) :]
+                    rest = rest[os.write(self._popen.stdin.fileno(), rest[:PIECE]) :]
 
     async def read(self) -> bytes:
         """Return some bytes that it prints; none once it has ended or was stopped."""
         assert self._popen.stdout is not None
-        if self._popen.stdout.closed:
+        with contextlib.suppress(anyio.ClosedResourceError):
+            if not self._popen.stdout.closed:
+                await anyio.wait_readable(self._popen.stdout.fileno())
+        if self._popen.stdout.closed:  # perhaps in the moment in which it was readable
             return b""
-        descriptor = self._popen.stdout.fileno()
-        try:
-            await anyio.wait_readable(descriptor)
-        except anyio.ClosedResourceError:
-            return b""
-        return os.read(descriptor, PIECE)
+        return os.read(self._popen.stdout.fileno(), PIECE)
 
     async def read_line(self) -> bytes:
         """Return the first line it prints, or what there is of it if the child ends before."""

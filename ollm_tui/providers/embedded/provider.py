@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio import to_thread
@@ -18,7 +18,7 @@ from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import JINJA
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
-from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
+from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, ReportSegment, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
@@ -26,8 +26,11 @@ from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
+from ollm_tui.providers.embedded.sound import SoundEngines
+from ollm_tui.providers.embedded.sound_plans import SoundPlanner
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
+from ollm_tui.providers.embedded.worker import Workers
 from ollm_tui.providers.media.answer import answer_input
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
 from ollm_tui.providers.spec import ProviderSpec
@@ -59,6 +62,7 @@ class EmbeddedProvider:
 
     streaming_format: StreamingFormat = "sse"
     loads_with_window = True
+    reports_segments = True
 
     def __init__(
         self,
@@ -74,12 +78,16 @@ class EmbeddedProvider:
         self._library = library
         self._settings = settings or EmbeddedSettings()
         self._supervisor = supervisor or Supervisor(self._settings)
+        known_models = known_models or KnownModels()
         self._planner = Planner(
             library,
             self._settings,
-            known_models or KnownModels(),
+            known_models,
             is_installed=is_installed or engine_available,
         )
+        self._sound_planner = SoundPlanner(library, known_models, self._settings.espeak)
+        workers = Workers(self._supervisor)
+        self._sound = SoundEngines(self._sound_planner, workers, self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
         self._says_program = self._settings.is_found
 
@@ -174,18 +182,31 @@ class EmbeddedProvider:
             options = replace(request.options, num_ctx=None, keep_alive=None)
             return await adapter.embed(replace(request, options=options))
 
+    def speak(self, request: Request) -> ProviderStream:
+        """Stream the sound of the input's text, loading the model if needed."""
+        return self._sound.speak(request)
+
+    async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:
+        """Return the text of the input's only sound, loading the model if needed.
+
+        Raises:
+            AIError: any failure; ABORTED by the request's signal.
+        """
+        return await self._sound.transcribe(request, report)
+
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""
         chat = from_alias("chat")
         return () if chat is None else (chat,)
 
     async def list_models(self) -> Sequence[ModelInfo]:
-        """Return the model files, including unusable ones with the reason.
+        """Return the model files, including unusable ones with the reason, and espeak-ng.
 
         The window of each is the one that a request without `num_ctx` gets; one that is loaded with
         another window is loaded again for it.
         """
         models = await to_thread.run_sync(self._planner.models)
+        models = [*models, *self._sound_planner.models()]
         return [replace(self._as_seen(info), context=info.context) for info in models]
 
     async def name_of(self, first_file: Path) -> str | None:
@@ -198,6 +219,9 @@ class EmbeddedProvider:
         Raises:
             AIError: MODEL_NOT_FOUND.
         """
+        program = await to_thread.run_sync(self._sound_planner.shown, name)
+        if program is not None:
+            return self._as_seen(program)
         return self._as_seen(await to_thread.run_sync(self._planner.shown, name))
 
     async def delete_model(self, name: str) -> None:
@@ -206,6 +230,8 @@ class EmbeddedProvider:
         Raises:
             AIError: There is no such model, or it is kept for the reason given.
         """
+        if self._sound_planner.is_program(name):
+            raise failures.is_program(name)
         await to_thread.run_sync(self._library.check_delete, name)
         await self._supervisor.unload(name)
         await to_thread.run_sync(self._library.delete, name)
@@ -216,7 +242,7 @@ class EmbeddedProvider:
         Raises:
             AIError: It cannot be loaded.
         """
-        async with self._supervisor.lease(await self._planner.plan(name), self._responds):
+        async with self._loaded(name):
             pass
 
     async def load_model_for(self, name: str, keep_alive: str | float) -> None:
@@ -226,8 +252,19 @@ class EmbeddedProvider:
             AIError: It cannot be loaded, or `keep_alive` is not a valid duration.
         """
         idle_unload_s = self._settings.idle_unload_after(keep_alive)
-        async with self._supervisor.lease(await self._planner.plan(name), self._responds) as engine:
+        async with self._loaded(name) as engine:
             engine.idle_unload_s = idle_unload_s
+
+    @asynccontextmanager
+    async def _loaded(self, name: str) -> AsyncIterator[Engine[Any]]:
+        sound = await to_thread.run_sync(self._sound_planner.plan, name)
+        if sound is not None:
+            async with self._supervisor.lease(sound) as worker:
+                yield worker
+            return
+        plan = await self._planner.plan(name)
+        async with self._supervisor.lease(plan, self._responds) as engine:
+            yield engine
 
     async def unload_model(self, name: str) -> None:
         """Unload a model by ending its process."""
@@ -236,6 +273,7 @@ class EmbeddedProvider:
     async def list_running(self) -> Sequence[ModelInfo]:
         """Return the loaded models, with the windows that they have."""
         models = await to_thread.run_sync(self._library.models)
+        models = [*models, *self._sound_planner.models()]
         return [seen for info in models if (seen := self._as_seen(info)).loaded]
 
     async def dispose(self) -> None:
@@ -258,6 +296,8 @@ class EmbeddedProvider:
         with anyio.CancelScope() as scope, ExitStack() as listening:
             if request.signal is not None:
                 listening.callback(request.signal.subscribe(scope.cancel))
+            if self._sound_planner.is_program(request.model):
+                raise failures.not_for_chat(request.model, "voice")
             plan = await self._planner.plan(
                 request.model, request.options.num_ctx, makes_embeddings=makes_embeddings
             )
@@ -281,9 +321,11 @@ class EmbeddedProvider:
 
     def _as_seen(self, info: ModelInfo) -> ModelInfo:
         for engine in self._supervisor.engines:
-            if engine.plan.name == info.name and isinstance(engine.plan, EnginePlan):
+            plan = engine.plan
+            if plan.name == info.name:
                 details = {**info.details, **present({"expires_at": _until(engine)})}
-                return replace(info, loaded=True, context=engine.plan.context, details=details)
+                window = plan.context if isinstance(plan, EnginePlan) else info.context
+                return replace(info, loaded=True, context=window, details=details)
         return replace(info, loaded=False)
 
     async def _known(self, engine: Engine[EnginePlan]) -> "ModelKnowledge":
@@ -324,7 +366,7 @@ def _ready_for(known: "ModelKnowledge", request: Request) -> Request:
     return replace(request, options=options)
 
 
-def _until(engine: Engine[EnginePlan]) -> str | None:
+def _until(engine: Engine[Any]) -> str | None:
     """Return when an idle engine ends, or None if it is answering or stays."""
     if engine.leaves_at is None:
         return None

@@ -39,6 +39,8 @@ class EmbeddedSettings:
     """The llama-server that loads models; None for the installed package."""
     is_found: bool = False
     """Whether the llama-server was found on PATH, and not set: the first answer says so."""
+    espeak: Path | None = None
+    """The program espeak-ng, which speaks and says how words are pronounced."""
     idle_unload_s: float | None = 300
     """Seconds without a stream after which a model is unloaded; None keeps it."""
     load_timeout_s: float = 300

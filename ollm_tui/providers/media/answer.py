@@ -16,6 +16,7 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.media.wave_file import with_length
 from ollm_tui.providers.unsupported import not_offered, not_streamed
 
 InputTask: TypeAlias = Literal["embeddings", "speech", "transcription", "pictures"]
@@ -111,7 +112,7 @@ async def gather_sound(stream: ProviderStream) -> Response:
                 case Finish(reason="abort"):
                     raise AIError(ErrorCode.ABORTED, "The request was stopped.")
                 case Finish(reason=reason, usage=usage):
-                    data = b"".join(pieces)
+                    data = with_length(b"".join(pieces))
                     sound = AudioContent(data=data, mime_type=sound_type(data))
                     return Response(content=(sound,), finish_reason=reason, usage=usage)
     raise AIError(ErrorCode.STREAM_INCOMPLETE, "The answer has no end.")

@@ -16,6 +16,7 @@ from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.supervisor import Supervisor
 from tests.providers.answers import answer, end_of
 from tests.support.engine import MODEL, SETTINGS, ask, is_running, needs_engine
+from tests.support.sound_models import whisper_header
 from tests.support.tiny_gguf import TEMPLATE
 
 
@@ -92,13 +93,11 @@ async def test_the_starter_model_goes_with_its_sum_and_can_be_fetched_again(
 
 
 async def test_a_model_of_another_kind_is_not_loaded(own: Path) -> None:
-    (own / "ggml-base.bin").write_bytes(b"lmgg" + bytes(100))
+    (own / "ggml-base.bin").write_bytes(whisper_header())
     async with provider_of(own) as provider:
         end = end_of(await answer(provider, ask("hi", model="ggml-base")))
     assert isinstance(end, ErrorEvent)
-    assert end.error.message == (
-        "ggml-base is a model of another kind (whisper), which the built-in engine cannot run."
-    )
+    assert end.error.message == ("ggml-base writes down speech, and cannot chat.")
 
 
 @pytest.mark.engine
