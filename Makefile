@@ -11,7 +11,7 @@ SHARED = -n $(JOBS) --dist worksteal
 # Each process of a test run reads every module, and thousands of programs do: compiling once is enough.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-dev test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
@@ -52,6 +52,11 @@ test-ray: need-python  ## Replicas under Ray Serve that are killed and added (fe
 	@$(BOOTSTRAP) test
 	@OLLM_VENV=.venv-ray $(BOOTSTRAP) ray
 	$(BIN)/python -m pytest -q -m ray tests/e2e/test_ray.py $(ARGS)
+
+test-engines: need-python  ## Hearing and speech with real weights (fetches 130 MB, into .sound-models), and 100 stops of each engine
+	@$(BOOTSTRAP) engines
+	$(BIN)/python -m tests.support.sound_weights .sound-models
+	SOUND_MODELS=$(CURDIR)/.sound-models $(BIN)/python -m pytest -q -m "slow or not slow" tests/engines tests/providers/embedded/test_round_trip.py tests/providers/embedded/test_engine_contract.py $(ARGS)
 
 bench-exits: need-python  ## Every way to end a streaming program, and what it leaves behind
 	@$(BOOTSTRAP) test

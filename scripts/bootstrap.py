@@ -2,6 +2,7 @@
 
     python scripts/bootstrap.py run     the app with its embedded engine, and the starter model
     python scripts/bootstrap.py test    what the tests need
+    python scripts/bootstrap.py engines what the tests of hearing and speech need
     python scripts/bootstrap.py check   what the static checks need
     python scripts/bootstrap.py mutants what planting bugs needs
     python scripts/bootstrap.py ray     Ray Serve, in an environment of its own
@@ -27,6 +28,7 @@ OLDEST = (3, 11)
 GROUPS = {
     "run": (),
     "test": ("test",),
+    "engines": ("test",),
     "check": ("test", "check"),
     "mutants": ("test", "mutants"),
     "ray": ("ray",),
@@ -149,6 +151,8 @@ def prepare(target: str) -> None:
     requirements = group_requirements(GROUPS[target])
     if requirements and not install(target, requirements):
         raise ask_for(f"what `make {target}` needs could not be installed: see above.")
+    if target == "engines" and not install("hear and speak", ["--editable", ".[hear,speak]"]):
+        raise ask_for("the engines for hearing and speech could not be installed: see above.")
     if target == "run" and engine:
         fetch_starter()
 

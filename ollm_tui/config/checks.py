@@ -55,7 +55,10 @@ def reference_problems(config: AppConfig, origin_of: OriginOf) -> Iterator[Confi
 def _missing_files(config: AppConfig, origin_of: OriginOf) -> Iterator[ConfigProblem]:
     """Yield the files that do not exist, and those of the engine for another provider."""
     path: KeyPath = ("embedded", "server")
-    named: list[tuple[KeyPath, object]] = [(path, config.embedded.server)]
+    named: list[tuple[KeyPath, object]] = [
+        (path, config.embedded.server),
+        (("embedded", "espeak"), config.embedded.espeak),
+    ]
     named += [(("profiles", one, "schema"), p.schema_file) for one, p in config.profiles.items()]
     for name, model in config.models.items():
         for key in ModelEngineSettings.model_fields:

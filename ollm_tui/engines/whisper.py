@@ -150,9 +150,7 @@ def load(instructions: Instructions) -> Whisper:
     # Imported here because the library reads these variables when it is loaded.
     from pywhispercpp.model import Model
 
-    if not Path(instructions.model).is_file():  # else the package would download a model
-        raise FileNotFoundError(f"there is no file {instructions.model}")
-    check_file(Path(instructions.model))
+    check_file(Path(instructions.model))  # for one that is not there, the package downloads one
     half = max(1, (os.cpu_count() or 2) // 2)
     threads = int(number_of(instructions.options, "threads", half, 1, 64))
     model: Any = Model(

@@ -93,6 +93,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "embedded.idle_unload_s": ("-1", "inf", "nan", "1e12", "true", '"x"'),
     **{f"embedded.{key}": values for key, values in LOADING.items()},
     "embedded.server": ("5", '"/not/there"', '"a\\u0000b"'),
+    "embedded.espeak": ("5", '"/not/there"', '"a\\u0000b"'),
     "embedded.context": (*COUNT, "255"),
     "embedded.model_folders": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
     "embedded.other_folders": ('"lmstudio"', '["lmstdio"]', "[5]"),

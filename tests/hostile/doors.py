@@ -252,7 +252,6 @@ READERS: Mapping[str, str] = {
     "library/downloads/starter_download.py": "pip's last words, shown as an error is",
     "library/downloads/transfer_run.py": "files that come, under names that were checked",
     "library/downloads/part_file.py": "files that come; its state is compared and never shown",
-    "library/folder_library.py": "model files",
     "library/gguf.py": "model files",
     "library/downloads/package_guard.py": "waits for the end of its input, which says nothing",
     "library/hub/client.py": "a hub's JSON; tried in tests/library/hub/test_any_json.py",
@@ -266,6 +265,11 @@ READERS: Mapping[str, str] = {
     "providers/ollama/create.py": "files that are sent to a server, never shown",
     "runtime/profiles.py": "settings; names and lines of profiles: tests/runtime/test_profiles.py",
     "providers/discovery.py": "ollama, chat completions: who is there, its version cleaned",
+    "engines/host.py": "jobs of the app; what becomes of them is shown as `stream error` is",
+    "engines/piper.py": "voices: their sound, and why they cannot be used",
+    "engines/whisper.py": "models: what they hear, and why they cannot be used",
+    "library/sound_files.py": "model files that hear or speak",
+    "providers/embedded/worker.py": "frames of an engine: tests/engines/test_frames.py",
     "providers/embedded/chat_template.py": "templates, shown as those of a model file are",
     "providers/embedded/child.py": "runs the engine; says its address",
     "providers/embedded/process.py": "the engine's log, shown as an error as `stream error` is",
@@ -291,6 +295,10 @@ READERS: Mapping[str, str] = {
 """The modules that read from outside, and the scenes that try what they read."""
 
 WRITERS: Mapping[str, str] = {
+    "engines/host.py": "frames with what an engine makes",
+    "engines/piper.py": "a voice for its engine, in memory",
+    "providers/embedded/supervisor.py": "the engine's settings",
+    "providers/embedded/worker.py": "frames with what a person wants made",
     "providers/client.py": "requests to HTTP servers",
     "cli/output.py": "exits: standard output and error",
     "cli/media/new_file.py": "a file that a person names, with the bytes of a server",

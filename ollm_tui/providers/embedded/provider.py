@@ -18,7 +18,7 @@ from ollm_tui.models.known_models import KnownModels, defaults_of
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import JINJA
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
-from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, ReportSegment, StreamingFormat
+from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.base import EndedStream, gather
@@ -26,7 +26,7 @@ from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
-from ollm_tui.providers.embedded.sound import SoundEngines
+from ollm_tui.providers.embedded.sound import SoundOperations
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
@@ -53,7 +53,7 @@ def engine_available() -> bool:
     return importlib.util.find_spec(ENGINE_PACKAGE) is not None
 
 
-class EmbeddedProvider:
+class EmbeddedProvider(SoundOperations):
     """Runs models on this machine: loads on demand, restarts after a crash, unloads when idle.
 
     Use it as an async context manager, which bounds the lives of its processes. Enter and leave it
@@ -62,7 +62,6 @@ class EmbeddedProvider:
 
     streaming_format: StreamingFormat = "sse"
     loads_with_window = True
-    reports_segments = True
 
     def __init__(
         self,
@@ -86,8 +85,7 @@ class EmbeddedProvider:
             is_installed=is_installed or engine_available,
         )
         self._sound_planner = SoundPlanner(library, known_models, self._settings.espeak)
-        workers = Workers(self._supervisor)
-        self._sound = SoundEngines(self._sound_planner, workers, self.name)
+        super().__init__(self._sound_planner, Workers(self._supervisor), self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
         self._says_program = self._settings.is_found
 
@@ -181,18 +179,6 @@ class EmbeddedProvider:
             adapter = await self._adapter(engine)
             options = replace(request.options, num_ctx=None, keep_alive=None)
             return await adapter.embed(replace(request, options=options))
-
-    def speak(self, request: Request) -> ProviderStream:
-        """Stream the sound of the input's text, loading the model if needed."""
-        return self._sound.speak(request)
-
-    async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:
-        """Return the text of the input's only sound, loading the model if needed.
-
-        Raises:
-            AIError: any failure; ABORTED by the request's signal.
-        """
-        return await self._sound.transcribe(request, report)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return text in, text out; the listing says what a model adds to that."""

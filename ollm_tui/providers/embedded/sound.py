@@ -33,11 +33,13 @@ _SPEECH_KEYS: Final = frozenset({"voice", "speed", "response_format"})
 _TRANSCRIPTION_KEYS: Final = frozenset({"language", "prompt", "translate"})
 
 
-class SoundEngines:
-    """Answers requests for speech and transcription."""
+class SoundOperations:
+    """Answers requests for speech and transcription, loading the model if needed."""
+
+    reports_segments = True
 
     def __init__(self, planner: SoundPlanner, workers: Workers, provider: str) -> None:
-        self._planner = planner
+        self._sound_planner = planner
         self._workers = workers
         self._provider = provider
 
@@ -87,7 +89,8 @@ class SoundEngines:
 
     async def _plan(self, request: Request, task: SoundTask) -> WorkerPlan:
         plan = await until(
-            request.signal, lambda: to_thread.run_sync(self._planner.plan, request.model, task)
+            request.signal,
+            lambda: to_thread.run_sync(self._sound_planner.plan, request.model, task),
         )
         assert plan is not None  # a task was named
         return plan

@@ -17,7 +17,7 @@ from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta, Se
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
-from ollm_tui.providers.embedded.sound import SoundEngines
+from ollm_tui.providers.embedded.sound import SoundOperations
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner, SoundTask
 from ollm_tui.providers.embedded.supervisor import Supervisor
 from ollm_tui.providers.embedded.worker import WorkerPlan, Workers
@@ -49,9 +49,9 @@ def planner(tmp_path: Path) -> FakePlanner:
 
 
 @asynccontextmanager
-async def engines(planner: FakePlanner) -> AsyncIterator[SoundEngines]:
+async def engines(planner: FakePlanner) -> AsyncIterator[SoundOperations]:
     async with Supervisor(EmbeddedSettings(load_timeout_s=20)) as supervisor:
-        yield SoundEngines(planner, Workers(supervisor), "embedded")
+        yield SoundOperations(planner, Workers(supervisor), "embedded")
 
 
 def speech(
