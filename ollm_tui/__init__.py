@@ -69,6 +69,7 @@ if TYPE_CHECKING:
         SupportsPush,
         SupportsQuantize,
         SupportsRunning,
+        SupportsSegments,
         SupportsShow,
         SupportsSpeech,
         SupportsTextTokenCount,
@@ -163,6 +164,7 @@ __all__ = [
     "SupportsPush",
     "SupportsQuantize",
     "SupportsRunning",
+    "SupportsSegments",
     "SupportsShow",
     "SupportsSpeech",
     "SupportsTextTokenCount",
@@ -220,9 +222,9 @@ _HOMES = {
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
         "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
         "SupportsLoadFor SupportsPictures SupportsPromptText SupportsPull SupportsPush "
-        "SupportsQuantize SupportsRunning SupportsShow SupportsSpeech SupportsTextTokenCount "
-        "SupportsTokenCount SupportsTranscription SupportsUnload SupportsVersion "
-        "SupportsWindow Tool"
+        "SupportsQuantize SupportsRunning SupportsSegments SupportsShow SupportsSpeech "
+        "SupportsTextTokenCount SupportsTokenCount SupportsTranscription SupportsUnload "
+        "SupportsVersion SupportsWindow Tool"
     ),
     "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",

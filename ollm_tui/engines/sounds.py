@@ -21,9 +21,7 @@ PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 LONGEST_S: Final = 6 * 3600
 TAPS: Final = 64
 """Half the length of the filter that removes what the lower rate cannot hold."""
-INSTALL_MINIAUDIO: Final = (
-    "Convert it to WAV, or install the package: pip install 'ollm-tui[sound]'"
-)
+INSTALL_MINIAUDIO: Final = "Convert it to WAV, or install the package: pip install miniaudio"
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ ReportSegment: TypeAlias = Callable[[Segment], Awaitable[None]]
 
 
 @runtime_checkable
-class ReportsTranscription(Protocol):
+class SupportsSegments(Protocol):
     """Writes down what is said, and tells each part of it at once."""
 
     async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:

@@ -1,6 +1,8 @@
 """`ollm speak` and `ollm transcribe`: files appear whole, and nothing is replaced unasked."""
 
 import json
+import sys
+import wave
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import pytest
 from ollm_tui.cli import main
 from ollm_tui.cli.media.new_file import NewFile
 from ollm_tui.cli.output import UsageError
+from ollm_tui.providers.media.wave_file import wave_head
 from tests.cli.conftest import Ollm, Run
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, Server, in_thread
+from tests.support.sound_models import put_voice
 
 
 def files(folder: Path = Path()) -> list[str]:
@@ -168,3 +172,61 @@ def test_a_cut_connection_says_that_no_file_was_written(
     assert "No file was written; try again." in err
     assert "kept" not in err
     assert files(tmp_path) == []
+
+
+ESPEAK = """#!{python} -P
+import sys
+text = sys.stdin.read()
+if "-v" in sys.argv and sys.argv[sys.argv.index("-v") + 1] == "xx":
+    sys.exit("Error: The specified espeak-ng voice does not exist.")
+sys.stdout.buffer.write({head!r} + b"\\1\\0" * len(text))
+"""
+
+
+@pytest.fixture
+def espeak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a program in the place of espeak-ng, which makes a sample of each letter."""
+    program = tmp_path / "bin" / "espeak-ng"
+    program.parent.mkdir()
+    program.write_text(ESPEAK.format(python=sys.executable, head=wave_head(8000)), "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("OLLM_EMBEDDED__ESPEAK", str(program))
+    monkeypatch.chdir(tmp_path)
+    return program
+
+
+def test_espeak_speaks_without_a_server_and_the_file_says_how_long_it_is(
+    espeak: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["speak", "Hello there. You!", "-o", "a.wav", "--provider", "embedded"]) == 0
+    assert capsys.readouterr().err == (
+        "ollm: built-in://espeak-ng (the only speech model found)\nollm: Saved a.wav (76 B).\n"
+    )
+    with wave.open("a.wav") as sound:
+        assert (sound.getframerate(), sound.getnframes()) == (8000, len("Hello there.You!"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("-o", "a.mp3"), "The built-in engine writes WAV files, not mp3."),
+        (("-o", "a.wav", "--voice", "xx"), "espeak-ng has no voice xx."),
+        (("-o", "a.wav", "--voice", "../x"), "espeak-ng has no voice ../x."),
+    ],
+)
+def test_what_espeak_cannot_do_is_one_sentence_and_no_file(
+    espeak: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], words: str
+) -> None:
+    assert main(["speak", "Hi.", *options, "--model", "built-in://espeak-ng"]) == 1
+    assert words in capsys.readouterr().err
+    assert files() == ["bin"]
+
+
+def test_a_voice_counts_before_a_program_of_the_system(
+    espeak: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    put_voice(tmp_path / "bin")
+    Path("settings.toml").write_text('embedded.model_folders = ["bin"]\n', "utf-8")
+    options = ("--config", "settings.toml", "--provider", "embedded")
+    main(["speak", "Hi.", "-o", "a.wav", *options])
+    assert "built-in://joe (the only speech model found)" in capsys.readouterr().err

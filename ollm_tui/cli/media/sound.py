@@ -23,7 +23,7 @@ from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.json_fields import present
 from ollm_tui.protocol.blocks import AudioContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.ports import ProviderStream, ReportsTranscription
+from ollm_tui.protocol.ports import ProviderStream, SupportsSegments
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta, Segment
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.media.answer import sound_type
@@ -162,7 +162,7 @@ async def _heard(request: Request, model: ResolvedModel, output: Output) -> Resp
         if output.is_watched and segment.total_s:
             output.draw(f"Heard {segment.end_s:.0f} of {segment.total_s:.0f} s")
 
-    if isinstance(model.provider, ReportsTranscription):
+    if isinstance(model.provider, SupportsSegments):
         return await model.provider.transcribe(request, show)
     response = await model.provider.invoke(request)
     assert isinstance(response, Response)

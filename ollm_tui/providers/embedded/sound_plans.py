@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 SoundTask: TypeAlias = Literal["speech", "transcription"]
 TASKS: Final[Mapping[str, SoundTask]] = {"whisper": "transcription", "voice": "speech"}
 """What models are for, by the kind of their files."""
-HEAR_HINT: Final = "Install it with: pip install 'ollm-tui[hear]'."
-SPEAK_HINT: Final = "Install it with: pip install 'ollm-tui[speak]'."
+HEAR_HINT: Final = "Install it with: pip install pywhispercpp."
+SPEAK_HINT: Final = "Install it with: pip install sherpa-onnx."
 PHONEMES_HINT: Final = (
     "Install espeak-ng with your system's package manager, or: pip install espeakng-loader."
 )

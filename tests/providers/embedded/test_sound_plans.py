@@ -79,14 +79,13 @@ def test_a_voice_does_without_the_program_if_the_package_is_there(folder: Path) 
             "ggml-base",
             "transcription",
             {"sherpa_onnx"},
-            "The engine whisper.cpp is not installed. "
-            "Install it with: pip install 'ollm-tui[hear]'.",
+            "The engine whisper.cpp is not installed. Install it with: pip install pywhispercpp.",
         ),
         (
             "joe",
             "speech",
             {"pywhispercpp", "espeakng_loader"},
-            "The engine piper is not installed. Install it with: pip install 'ollm-tui[speak]'.",
+            "The engine piper is not installed. Install it with: pip install sherpa-onnx.",
         ),
         (
             "joe",
