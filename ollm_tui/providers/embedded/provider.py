@@ -84,7 +84,7 @@ class EmbeddedProvider(SoundOperations):
             known_models,
             is_installed=is_installed or engine_available,
         )
-        self._sound_planner = SoundPlanner(library, known_models, self._settings.espeak)
+        self._sound_planner = SoundPlanner(library, known_models, self._settings)
         super().__init__(self._sound_planner, Workers(self._supervisor), self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
         self._says_program = self._settings.is_found

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from ollm_tui.config.paths import find_program
 from ollm_tui.config.regular_file import is_file
+from ollm_tui.decode.json_fields import present
 from ollm_tui.models.known_models import KnownModels
-from ollm_tui.models.sidecar import job_options, own_engine, own_model_path
+from ollm_tui.models.sidecar import engine_settings, job_options, own_engine, own_model_path
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.engine_rules import ESPEAK, PIPER, WHISPER_CPP, engine_for
+from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.worker import WorkerPlan, has_package
 
 if TYPE_CHECKING:
@@ -50,13 +52,14 @@ class SoundPlanner:
         self,
         library: ModelLibrary,
         known_models: KnownModels,
-        espeak: Path | None,
+        settings: EmbeddedSettings,
         *,
         has_package: Callable[[str], bool] = has_package,
     ) -> None:
         self._library = library
         self._known_models = known_models
-        self._espeak = espeak
+        self._settings = settings
+        self._espeak = settings.espeak
         self._has_package = has_package
 
     def models(self) -> Sequence[ModelInfo]:
@@ -126,7 +129,7 @@ class SoundPlanner:
             raise failures.unusable_sound(info.name, "whisper.cpp reads ggml files, no GGUF")
         if not self._has_package("pywhispercpp"):
             raise failures.no_package(WHISPER_CPP, HEAR_HINT)
-        return _plan_of(info.name, WHISPER_CPP, path, {}, job_options(known))
+        return _plan_of(info.name, WHISPER_CPP, path, {}, self._options(info, known))
 
     def _piper(self, info: ModelInfo, path: Path, known: "ModelKnowledge") -> WorkerPlan:
         if not self._has_package("sherpa_onnx"):
@@ -143,7 +146,12 @@ class SoundPlanner:
         for file in (path, *files.values()):
             if not is_file(file):
                 raise failures.unusable_sound(info.name, f"there is no file {file}")
-        return _plan_of(info.name, PIPER, path, files, job_options(known))
+        return _plan_of(info.name, PIPER, path, files, self._options(info, known))
+
+    def _options(self, info: ModelInfo, known: "ModelKnowledge") -> JsonObject:
+        """Return the options of the settings beside a file, with the threads of the settings."""
+        threads = self._settings.options_of(info.name, engine_settings(known)).threads
+        return job_options(known) | present({"threads": threads})
 
     def _voices(self) -> Sequence[str]:
         """Return the languages that espeak-ng lists."""

@@ -33,7 +33,7 @@ class FakePlanner(SoundPlanner):
     """Plans the engine of the tests for every model."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(FolderLibrary([folder]), KnownModels(), None)
+        super().__init__(FolderLibrary([folder]), KnownModels(), EmbeddedSettings())
         self.folder = folder
         self.content = {"speech": "model speaks", "transcription": "model hears"}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -15,6 +16,7 @@ from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner, SoundTask, espeak_program
 from tests.support.sound_models import put_voice, whisper_header
 
+NOTHING_SET = EngineSettings()
 ALL = frozenset({"pywhispercpp", "sherpa_onnx", "espeakng_loader"})
 
 
@@ -36,10 +38,16 @@ def espeak(tmp_path: Path) -> Path:
 
 
 def planner(
-    folder: Path, espeak: Path | None = None, packages: Collection[str] = ALL
+    folder: Path,
+    espeak: Path | None = None,
+    packages: Collection[str] = ALL,
+    engine: EngineSettings = NOTHING_SET,
 ) -> SoundPlanner:
     return SoundPlanner(
-        FolderLibrary([folder]), KnownModels(), espeak, has_package=lambda name: name in packages
+        FolderLibrary([folder]),
+        KnownModels(),
+        EmbeddedSettings(espeak=espeak, engine=engine),
+        has_package=lambda name: name in packages,
     )
 
 
@@ -129,6 +137,13 @@ def test_the_settings_beside_a_file_choose_engine_file_and_options(folder: Path)
     assert plan is not None
     assert plan.path == folder / "ggml-small.bin"
     assert plan.options == {"threads": 2, "language": "de", "translate": True}
+
+
+def test_the_threads_of_the_settings_count_before_those_beside_a_file(folder: Path) -> None:
+    (folder / "joe.config.yaml").write_text("engineOptions: {threads: 2}\n", encoding="utf-8")
+    plan = planner(folder, engine=EngineSettings(threads=3)).plan("joe", "speech")
+    assert plan is not None
+    assert plan.options == {"threads": 3}
 
 
 def test_an_engine_that_cannot_run_a_model_is_refused(folder: Path) -> None:
