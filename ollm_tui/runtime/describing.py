@@ -53,6 +53,9 @@ def described(
     used = (*known.parameters_in_use, *loading_values(known)) if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
     effective = stacked(sources.values(), sources.default_of)
+    has_prompt = raw.details.get("kind") not in SOUND
+    if not has_prompt:
+        effective = tuple(value for value in effective if value.name in _OF_SOUND)
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
@@ -66,7 +69,7 @@ def described(
         parameters=_parameter_pairs(raw),
         settings=effective,
         context=None
-        if raw.details.get("kind") in SOUND
+        if not has_prompt
         else context_facts(
             replace(raw, assumed_context=known.context if is_service else None),
             num_ctx,
@@ -82,6 +85,10 @@ def described(
     )
 
 
+_OF_SOUND = frozenset(
+    {"threads", "keep_alive", "language", "prompt", "translate", "voice", "speed"}
+)
+"""Settings of models that hear or speak."""
 _APART = LONG_DETAILS | {"path", "parameters", "server_defaults", "load_config"}
 """What of the details has a place of its own."""
 

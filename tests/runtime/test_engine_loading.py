@@ -18,6 +18,7 @@ from ollm_tui.runtime.checkup import check_up
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from tests.support.engine import needs_engine
 from tests.support.seeing_gguf import NOTHING, write_seeing
+from tests.support.sound_models import whisper_header
 from tests.support.tiny_gguf import write_scripted
 
 SETTINGS = """
@@ -187,3 +188,17 @@ async def test_the_engine_is_looked_for_once_and_not_in_the_event_loop(
         await check_up(runtime)
     assert len(looks) == len(made) == 1
     assert looks[0] is not threading.current_thread()
+
+
+async def test_a_model_that_hears_has_neither_a_window_nor_sampling(paths: AppPaths) -> None:
+    paths.models_dir.mkdir(parents=True)
+    (paths.models_dir / "ggml-base.bin").write_bytes(whisper_header())
+    sidecar = paths.models_dir / "ggml-base.config.yaml"
+    sidecar.write_text("engineOptions: {threads: 3, language: de}\n", "utf-8")
+    async with open_runtime(paths) as runtime:
+        details = await runtime.manager.show(ModelRef("embedded", "ggml-base"))
+    assert details.context is None
+    rows = {row.name: (row.value, row.source) for row in details.settings}
+    assert rows.keys() == {"threads", "keep_alive", "language"}
+    assert rows["threads"] == ("1", f"{paths.config_file}:3, embedded.threads")
+    assert rows["language"] == ("de", "the settings beside the file (ggml-base.config.yaml:1)")

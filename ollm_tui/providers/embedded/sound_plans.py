@@ -18,7 +18,7 @@ from ollm_tui.protocol.model import ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.engine_rules import ESPEAK, PIPER, WHISPER_CPP, engine_for
-from ollm_tui.providers.embedded.settings import EmbeddedSettings
+from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings
 from ollm_tui.providers.embedded.worker import WorkerPlan, has_package
 
 if TYPE_CHECKING:
@@ -116,6 +116,8 @@ class SoundPlanner:
             return _plan_of(info.name, ESPEAK, self._espeak, {}, {})
         path = self._library.path_of(info.name)
         known = self._known_models.of_model(info.name, info)
+        for left_out in unused_settings(known):
+            raise left_out.error
         engine = engine_for(info.name, kind, own_engine(known))
         path = own_model_path(known) or path
         if engine == WHISPER_CPP:

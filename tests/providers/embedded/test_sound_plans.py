@@ -139,6 +139,50 @@ def test_the_settings_beside_a_file_choose_engine_file_and_options(folder: Path)
     assert plan.options == {"threads": 2, "language": "de", "translate": True}
 
 
+@pytest.mark.parametrize("pattern", ["'joe*'", "!re /^JOE/i", "joe"])
+def test_a_family_chooses_the_engine_of_the_models_that_its_patterns_match(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, pattern: str
+) -> None:
+    families = tmp_path_factory.mktemp("families")
+    (families / "voices.yaml").write_text(
+        f"_id: voices\nengine: another\nmodelPattern: {{'@': {pattern}}}\n", encoding="utf-8"
+    )
+    known = KnownModels(families)
+    them = SoundPlanner(FolderLibrary([folder]), known, EmbeddedSettings(), has_package=bool)
+    assert refusal(them, "joe", "speech").message == "The engine another does not run joe."
+    assert them.plan("ggml-base", "transcription") is not None
+
+
+def test_a_family_names_no_file_that_is_loaded(folder: Path, tmp_path: Path) -> None:
+    families = tmp_path / "families"
+    families.mkdir()
+    (families / "voices.yaml").write_text(
+        "_id: voices\nmodelPath: other.onnx\nmodelPattern: {'@': 'joe*'}\n", encoding="utf-8"
+    )
+    (problem,) = KnownModels(families).problems()
+    assert "`modelPath` names a file, which a family has none of." in problem.message
+
+
+@pytest.mark.parametrize("name", ["../other.onnx", "/other.onnx"])
+def test_a_file_outside_the_folder_of_the_model_is_not_loaded(folder: Path, name: str) -> None:
+    (folder / "joe.config.yaml").write_text(f"modelPath: {name}\n", encoding="utf-8")
+    error = refusal(planner(folder), "joe", "speech")
+    assert error.code == ErrorCode.BAD_REQUEST
+    assert "`modelPath` must be the name of a file in the folder of the model" in error.message
+    assert "joe.config.yaml:1" in error.message
+
+
+def test_a_link_out_of_the_folder_of_the_model_is_refused(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (folder / "link.onnx").symlink_to(put_voice(tmp_path_factory.mktemp("other")))
+    (folder / "joe.config.yaml").write_text("modelPath: link.onnx\n", encoding="utf-8")
+    error = refusal(planner(folder), "joe", "speech")
+    assert error.message == (
+        "`modelPath` of joe.config.yaml names a link to another folder: link.onnx."
+    )
+
+
 def test_the_threads_of_the_settings_count_before_those_beside_a_file(folder: Path) -> None:
     (folder / "joe.config.yaml").write_text("engineOptions: {threads: 2}\n", encoding="utf-8")
     plan = planner(folder, engine=EngineSettings(threads=3)).plan("joe", "speech")

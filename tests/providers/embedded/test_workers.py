@@ -18,6 +18,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.supervisor import Supervisor
 from ollm_tui.providers.embedded.worker import WorkerPlan, Workers
+from tests.providers.embedded.test_supervisor import ManualSleep
 from tests.support.engine import is_running
 from tests.support.engine_cases import fake_plan
 
@@ -27,11 +28,9 @@ SHORT: JsonObject = {"do": "count", "to": 2}
 
 
 @asynccontextmanager
-async def workers(
-    *, idle_unload_s: float | None = None
-) -> AsyncIterator[tuple[Workers, Supervisor]]:
-    settings = EmbeddedSettings(idle_unload_s=idle_unload_s, load_timeout_s=20)
-    async with Supervisor(settings) as supervisor:
+async def workers(sleep: ManualSleep | None = None) -> AsyncIterator[tuple[Workers, Supervisor]]:
+    settings = EmbeddedSettings(idle_unload_s=60, load_timeout_s=20)
+    async with Supervisor(settings, sleep=sleep or anyio.sleep) as supervisor:
         yield Workers(supervisor), supervisor
 
 
@@ -203,6 +202,22 @@ async def test_a_flooded_log_stops_no_job(plan: WorkerPlan) -> None:
     async with workers() as (them, _):
         with anyio.fail_after(10):
             await them.run(plan, {"do": "flood"})
+
+
+async def test_an_idle_process_ends_and_one_at_work_does_not(plan: WorkerPlan) -> None:
+    sleep = ManualSleep()
+    async with workers(sleep) as (them, supervisor):
+        async with them.job(plan, LONG) as frames:
+            await anext(frames)
+            assert sleep.asked == []
+        (engine,) = supervisor.engines
+        await anyio.wait_all_tasks_blocked()
+        assert sleep.asked == [60]
+        sleep.pass_time()
+        with anyio.fail_after(5):
+            await engine.exited.wait()
+        assert not is_running(engine.pid)
+        await them.run(plan, SHORT)
 
 
 async def test_unloading_a_model_ends_its_job_with_an_error(plan: WorkerPlan) -> None:
