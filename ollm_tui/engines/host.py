@@ -248,8 +248,9 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def _reason(error: BaseException) -> str:
-    if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"[:LONGEST_REASON]
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{error.strerror}"[:LONGEST_REASON]
     return (str(error) or type(error).__name__)[:LONGEST_REASON]
 
 
@@ -275,7 +276,9 @@ def run_program(command: Sequence[str], text: bytes, job: Job) -> bytes:
         output, errors = process.communicate(text)
     job.check()
     if process.returncode:
-        lines = errors.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        how = "exit code" if process.returncode > 0 else "signal"
+        lines = errors.decode(errors="replace").strip().splitlines()
+        lines = lines or [f"{how} {abs(process.returncode)}"]
         raise JobError(f"{Path(command[0]).name} failed: {lines[-1][:LONGEST_REASON]}.")
     return output
 

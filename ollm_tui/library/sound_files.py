@@ -8,7 +8,6 @@ from typing import Final
 
 from ollm_tui.config.regular_file import open_binary, read_bounded
 from ollm_tui.decode.json_fields import as_object, integer, present, string
-from ollm_tui.engines.piper import read_description
 from ollm_tui.library.file_names import DESCRIPTION_ENDING
 from ollm_tui.library.traits import VOICE, WHISPER
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
@@ -53,6 +52,9 @@ def voice_facts(path: Path) -> JsonObject | None:
     Raises:
         OSError: it cannot be read.
     """
+    # Loads what processes with an engine need, and few people have voices.
+    from ollm_tui.engines.piper import read_description
+
     beside = description_of(path)
     try:
         description = read_description(read_bounded(beside, LARGEST_DESCRIPTION), beside.name)

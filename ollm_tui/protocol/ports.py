@@ -129,11 +129,8 @@ ReportSegment: TypeAlias = Callable[[Segment], Awaitable[None]]
 class SupportsSegments(Protocol):
     """Writes down what is said, and tells each part of it at once."""
 
-    async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:
+    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
         """Return the text of the input's only sound; `report` takes its parts as they come."""
-
-    reports_segments: bool
-    """Tells this port from `SupportsTranscription`."""
 
 
 @runtime_checkable

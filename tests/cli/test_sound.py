@@ -1,6 +1,8 @@
 """`ollm speak` and `ollm transcribe`: files appear whole, and nothing is replaced unasked."""
 
 import json
+import resource
+import subprocess
 import sys
 import wave
 from collections.abc import Iterator
@@ -12,7 +14,7 @@ from ollm_tui.cli import main
 from ollm_tui.cli.media.new_file import NewFile
 from ollm_tui.cli.output import UsageError
 from ollm_tui.providers.media.wave_file import wave_head
-from tests.cli.conftest import Ollm, Run
+from tests.cli.conftest import Ollm, Run, command, environment
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, Server, in_thread
 from tests.support.sound_models import put_voice
@@ -220,6 +222,24 @@ def test_what_espeak_cannot_do_is_one_sentence_and_no_file(
     assert main(["speak", "Hi.", *options, "--model", "built-in://espeak-ng"]) == 1
     assert words in capsys.readouterr().err
     assert files() == ["bin"]
+
+
+def test_a_full_disk_is_one_sentence_and_no_file(espeak: Path, tmp_path: Path) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    done = subprocess.run(
+        command("speak", "word " * 1000, "-o", "a.wav", "--model", "built-in://espeak-ng"),
+        cwd=tmp_path,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),  # compiled modules are files, too
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=limit,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "ollm: a.wav could not be written (File too large).\n"
+    assert files(tmp_path) == ["bin"]
 
 
 def test_a_voice_counts_before_a_program_of_the_system(

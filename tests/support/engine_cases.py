@@ -18,6 +18,7 @@ ESPEAK: Final = find_program("espeak-ng", {"PATH": os.pathsep.join(("/usr/bin", 
 LIMITED: Final = (
     "import os, resource, sys;"
     "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0));"
+    "os.environ['PYTHONDONTWRITEBYTECODE'] = '1';"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )
 """A program that runs another one, which cannot write a byte to a file."""

@@ -163,7 +163,7 @@ async def _heard(request: Request, model: ResolvedModel, output: Output) -> Resp
             output.draw(f"Heard {segment.end_s:.0f} of {segment.total_s:.0f} s")
 
     if isinstance(model.provider, SupportsSegments):
-        return await model.provider.transcribe(request, show)
+        return await model.provider.transcribe_segments(request, show)
     response = await model.provider.invoke(request)
     assert isinstance(response, Response)
     return response

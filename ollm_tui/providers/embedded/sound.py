@@ -36,8 +36,6 @@ _TRANSCRIPTION_KEYS: Final = frozenset({"language", "prompt", "translate"})
 class SoundOperations:
     """Answers requests for speech and transcription, loading the model if needed."""
 
-    reports_segments = True
-
     def __init__(self, planner: SoundPlanner, workers: Workers, provider: str) -> None:
         self._sound_planner = planner
         self._workers = workers
@@ -69,12 +67,19 @@ class SoundOperations:
             )
         return self._speech(request, fields, text)
 
-    async def transcribe(self, request: Request, report: ReportSegment | None = None) -> Response:
+    async def transcribe(self, request: Request) -> Response:
         """Return the text of the input's only sound, with language, duration and segments.
 
         Raises:
             AIError: any failure; ABORTED by the request's signal.
         """
+        return await self._transcribed(request, None)
+
+    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
+        """As `transcribe`; `report` takes each segment when it is recognized."""
+        return await self._transcribed(request, report)
+
+    async def _transcribed(self, request: Request, report: ReportSegment | None) -> Response:
         check_input(request, "transcription", "text", {"temperature"})
         fields = _checked_body(request, "transcription", _TRANSCRIPTION_KEYS)
         fields |= present({"temperature": request.options.temperature})

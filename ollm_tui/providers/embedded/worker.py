@@ -13,7 +13,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import anyio
 
@@ -98,7 +97,7 @@ class Workers:
 
     def __init__(self, supervisor: Supervisor) -> None:
         self._supervisor = supervisor
-        self._workers: WeakKeyDictionary[Engine[WorkerPlan], _Worker] = WeakKeyDictionary()
+        self._workers: dict[Engine[WorkerPlan], _Worker] = {}
 
     @asynccontextmanager
     async def job(
@@ -142,6 +141,8 @@ class Workers:
         while True:
             async with AsyncExitStack() as attempt:
                 engine = await attempt.enter_async_context(self._supervisor.lease(plan))
+                for ended in [one for one in self._workers if one.exited.is_set()]:
+                    del self._workers[ended]
                 worker = self._workers.setdefault(engine, _Worker(engine))
                 await attempt.enter_async_context(worker.turn)
                 if not engine.is_ending:  # an earlier job may have ended it

@@ -14,6 +14,7 @@ from ollm_tui.protocol.ports import (
     ProviderStream,
     RemembersListError,
     ReportProgress,
+    ReportSegment,
 )
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.providers.operations import pulling
@@ -98,6 +99,12 @@ class PoolOperations:
     async def transcribe(self, request: Request) -> Response:
         """Return the transcription of the first member that replies."""
         send = _call("transcribe", request)
+        reply: Response = await self._selection.first_reply(request.model, send)
+        return reply
+
+    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
+        """Return the transcription of the first member that replies."""
+        send = _call("transcribe_segments", request, report)
         reply: Response = await self._selection.first_reply(request.model, send)
         return reply
 

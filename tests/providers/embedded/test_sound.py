@@ -156,7 +156,7 @@ async def test_a_transcription_has_language_duration_and_segments(planner: FakeP
         heard.append(segment)
 
     async with engines(planner) as them:
-        response = await them.transcribe(hearing(language="de"), report)
+        response = await them.transcribe_segments(hearing(language="de"), report)
     assert response.content == (TextContent("one two three"),)
     assert response.metadata == {
         "language": "de",
