@@ -1,6 +1,7 @@
 """Files of a hub and files at addresses: where they go, what is told, and what is refused."""
 
 import hashlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from ollm_tui.library.downloads.job import HubFiles, UrlFile
 from ollm_tui.library.downloads.transfer import transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
 from ollm_tui.library.downloads.web_download import HubDownload, UrlDownload
+from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.library.hub.client import HubClient
 from ollm_tui.library.hub.repo import HubFile
 from ollm_tui.library.provenance import provenance_facts
@@ -23,6 +25,7 @@ from ollm_tui.providers.fetcher import HttpFetcher
 from tests.support.fake_hub import FakeHub, serve_hub
 from tests.support.hub_repos import FakeFile, FakeRepo
 from tests.support.hub_samples import TOKEN, sample_hub, scripted_model, shards_of
+from tests.support.sound_models import description
 
 LARGE, GATED, SPEECH = "another/Large-70B-GGUF", "another/Gated-8B-GGUF", "someone/whisper.cpp"
 SIZE = 200_000
@@ -268,6 +271,16 @@ async def test_other_kinds_are_stored_but_not_chatted_with(tmp_path: Path) -> No
         origin = await here.origin(SPEECH, "ggml-base")
         assert await here.work(origin).run(here.steps.append) is None
         assert "someone--whisper.cpp/ggml-base.bin" in here.left()
+
+
+async def test_a_voice_is_downloaded_with_its_description_and_listed(tmp_path: Path) -> None:
+    text = json.dumps(description()).encode()
+    contents = [FakeFile("en/joe.onnx", pattern=(SIZE, 7)), FakeFile("en/joe.onnx.json", text)]
+    async with place(tmp_path, FakeHub([FakeRepo("someone/voices", contents)])) as here:
+        origin = await here.origin("someone/voices", "joe")
+        assert await here.work(origin).run(here.steps.append) is None
+        (info,) = FolderLibrary([here.root]).models()
+    assert (info.name, info.details["kind"], info.size_bytes) == ("joe", "voice", SIZE)
 
 
 @pytest.mark.parametrize(

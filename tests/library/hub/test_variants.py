@@ -131,6 +131,19 @@ def test_kinds(path: str, speech: bool, kind: str) -> None:
     assert [it.kind for it in variants_of(files(path), speech=speech)] == [kind]
 
 
+def test_a_voice_comes_with_its_description() -> None:
+    names = ("de/eva.onnx", "de/eva.onnx.json", "en/joe.onnx", "en/joe.onnx.json")
+    others = ("net.onnx", "net.json", "en/lone.onnx.json")
+    found = variants_of(files(*names, *others))
+    assert [(it.kind, [file.path for file in it.files]) for it in found] == [
+        ("voice", ["en/joe.onnx", "en/joe.onnx.json"]),
+        ("voice", ["de/eva.onnx", "de/eva.onnx.json"]),
+        ("other", ["net.onnx"]),
+    ]
+    (one,) = matching(found, path="de/eva.onnx")
+    assert one.size == 10 + 11
+
+
 def test_what_a_person_names_is_found() -> None:
     paths = ["m-Q8_0.gguf", *(f"UD/m-UD-Q4_K_XL-0000{n}-of-00002.gguf" for n in (1, 2))]
     found = variants_of(files(*paths))
