@@ -61,7 +61,12 @@ class ChildProcess:
     @property
     def ending(self) -> int | None:
         """The exit code, negative for the signal that killed it, or None while it runs."""
-        return self._popen.poll()
+        if self._popen.returncode is not None or not hasattr(os, "waitid"):
+            return self._popen.poll()
+        seen = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if seen is None:
+            return None
+        return seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
 
     async def write(self, data: bytes) -> None:
         """Send all of some bytes; a no-op if the child is gone, or stopped meanwhile."""
@@ -105,7 +110,7 @@ class ChildProcess:
 
     async def wait(self) -> int:
         """Wait for its end and return the exit code."""
-        while (ending := self._popen.poll()) is None:
+        while (ending := self.ending) is None:
             if self._pidfd is None:
                 await anyio.sleep(POLL_S)
             else:
@@ -114,6 +119,8 @@ class ChildProcess:
 
     async def stop(self, grace_s: float) -> None:
         """Close its input, give it `grace_s` to leave, then kill its whole session."""
+        if not grace_s:
+            self._kill_session()  # before it can leave by itself, without what it started
         for pipe in (self._popen.stdin, self._popen.stdout):
             if pipe is not None and not pipe.closed:
                 anyio.notify_closing(pipe.fileno())  # a job may wait for it
@@ -121,12 +128,20 @@ class ChildProcess:
         if grace_s:
             with anyio.move_on_after(grace_s):
                 await self.wait()
-        if self._popen.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.pid, signal.SIGKILL)
-            with anyio.move_on_after(KILL_WAIT_S):
-                await self.wait()
+        self._kill_session()
+        with anyio.move_on_after(KILL_WAIT_S):
+            await self.wait()
+        self._popen.poll()
         self._close_watches()
+
+    def _kill_session(self) -> None:
+        """Kill the child and all that it started, also if it has ended.
+
+        Its id is no other's as long as its end was not collected, which `stop` does last.
+        """
+        if self._popen.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     def _close_watches(self) -> None:
         self.log_tail()

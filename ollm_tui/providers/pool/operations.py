@@ -29,16 +29,36 @@ GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""
 
 
-class PoolOperations:
+class PoolSound:
+    """Speech and transcription of the members."""
+
+    def __init__(self, selection: MemberSelection) -> None:
+        self._selection = selection
+
+    def speak(self, request: Request) -> ProviderStream:
+        """Stream the sound of the least busy member, or of the next one if it is down."""
+        return pooled_stream(self._selection, request, "speak")
+
+    async def transcribe(self, request: Request) -> Response:
+        """Return the transcription of the first member that replies."""
+        send = _call("transcribe", request)
+        reply: Response = await self._selection.first_reply(request.model, send)
+        return reply
+
+    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
+        """Return the transcription of the first member that replies."""
+        send = _call("transcribe_segments", request, report)
+        reply: Response = await self._selection.first_reply(request.model, send)
+        return reply
+
+
+class PoolOperations(PoolSound):
     """Every operation; `PoolProvider` offers those that all of its members support.
 
     What changes a model, such as `delete_model`, is made by `on_each_holder`.
     """
 
     loads_with_window = True
-
-    def __init__(self, selection: MemberSelection) -> None:
-        self._selection = selection
 
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return every model of every member.
@@ -87,25 +107,9 @@ class PoolOperations:
         reply: Response = await self._selection.first_reply(request.model, _call("embed", request))
         return reply
 
-    def speak(self, request: Request) -> ProviderStream:
-        """Stream the sound of the least busy member, or of the next one if it is down."""
-        return pooled_stream(self._selection, request, "speak")
-
     async def draw(self, request: Request) -> Response:
         """Return the pictures of the first member that replies."""
         reply: Response = await self._selection.first_reply(request.model, _call("draw", request))
-        return reply
-
-    async def transcribe(self, request: Request) -> Response:
-        """Return the transcription of the first member that replies."""
-        send = _call("transcribe", request)
-        reply: Response = await self._selection.first_reply(request.model, send)
-        return reply
-
-    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
-        """Return the transcription of the first member that replies."""
-        send = _call("transcribe_segments", request, report)
-        reply: Response = await self._selection.first_reply(request.model, send)
         return reply
 
     async def server_version(self) -> str | None:

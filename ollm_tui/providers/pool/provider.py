@@ -20,7 +20,7 @@ from ollm_tui.providers.pool.stream import pooled_stream
 
 OFFERS = frozenset(
     {
-        *(name for name in vars(PoolOperations) if not name.startswith("_")),
+        *(name for name in dir(PoolOperations) if not name.startswith("_")),
         *(known.methods[0] for known in ACTIONS.values()),
     }
 )

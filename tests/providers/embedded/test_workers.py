@@ -150,6 +150,19 @@ async def test_a_killed_process_takes_along_what_it_started(plan: WorkerPlan) ->
                 await anyio.sleep(0.005)
 
 
+async def test_what_a_process_started_ends_with_it_also_after_a_crash(plan: WorkerPlan) -> None:
+    async with workers() as (them, supervisor):
+        with pytest.raises(AIError) as caught:
+            async with them.job(plan, {"do": "fork and hang"}) as frames:
+                pid = (await anext(frames)).fields["pid"]
+                os.kill(supervisor.engines[0].pid, signal.SIGKILL)
+                await anext(frames)
+        assert caught.value.message == "The engine stopped (signal 9)."
+        with anyio.fail_after(5):
+            while is_running(pid):
+                await anyio.sleep(0.005)
+
+
 async def test_a_crash_is_one_error_with_the_end_of_the_log_and_the_next_job_works(
     plan: WorkerPlan,
 ) -> None:
