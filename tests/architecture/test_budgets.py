@@ -58,6 +58,7 @@ SHORT_MODULES = {
         "tools/builtin/clock.py",
     ],
     "one idea that ends there, beside a user that has another": [
+        "store/search/texts.py",
         "decode/bare_links.py",
         "tui/chat/profile_dialog.py",
         "tui/dialogs/dialogs.py",

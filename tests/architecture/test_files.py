@@ -37,6 +37,7 @@ ALLOWED = {
     "providers/client.py: ssl.create_default_context": "certificates that were read, no file",
     "tools/builtin/root.py: os.open": "walks from the root without links; refuses what is no file",
     "store/connect.py: sqlite3.connect": "SQLite opens it; `require_files` has looked before",
+    "store/search/index_file.py: sqlite3.connect": "as above; and one in memory",
     "store/sqlite_pages.py: mmap.mmap": "what `open_binary` has opened",
     "store/migrate.py: sqlite3.connect": "a copy that is made anew beside the database",
     "tui/terminal/guard.py: os.open": NULL,
