@@ -17,6 +17,7 @@ from ollm_tui.decode.redact import environment_secrets
 from ollm_tui.lazy import import_name
 
 _COMMANDS: Mapping[str, str] = {
+    "chats": "ollm_tui.cli.chats:run_chats",
     "config": "ollm_tui.cli.config:run_config",
     "models": "ollm_tui.cli.models:run_models",
     "embed": "ollm_tui.cli.media.embed:run_embed",
