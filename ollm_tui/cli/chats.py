@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import anyio.to_thread
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.paths import default_paths
+from ollm_tui.config.regular_file import is_there
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.codec import message_to_json
@@ -168,7 +170,7 @@ def _message_json(stored: StoredMessage) -> JsonObject:
 
 async def _open(stack: AsyncExitStack, path: Path, output: Output) -> ConversationStore | None:
     """Open the chats; None if there are none, since opening them would make the file."""
-    if not await anyio.Path(path).exists():
+    if not await anyio.to_thread.run_sync(is_there, path):
         return None
     store = await stack.enter_async_context(open_store(path))
     if store.notice is not None:

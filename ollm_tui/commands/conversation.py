@@ -30,7 +30,7 @@ async def retry(host: CommandHost, _argument: str) -> None:
 edit = opens("edit", "edit", "Edit your last message and ask again.", ("undo",))
 
 
-@command("find", aliases=("search",), usage="[TEXT]")
+@command("find", usage="[TEXT]")
 async def find_text(host: CommandHost, argument: str) -> None:
     """Search in this chat."""
     host.find(argument)
@@ -102,6 +102,7 @@ def _remove(host: CommandHost, number: str | None) -> None:
 
 
 chats = opens("chats", "chats", "Open or delete a saved chat.", ("resume", "history", "sessions"))
+search = opens("search", "search", "Search in all saved chats.", usage="[WORDS]")
 branch = opens(
     "branch", "branch", "Show the next branch of this chat, or number N.", ("branches",), "[N]"
 )

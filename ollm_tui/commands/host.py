@@ -20,6 +20,7 @@ View: TypeAlias = Literal[
     "themes",
     "profiles",
     "chats",
+    "search",
     "context",
     "prompt",
     "links",

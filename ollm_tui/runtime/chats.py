@@ -147,15 +147,19 @@ class ChatFactory:
             missing_tools=tuple(name for name in wanted if name not in {*known, EVERY_TOOL}),
         )
 
-    async def open(self, chat_id: str, leaf_id: str | None = None) -> ChatClient:
+    async def open(
+        self, chat_id: str, leaf_id: str | None = None, *, message_id: str | None = None
+    ) -> ChatClient:
         """Continue a saved conversation, where it was continued last or at one of its ends.
+
+        With a `message_id` it is a branch with that message: see `position_of`.
 
         Raises:
             AIError: it cannot be read.
         """
         if self.store is None:
             raise AIError(ErrorCode.BAD_REQUEST, "Chats are not saved here.")
-        stored = await self.store.load(chat_id, leaf_id)
+        stored = await self.store.load(chat_id, leaf_id, message_id=message_id)
         settings = stored.settings
         conversation = Conversation(
             own_title=stored.title if stored.state.is_renamed else None,
@@ -283,6 +287,13 @@ class ChatBranches:
 def _journal_of(client: ChatClient) -> ConversationJournal | None:
     journal = client.saving.journal
     return journal if isinstance(journal, ConversationJournal) else None
+
+
+def position_of(client: ChatClient, message_id: str) -> int | None:
+    """Return the position of a saved message in an open chat; None if it is not there."""
+    journal = _journal_of(client)
+    path = journal.path if journal else ()
+    return path.index(message_id) if message_id in path else None
 
 
 def chat_id_of(client: ChatClient) -> str | None:

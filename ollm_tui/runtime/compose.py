@@ -37,6 +37,7 @@ from ollm_tui.runtime.chats import (
     chat_id_of,
     chosen_schema,
     plugin_tools,
+    position_of,
     tool_modes,
     unknown_tools,
 )
@@ -66,7 +67,7 @@ from ollm_tui.runtime.provider_set import (
     settings_error,
 )
 from ollm_tui.runtime.providers import Providers, providers_of, registry_of
-from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.conversations import FILE_NAME, ConversationStore, open_store
 
 if TYPE_CHECKING:
     from ollm_tui.library.downloads.queue import DownloadQueue
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.runtime.other_models import OtherFolders
+    from ollm_tui.store.search.service import ChatSearch
 
 logger = logging.getLogger(__name__)
 
@@ -139,12 +141,21 @@ class Runtime:
         self.chats = store
         """The saved chats; None when they are not saved."""
         self.branches = ChatBranches(store, factory.open)
+        self.position_of = position_of
         self.chat_id, self.open_chat, self.last_chat = chat_id_of, factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
         self.room, self.reads_only_text = factory.room, factory.reads_only_text
         self.measure, self.take_way_out = factory.measure, apply_remedy
         self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
+
+    @cached_property
+    def search(self) -> "ChatSearch | None":
+        """The search over all saved chats; None when they are not saved."""
+        # Needed only by an app that stays open, or that searches.
+        from ollm_tui.store.search.service import ChatSearch
+
+        return ChatSearch(self.paths.data_dir / FILE_NAME) if self.chats is not None else None
 
     @cached_property
     def downloads(self) -> "DownloadQueue":
@@ -332,7 +343,7 @@ async def open_runtime(
         adapters = await make_providers(config, paths, stack, embedded)
         store = None
         if config.chat.save:
-            store = await stack.enter_async_context(open_store(paths.data_dir / "chats.db"))
+            store = await stack.enter_async_context(open_store(paths.data_dir / FILE_NAME))
         redact = without_keys(config)
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
         registry = registry_of(config, adapters, lifecycle)
@@ -344,6 +355,7 @@ async def open_runtime(
         schema = await to_thread.run_sync(chosen_schema, config)
         runtime = Runtime(loaded, paths, providers, downloads, store, schema)
         stack.callback(runtime.manager.templates.close)
+        stack.push_async_callback(_close_search, runtime)
         if imports_tools:
             await _import_plugins(runtime)
         if goes_on:
@@ -360,6 +372,12 @@ async def _import_plugins(runtime: Runtime) -> None:
         runtime.tools.register(tool)
     runtime.plugin_problems = tuple(problems)
     runtime.problems += runtime.plugin_problems
+
+
+async def _close_search(runtime: Runtime) -> None:
+    """End the search, if it was used."""
+    if (search := vars(runtime).get("search")) is not None:
+        await search.close()
 
 
 async def _continue_last_chat(runtime: Runtime) -> None:

@@ -150,6 +150,16 @@ def newest_leaf(nodes: Sequence[Node], fresh: Sequence[Node]) -> str:
     return newest
 
 
+def leaf_after(nodes: Sequence[Node], message_id: str, active_id: str | None) -> str | None:
+    """Return the leaf of a branch with a message: the active one if it has it, else the newest."""
+    by_id = {node.id: node for node in nodes}
+    active = [by_id[active_id]] if active_id in by_id else []
+    for leaf in (*active, *reversed(leaves(nodes))):
+        if any(node.id == message_id for node in _upwards(leaf, by_id)):
+            return leaf.id
+    return None
+
+
 def _branch(
     leaf: Node, by_id: Mapping[str, Node], shown: Collection[str], end: str | None
 ) -> Branch:

@@ -104,15 +104,24 @@ class ConversationStore:
         """
         return next(iter(await self.list(limit=1)), None)
 
-    async def load(self, conversation_id: str, leaf_id: str | None = None) -> StoredConversation:
+    async def load(
+        self, conversation_id: str, leaf_id: str | None = None, *, message_id: str | None = None
+    ) -> StoredConversation:
         """Return a chat with the branch that was continued last, or the one that ends in `leaf_id`.
+
+        With a `message_id` it is a branch with that message, if there is one.
 
         Raises:
             AIError: BAD_REQUEST if the chat does not exist; else it cannot be read.
         """
         await self._save_first()
         stored = await self._database.read(
-            partial(statements.load_conversation, conversation_id=conversation_id, leaf_id=leaf_id)
+            partial(
+                statements.load_conversation,
+                conversation_id=conversation_id,
+                leaf_id=leaf_id,
+                message_id=message_id,
+            )
         )
         if stored is None:
             raise _no_such_chat()

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Collection, Sequence
 
-from ollm_tui.store.branches import ChatState, Node, leaves
+from ollm_tui.store.branches import ChatState, Node, leaf_after, leaves
 from ollm_tui.store.options_json import (
     options_to_json,
     settings_from_json,
@@ -152,11 +152,14 @@ def list_conversations(
 
 
 def load_conversation(
-    connection: sqlite3.Connection, conversation_id: str, leaf_id: str | None = None
+    connection: sqlite3.Connection,
+    conversation_id: str,
+    leaf_id: str | None = None,
+    message_id: str | None = None,
 ) -> StoredConversation | None:
     """Return a conversation with the messages of one branch, or None if it does not exist.
 
-    Without `leaf_id` it is the branch that was continued last.
+    Without `leaf_id` it is a branch with `message_id`, or the one that was continued last.
     """
     row = connection.execute(
         "SELECT model, system_prompt, options, leaf_id FROM conversations WHERE id = ?",
@@ -167,7 +170,8 @@ def load_conversation(
         return None
     model, system_prompt, options, active_id = row
     ids = {node.id for node in state.nodes}
-    ends = (leaf_id, active_id, *(node.id for node in reversed(leaves(state.nodes))))
+    with_message = leaf_after(state.nodes, message_id, active_id) if message_id else None
+    ends = (leaf_id, with_message, active_id, *(node.id for node in reversed(leaves(state.nodes))))
     leaf = next((end for end in ends if end in ids), None)
     path = connection.execute(PATH, (leaf,)).fetchall()
     own = settings_of(model, system_prompt, options)

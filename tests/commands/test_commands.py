@@ -52,7 +52,7 @@ async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
         ("/retry", ("retry",)),
         ("/find", ("find", "")),
         ("/find  Sky blue", ("find", "Sky blue")),
-        ("/search x", ("find", "x")),
+        ("/search x", ("show", "search", "x")),
         ("/theme", ("show", "themes")),
         ("/theme LIGHT", ("set_theme", "light")),
         ("/theme terminal", ("set_theme", "Terminal")),

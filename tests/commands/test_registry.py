@@ -12,7 +12,18 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
     assert len(names) == len(set(names))
     assert all(one.help.endswith(".") and len(one.help) < 60 for one in COMMANDS)
     wanted = {"help", "new", "model", "system", "set", "retry", "edit", "copy", "theme", "quit"}
-    wanted |= {"chats", "branch", "context", "find", "links", "think", "tools", "attach", "models"}
+    wanted |= {
+        "chats",
+        "search",
+        "branch",
+        "context",
+        "find",
+        "links",
+        "think",
+        "tools",
+        "attach",
+        "models",
+    }
     wanted |= {"show", "load", "unload", "pull", "rename", "profile", "save", "schema", "prompt"}
     assert {one.name for one in COMMANDS} == wanted
 

@@ -585,3 +585,21 @@ async def test_what_waits_for_a_chat_goes_with_it(path: Path) -> None:
     async with waiting_prompt(path) as (store, chat_id):
         await store.delete(chat_id)
         assert store.unsaved == 0
+
+
+async def test_a_chat_is_loaded_with_the_branch_of_a_message(tmp_path: Path) -> None:
+    async with open_store(tmp_path / "chats.db") as store:
+        journal = store.journal(SETTINGS)
+        first = await journal.begin(asked("first"))
+        left = [await journal.begin(asked(text)) for text in ("left", "left end")]
+        journal.rewind(1)
+        right = [await journal.begin(asked(text)) for text in ("right", "right end")]
+        chat_id = journal.conversation_id
+        for message_id, path in (
+            (left[0], [first, *left]),
+            (first, [first, *right]),  # on both: the one that was continued last
+            (right[0], [first, *right]),
+            ("gone", [first, *right]),
+        ):
+            loaded = await store.load(chat_id, message_id=message_id)
+            assert [message.id for message in loaded.messages] == path

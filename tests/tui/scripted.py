@@ -42,7 +42,7 @@ from ollm_tui.runtime.providers import providers_of
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
-from tests.tui.scripted_chats import FIGURES, PROMPT, TOOLS, ScriptedChats
+from tests.tui.scripted_chats import FIGURES, PROMPT, TOOLS, ScriptedChats, ScriptedSearch
 from tests.tui.scripted_fetching import (
     LIBRARY,
     MACHINE,
@@ -230,6 +230,9 @@ class ScriptedRuntime(Runtime):
     """The messages of the chats that can be opened."""
     ids: dict[int, str] = field(default_factory=dict)
     branches: ScriptedBranches = field(default_factory=ScriptedBranches)
+    search: ScriptedSearch = field(default_factory=ScriptedSearch)
+    opened_at: list[str | None] = field(default_factory=list)
+    """The message that was asked for with each chat that was opened."""
     all_tools: tuple[OfferedTool, ...] = TOOLS
     figures: ContextFigures = FIGURES
     prompt: ExactPrompt = PROMPT
@@ -275,13 +278,21 @@ class ScriptedRuntime(Runtime):
     def chat_id(self, client: ChatClient) -> str | None:
         return self.ids.get(id(client))
 
-    async def open_chat(self, chat_id: str, leaf_id: str | None = None) -> ScriptedClient:
+    async def open_chat(
+        self, chat_id: str, leaf_id: str | None = None, *, message_id: str | None = None
+    ) -> ScriptedClient:
+        self.opened_at.append(message_id)
         if chat_id not in self.histories:
             raise AIError(ErrorCode.BAD_REQUEST, "There is no such chat.", hint="Choose another.")
         conversation = Conversation(messages=self.histories[chat_id], tools=("read_file",))
         self.clients.append(ScriptedClient(conversation))
         self.ids[id(self.clients[-1])] = chat_id
         return self.clients[-1]
+
+    def position_of(self, client: ChatClient, message_id: str) -> int | None:
+        """Messages have their positions as ids."""
+        position = int(message_id)
+        return position if position < len(client.conversation.messages) else None
 
     def offered_tools(self) -> tuple[OfferedTool, ...]:
         return self.all_tools

@@ -10,6 +10,9 @@ from ollm_tui.runtime.exact_prompt import ExactPrompt, PromptPart
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import ConversationSummary
+from ollm_tui.store.search.lookup import SearchHit
+from ollm_tui.store.search.query import SearchQuery
+from ollm_tui.store.search.service import ChatSearch, SearchResults
 from ollm_tui.tokens.limits import LeaveOutTurns, Plan, RaiseWindow
 
 NOW_MS = 1_795_000_000_000
@@ -53,6 +56,35 @@ class ScriptedChats(ConversationStore):
             raise self.refuses
         self.removed.append(conversation_id)
         self.saved = [chat for chat in self.saved if chat.id != conversation_id]
+
+
+@dataclass(eq=False)
+class ScriptedSearch(ChatSearch):
+    """Has these hits for every search that is not empty, and keeps what was searched."""
+
+    hits: list[SearchHit] = field(default_factory=list)
+    progress: float = 1.0
+    notice: str | None = None
+    refuses: AIError | None = None
+    asked: list[SearchQuery] = field(default_factory=list)
+    starts: int = 0
+
+    def start(self) -> None:
+        self.starts += 1
+
+    async def search(
+        self, query: SearchQuery, *, limit: int = 50, before: int | None = None
+    ) -> SearchResults:
+        self.asked.append(query)
+        if self.refuses is not None:
+            raise self.refuses
+        hits = () if query.is_empty else tuple(self.hits[:limit])
+        return SearchResults(
+            hits=hits,
+            notice=self.notice,
+            is_complete=self.progress == 1,
+            progress=self.progress,
+        )
 
 
 TOOLS = (

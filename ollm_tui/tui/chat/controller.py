@@ -1,6 +1,6 @@
 """What stands behind the chat screen once the runtime is open: loaded after the first frame."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from ollm_tui.tui.chat.parts import ChatParts, queue_line
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
 from ollm_tui.tui.chat.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.prompts import Prompts
+from ollm_tui.tui.chat.search_dialog import ChatSearching
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.chat.status_presenter import StatusPresenter
 from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
@@ -67,6 +68,7 @@ class ChatController:
         self._dialogs = parts.dialogs
         self.runtime = runtime
         self.commands = (*COMMANDS, *more_commands)
+        self._blocks: Mapping[int, str] = {}
         self._build_answers()
         self._build_prompts()
         self._build_features()
@@ -147,9 +149,11 @@ class ChatController:
             self.say,
             self.models.may_stop,
             self.go_to,
+            self.show_message,
             self.status.show_session,
             lambda: self.queue.is_busy,
         )
+        self.search = ChatSearching(self.session, dialogs, self.say, self.history.open)
         self.context = ContextRemedies(
             self.session,
             self.status,
@@ -196,6 +200,7 @@ class ChatController:
             "palette": lambda _: page.show_palette(),
             "profiles": lambda _: page.pick_profile(),
             "chats": lambda _: self.history.show(),
+            "search": self.search.show,
             "context": lambda _: self.context.show(),
             "prompt": model_commands.show_prompt,
             "links": lambda _: self.links.show(),
@@ -234,6 +239,7 @@ class ChatController:
         self.status.show_session()
         self.downloads.watch()
         self.history.watch()
+        self.search.start()
         self.prompts.send_waiting()
 
     def quit(self) -> None:
@@ -322,17 +328,29 @@ class ChatController:
         self.session.start_new()
         self.status.show_session()
 
-    def go_to(self, client: "ChatClient") -> None:
-        """Leave this chat for another, and show that one as it was left."""
+    def go_to(self, client: "ChatClient", message_id: str | None = None) -> None:
+        """Leave this chat for another, and show that one as it was left, or at a message."""
         self._leave()
         self.session.go_to(client)
-        self._recall()
+        self._recall(message_id)
         self.status.show_session()
 
-    def _recall(self) -> None:
+    def show_message(self, message_id: str) -> bool:
+        """Scroll to a message of the open chat; return False if it is not on this branch."""
+        position = self.runtime.position_of(self.session.client, message_id)
+        block = self._blocks.get(position) if position is not None else None
+        view = self._parts.transcript
+        if block is None or block not in view.block_list:
+            return False
+        view.scroller.hold_row(view.block_list.index(block), 0)
+        return True
+
+    def _recall(self, message_id: str | None = None) -> None:
         conversation = self.session.client.conversation
         messages = conversation.messages
-        self.presenter.recall(messages)
+        self._blocks = self.presenter.recall(messages)
+        if message_id is not None:
+            self.show_message(message_id)
         self.queue.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
         if line := missing_tools(conversation.tools, self.session.runtime.offered_tools()):
             self.say(line, "warning", "/tools lists the available tools.")

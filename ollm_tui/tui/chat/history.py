@@ -32,7 +32,9 @@ class ChatHistory:
     dialogs: Dialogs
     say: Say
     may_stop: Callable[[str], Awaitable[bool]]
-    go_to: "Callable[[ChatClient], None]"
+    go_to: "Callable[[ChatClient, str | None], None]"
+    show_message: Callable[[str], bool]
+    """Scrolls to a message of the open chat, or returns that it is not shown."""
     show_session: Callable[[], None]
     is_busy: Callable[[], bool]
     """Whether an answer is coming: other programs are not looked for meanwhile."""
@@ -56,17 +58,21 @@ class ChatHistory:
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self.dialogs.run(reported(work, self.say), "open", is_exclusive=True)
 
-    async def open(self, chat_id: str) -> None:
+    async def open(self, chat_id: str, message_id: str | None = None) -> None:
         """Continue a saved chat; a no-op if it is open.
+
+        With a `message_id` its branch is shown at that message.
 
         Raises:
             AIError: it cannot be read.
         """
         runtime = self.session.runtime
         is_open = chat_id == runtime.chat_id(self.session.client)
-        if is_open or not await self.may_stop("open the other chat"):
+        if is_open and (message_id is None or self.show_message(message_id)):
             return
-        self.go_to(await runtime.open_chat(chat_id))
+        if not await self.may_stop("open the other chat"):
+            return
+        self.go_to(await runtime.open_chat(chat_id, message_id=message_id), message_id)
         await self._say_branches()
         await self.session.find_window()
         self.show_session()
@@ -133,7 +139,7 @@ class ChatHistory:
             await self._go_to_branch(branches, index)
 
     async def _go_to_branch(self, branches: Sequence[Branch], index: int) -> None:
-        self.go_to(await self._source.open(self.session.client, branches[index]))
+        self.go_to(await self._source.open(self.session.client, branches[index]), None)
         newest = ", the latest" if index == 0 else ""
         length = counted(branches[index].length, "message")
         text = f"Branch {index + 1} of {len(branches)}{newest}: {length}."

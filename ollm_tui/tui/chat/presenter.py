@@ -5,7 +5,7 @@ Blocks are found by the id their events carry. Nothing here knows the app, a scr
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -101,13 +101,17 @@ class TurnPresenter:
         self.questions = {}
         self._begin_turn(is_over=True)
 
-    def recall(self, messages: Sequence[Message]) -> None:
-        """Show a chat as it was left; `begin(None)` then sends its newest question."""
+    def recall(self, messages: Sequence[Message]) -> Mapping[int, str]:
+        """Show a chat as it was left; `begin(None)` then sends its newest question.
+
+        Returns the first block of each message, by its position.
+        """
         self.forget()
         painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
         painter.show(messages)
         self._prompt, self._pictures = painter.prompt, painter.pictures
         self.questions = painter.questions
+        return painter.first_blocks
 
     def choose(self, block: str, text: str, pictures: Sequence["ImageContent"] = ()) -> None:
         """Take an earlier question as the newest; `begin(None)` then sends this one."""

@@ -74,6 +74,7 @@ class HistoryPainter:
 
     transcript: TranscriptPort
     next_id: Callable[[], str]
+    _position: int = 0
     _calls: dict[str, str] = field(default_factory=dict)
     prompt: tuple[str, str] | None = None
     """The block and the text of the newest question."""
@@ -81,10 +82,13 @@ class HistoryPainter:
     """What was shown with it."""
     questions: dict[str, int] = field(default_factory=dict)
     """The position of each question among the messages, by its block."""
+    first_blocks: dict[int, str] = field(default_factory=dict)
+    """The first block of each message, by its position."""
 
     def show(self, messages: Sequence[Message]) -> None:
         """Show them all; a call that has no result was stopped."""
         for position, message in enumerate(messages):
+            self._position = position
             match message.role:
                 case "user":
                     self._user(message, position)
@@ -99,6 +103,11 @@ class HistoryPainter:
         for block in self._calls.values():
             self.transcript.end_tool(block, "stopped", None, "")
 
+    def _new_block(self) -> str:
+        block = self.next_id()
+        self.first_blocks.setdefault(self._position, block)
+        return block
+
     def _user(self, message: Message, position: int) -> None:
         if correction := message.metadata.get("correction"):
             what = "correct its answer" if correction == CHECKED else "repeat a malformed tool call"
@@ -106,12 +115,12 @@ class HistoryPainter:
             return
         pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
         text = prompt_words(message.content)
-        block = self.next_id()
+        block = self._new_block()
         self.transcript.add_user(block, text)
         self.prompt, self.pictures = (block, text), pictures
         self.questions[block] = position
         for picture in pictures:
-            show_picture(self.transcript, self.next_id(), picture)
+            show_picture(self.transcript, self._new_block(), picture)
 
     def _assistant(self, message: Message) -> None:
         checked = message.metadata.get(CHECKED)
@@ -120,7 +129,7 @@ class HistoryPainter:
         if checked == "invalid":
             self._note("This answer does not match its JSON Schema.", "warning")
         for call in message.tool_calls:
-            row = self.next_id()
+            row = self._new_block()
             self.transcript.add_tool(row, call.name, main_argument(call.args, call.raw_args))
             self._calls[call.id] = row
         ended = message.metadata.get("ended")
@@ -128,7 +137,7 @@ class HistoryPainter:
             self._note(*_ENDS[ended])
 
     def _part(self, block: Block, *, is_tree: bool) -> None:
-        row = self.next_id()
+        row = self._new_block()
         match block:
             case ThinkingContent():
                 self.transcript.add_thinking(row)
@@ -148,10 +157,11 @@ class HistoryPainter:
         if row is None:
             self._note(message.text)
             return
+        self.first_blocks[self._position] = row
         self.transcript.end_tool(row, saved_outcome(message), None, message.text)
 
     def _note(self, text: str, kind: NoteKind = "info") -> None:
-        self.transcript.add_note(self.next_id(), text, kind)
+        self.transcript.add_note(self._new_block(), text, kind)
 
 
 def show_picture(transcript: TranscriptPort, block_id: str, picture: ImageContent) -> None:

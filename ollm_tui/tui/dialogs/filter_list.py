@@ -36,12 +36,13 @@ class FilterList(Dialog[ScreenResultType]):
     }
     """
     HEADING = ""
+    PLACEHOLDER = "Type to filter"
 
     def compose(self) -> ComposeResult:
         """Lay out the filter, the list and the line about it."""
         with Vertical():
             yield Static(self.HEADING, classes="title", markup=False)
-            yield TextField(placeholder="Type to filter", max_length=LONGEST_FILTER, compact=True)
+            yield TextField(placeholder=self.PLACEHOLDER, max_length=LONGEST_FILTER, compact=True)
             yield OptionList(compact=True, markup=False)
             yield Static("", id="about", markup=False)
 

@@ -80,6 +80,8 @@ _CHAT: Final = (
         "models", in_palette=True, command="models"),
     Key("chat.chats", "ctrl+r", "show('chats')", "Open a saved chat", "chats", in_palette=True,
         command="chats"),
+    Key("chat.search", "f5", "show('search')", "Search in all chats", in_palette=True,
+        command="search"),
     Key("chat.context", "f6", "show('context')", "Context: make room", "context",
         in_palette=True, command="context"),
     Key("chat.links", "f8", "show('links')", "Open a link in the last answer", in_palette=True,
