@@ -13,7 +13,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
-.PHONY: bench bench-abort bench-aborts bench-copying bench-documents bench-download bench-echo bench-exits
+.PHONY: bench bench-abort bench-aborts bench-chat-search bench-copying bench-documents
+.PHONY: bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
 .PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search
 .PHONY: bench-servers bench-startup bench-stream bench-tools bench-wire
@@ -154,6 +155,10 @@ bench-long-chat: need-python  ## Open a chat of 20 MB, ask in it, save an answer
 bench-aborts: need-python  ## Abort prompts at random moments 500 times (ARGS="TIMES SEED"), and count what is left
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.aborts $(ARGS)
+
+bench-chat-search: need-python  ## Search 100,000 messages as one types, make the index, save meanwhile
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.chat_search $(ARGS)
 
 bench-search: need-python  ## Search a chat of 5,000 messages and 20 MB: time to all matches, longest stall
 	@$(BOOTSTRAP) test

@@ -33,6 +33,8 @@ logger = logging.getLogger(__name__)
 FIRST_LOOK_S: Final = 2.0
 """How long after `start` the first pass begins, so that it does not slow down the start."""
 LOOK_EVERY_S: Final = 5.0
+REST: Final = 2.0
+"""How long the thread rests after a slice, in times of what that took."""
 CLOSING_S: Final = 2.0
 AT_ONCE: Final = 2
 """Searches that may be in a thread: one that is stopped, and the one that follows it."""
@@ -298,8 +300,8 @@ class ChatSearch:
                     report(*self._counts)
                     if self._stopping.is_set():
                         return False
-                    if is_paced:  # half of the time is left to what people wait for
-                        self._stopping.wait(time.monotonic() - started)
+                    if is_paced:  # most of the time is left to what people wait for
+                        self._stopping.wait(REST * (time.monotonic() - started))
                     started = time.monotonic()
                 self._counts = (self._counts[1],) * 2
             finally:

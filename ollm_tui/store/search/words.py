@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Final
 from unicodedata import normalize
 
@@ -21,7 +21,8 @@ _SPACELESS: Final = (
 )
 _SINGLE: Final = re.compile(f"[{_SPACELESS}]")
 _MARKS: Final = re.compile("[\u0300-\u036f]+")
-_WORD: Final = re.compile(f"[{_SPACELESS}]|(?:(?![{_SPACELESS}])[^\\W_])+")
+_LETTER: Final = f"[^\\W_{_SPACELESS}]"
+_WORD: Final = re.compile(f"[{_SPACELESS}]|{_LETTER}+")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -141,14 +142,12 @@ def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str]:
 
 
 def _term_pattern(term: Term) -> str:
-    first, last = term.words[0], term.words[-1]
-    pattern = "" if _SINGLE.match(first) else f"(?:(?<![^\\W_])|(?<=[{_SPACELESS}]))"
-    for number, word in enumerate(term.words):
-        if number:
-            is_apart = not (_SINGLE.match(word) or _SINGLE.match(term.words[number - 1]))
-            pattern += r"[\W_]+" if is_apart else r"[\W_]*"
-        pattern += re.escape(word)
+    # The letters come first, and then what must not be before them: so `re` skips to a match.
+    first, last = re.escape(term.words[0]), term.words[-1]
+    pattern = first if _SINGLE.match(first) else f"{first}(?<!{_LETTER}{first})"
+    for before, word in pairwise(term.words):
+        is_apart = not (_SINGLE.match(word) or _SINGLE.match(before))
+        pattern += (r"[\W_]+" if is_apart else r"[\W_]*") + re.escape(word)
     if _SINGLE.match(last):
         return pattern
-    rest = f"(?:(?![{_SPACELESS}])[^\\W_])*" if term.is_prefix else ""
-    return f"{pattern}{rest}(?:(?![^\\W_])|(?=[{_SPACELESS}]))"
+    return pattern + (f"{_LETTER}*" if term.is_prefix else f"(?!{_LETTER})")
