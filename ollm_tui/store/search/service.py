@@ -85,6 +85,7 @@ class ChatSearch:
         self._wanted = threading.Event()
         self._interrupt: Callable[[], None] | None = None
         self._counts = (0, 0)
+        self._is_made = False
         self.problem: str | None = None if self._has_fts5 else NO_FTS5
         """Why there is no index, or None."""
 
@@ -191,7 +192,7 @@ class ChatSearch:
 
     def _with_progress(self, hits: tuple[SearchHit, ...]) -> SearchResults:
         indexed, saved = self._counts
-        if self._thread is None or (indexed >= saved and saved):
+        if self._thread is None or self._is_made:
             return SearchResults(hits=hits)
         share = min(0.99, indexed / saved) if saved else 0.0
         return SearchResults(hits=hits, is_complete=False, progress=share)
@@ -266,12 +267,14 @@ class ChatSearch:
         try:
             return self._index_all(report, is_paced)
         except FileNotFoundError:
-            return False  # nothing is saved yet
+            self._is_made = True  # nothing is saved yet
+            return False
         except sqlite3.DatabaseError as error:
             if self._stopping.is_set():
                 return False
             logger.warning("The chats could not be indexed: %s", error)
             if is_damage(error) or kind_of(error) == sqlite3.SQLITE_ERROR:
+                self._is_made = False
                 with suppress(OSError):
                     discard_index(self._place)
             else:
@@ -303,7 +306,7 @@ class ChatSearch:
                     if is_paced:  # most of the time is left to what people wait for
                         self._stopping.wait(REST * (time.monotonic() - started))
                     started = time.monotonic()
-                self._counts = (self._counts[1],) * 2
+                self._is_made = True
             finally:
                 with self._guard:
                     self._interrupt = None

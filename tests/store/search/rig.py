@@ -18,16 +18,20 @@ def update(path: Path) -> int:
         return sum(indexer.run())
 
 
-def by_index(path: Path, query: SearchQuery | str, limit: int = 1000) -> list[SearchHit]:
+def by_index(
+    path: Path, query: SearchQuery | str, limit: int = 1000, before: int | None = None
+) -> list[SearchHit]:
     query = parse_query(query) if isinstance(query, str) else query
     with closing(open_for_reading(IndexPlace(path).index)) as index:
-        return search_index(index, query, limit)
+        return search_index(index, query, limit, before)
 
 
-def by_reading(path: Path, query: SearchQuery | str, limit: int = 1000) -> list[SearchHit]:
+def by_reading(
+    path: Path, query: SearchQuery | str, limit: int = 1000, before: int | None = None
+) -> list[SearchHit]:
     query = parse_query(query) if isinstance(query, str) else query
     with closing(open_for_reading(path)) as chats:
-        return search_chats(chats, query, limit)
+        return search_chats(chats, query, limit, before)
 
 
 def texts(hits: list[SearchHit]) -> list[str]:

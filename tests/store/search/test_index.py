@@ -70,6 +70,9 @@ async def test_results_come_the_newest_first_in_pages(tmp_path: Path) -> None:
     assert texts(hits) == ["question 4", "question 3"]
     assert hits[0].chat_title == "question 4"
     assert by_reading(path, "question role:user", limit=2) == hits
+    for find in (by_index, by_reading):
+        rest = find(path, "question role:user", limit=2, before=hits[-1].number)
+        assert texts(rest) == ["question 2", "question 1"]
 
 
 async def test_what_is_up_to_date_is_not_indexed_again(tmp_path: Path) -> None:

@@ -149,6 +149,7 @@ async def test_chats_that_cannot_be_read_are_an_error_of_one_sentence(tmp_path: 
 
 async def test_no_chats_have_no_matches(tmp_path: Path) -> None:
     search = ChatSearch(tmp_path / "chats.db", first_look_s=0)
-    await search.update(lambda _done, _total: None)
-    assert (await search.search(parse_query("cats"))).hits == ()
+    search.start()
+    await until_complete(search, parse_query("cats"), 0)
+    await search.close()
     assert list(tmp_path.glob("*.db*")) == []

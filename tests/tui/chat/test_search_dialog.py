@@ -1,5 +1,6 @@
 """The search in all chats: results while one types, and the chat at the message."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,14 @@ from textual.widgets import Input, OptionList
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.store.conversations import FILE_NAME, open_store
 from ollm_tui.store.search.lookup import SearchHit
 from ollm_tui.store.search.words import Snippet
 from ollm_tui.tui.chat import pick_dialog, search_dialog
 from ollm_tui.tui.chat.search_dialog import hit_content, snippet_content
+from tests.store.rig import SETTINGS, asked
 from tests.tui.chat.test_pick_dialog import UtcTimes
-from tests.tui.screens import Stage, staged, within
+from tests.tui.screens import Stage, staged, staged_for_real, within
 from tests.tui.scripted import ScriptedRuntime
 from tests.tui.scripted_chats import NOW_MS
 from tests.tui.svg import SIZES, SvgSnapshot
@@ -171,6 +174,24 @@ async def test_without_saved_chats_it_says_so(tmp_path: Path) -> None:
         await stage.pilot.press("f5")
         await stage.settle()
         assert "Chats are not saved here." in stage.screen_text
+
+
+async def test_a_chat_on_the_disk_is_opened_on_the_branch_of_the_message(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    async with open_store(tmp_path / "data" / FILE_NAME) as store:
+        journal = store.journal(SETTINGS)
+        await journal.begin(asked("first question"))
+        await journal.begin(asked("left behind"))
+        journal.rewind(1)
+        await journal.begin(asked("right ahead"))
+    async with staged_for_real(tmp_path, {"OLLAMA_HOST": "http://127.0.0.1:9"}) as stage:
+        await stage.pilot.press("f5", *"behi")
+        await stage.until("1 message · Enter open")
+        await stage.pilot.press("enter")
+        await stage.until("left behind", "This chat has 1 other branch.")
+        assert "first question" in stage.screen_text
+        assert "right ahead" not in stage.screen_text
+    assert "chat search" not in [thread.name for thread in threading.enumerate()]
 
 
 @pytest.mark.parametrize("width", range(10, 120, 11))
