@@ -23,6 +23,7 @@ from ollm_tui.store.database import Database
 from ollm_tui.store.files import Instances
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.migrate import Migration
+from ollm_tui.store.records import Records
 from ollm_tui.store.rows import (
     ConversationSummary,
     Deleted,
@@ -54,6 +55,8 @@ class ConversationStore:
         self._database = database
         self._backlog = backlog
         self._clock_ms = clock_ms
+        self.records = Records(database, self._save_first)
+        """Whole chats, for exports and imports."""
 
     @property
     def notice(self) -> str | None:

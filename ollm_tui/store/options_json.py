@@ -27,6 +27,13 @@ _EFFORTS: tuple[ThinkingEffort, ...] = ("low", "medium", "high")
 
 def options_to_json(settings: ConversationSettings) -> str:
     """Return the settings without a column of their own; `{}` if JSON cannot hold them."""
+    try:
+        return repaired(json.dumps(_options(settings), ensure_ascii=False))
+    except (RecursionError, TypeError, ValueError):
+        return "{}"
+
+
+def _options(settings: ConversationSettings) -> JsonObject:
     data: JsonObject = {
         "generation": _generation(settings.options),
         "should_think": _thinking(settings.should_think),
@@ -35,10 +42,18 @@ def options_to_json(settings: ConversationSettings) -> str:
     }
     if settings.system_prompt_format is not None:  # few chats have one
         data["system_prompt_format"] = settings.system_prompt_format
-    try:
-        return repaired(json.dumps(data, ensure_ascii=False))
-    except (RecursionError, TypeError, ValueError):
-        return "{}"
+    return data
+
+
+def settings_to_object(settings: ConversationSettings) -> JsonObject:
+    """Return all settings as one object, as an export has them."""
+    named: JsonObject = {"model": settings.model, "system_prompt": settings.system_prompt}
+    return present(named | _options(settings))
+
+
+def settings_from_object(data: JsonMapping) -> ConversationSettings:
+    """Read settings; what cannot be read gets its default."""
+    return _settings(string(data, "model"), string(data, "system_prompt"), data)
 
 
 def _loaded(text: str) -> JsonObject | None:
@@ -74,7 +89,12 @@ def settings_from_json(text: str) -> ConversationSettings | None:
 
 def settings_of(model: str | None, system_prompt: str | None, options: str) -> ConversationSettings:
     """Return settings from columns; `options` is JSON, and may be unreadable."""
-    data = _loaded(options) or {}
+    return _settings(model, system_prompt, _loaded(options) or {})
+
+
+def _settings(
+    model: str | None, system_prompt: str | None, data: JsonMapping
+) -> ConversationSettings:
     return ConversationSettings(
         profile=string(data, "profile"),
         model=model,
