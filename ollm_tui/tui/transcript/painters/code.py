@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters.lexing import find_lexer, tokens
+from ollm_tui.decode.lexing import find_lexer, tokens
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row, Span, Step, copy_style
 from ollm_tui.tui.transcript.painters.sections import Kind, Section

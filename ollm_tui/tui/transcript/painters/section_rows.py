@@ -5,6 +5,7 @@ from itertools import chain, islice
 from time import monotonic
 from typing import Protocol
 
+from ollm_tui.decode.lexing import find_lexer
 from ollm_tui.tui.transcript.painters.code import (
     GrowingCode,
     code_lines,
@@ -16,7 +17,6 @@ from ollm_tui.tui.transcript.painters.code import (
 from ollm_tui.tui.transcript.painters.flow import FlowPainter, heading_style, rule_row, text_rows
 from ollm_tui.tui.transcript.painters.flow import too_costly as flow_too_costly
 from ollm_tui.tui.transcript.painters.inline import too_costly
-from ollm_tui.tui.transcript.painters.lexing import find_lexer
 from ollm_tui.tui.transcript.painters.plain import GrowingTail, GrowingText, plain_rows
 from ollm_tui.tui.transcript.painters.rows import Canvas, Row, Step
 from ollm_tui.tui.transcript.painters.sections import Kind, Section

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest.mock import patch
 
+from ollm_tui.decode import lexing
 from ollm_tui.tui.transcript.painters import (
     answer_parts,
     code,
     flow,
     inline,
-    lexing,
     markdown,
     plain,
     section_rows,

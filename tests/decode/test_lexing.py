@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  # has no types
 
-from ollm_tui.tui.transcript.painters import code, lexing
+from ollm_tui.decode import lexing
+from ollm_tui.decode.lexing import WINDOW, Rule, Token, find_lexer, tokens
+from ollm_tui.tui.transcript.painters import code
 from ollm_tui.tui.transcript.painters.code import code_rows
-from ollm_tui.tui.transcript.painters.lexing import WINDOW, Rule, Token, find_lexer, tokens
 from tests.tui.transcript.painters.painting import canvas
 
 if TYPE_CHECKING:
