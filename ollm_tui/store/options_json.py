@@ -53,7 +53,12 @@ def settings_to_object(settings: ConversationSettings) -> JsonObject:
 
 def settings_from_object(data: JsonMapping) -> ConversationSettings:
     """Read settings; what cannot be read gets its default."""
-    return _settings(string(data, "model"), string(data, "system_prompt"), data)
+    model, system_prompt = data.get("model"), data.get("system_prompt")
+    return _settings(
+        model if isinstance(model, str) else None,
+        system_prompt if isinstance(system_prompt, str) else None,
+        data,
+    )
 
 
 def _loaded(text: str) -> JsonObject | None:

@@ -133,17 +133,22 @@ def read_record(connection: sqlite3.Connection, conversation_id: str) -> ChatRec
 
 
 def _message_record(
-    message_id: str, parent_id: str | None, role: str, state: str, body: str, *rest: str | int
+    message_id: str,
+    parent_id: str | None,
+    role: str,
+    state: str,
+    body: str,
+    *others: str | int | None,
 ) -> MessageRecord:
-    created_ms, updated_ms, model, settings = rest
+    created_ms, updated_ms, model, settings = others
     stored = decoded(message_id, role, state, body)
     return MessageRecord(
         id=message_id,
         parent_id=parent_id,
         message=stored.message,
         state="interrupted" if stored.state == "streaming" else stored.state,
-        created_ms=int(created_ms),
-        updated_ms=int(updated_ms),
+        created_ms=int(created_ms or 0),
+        updated_ms=int(updated_ms or 0),
         model=str(model) if model is not None else None,
         settings=settings_from_json(str(settings)) if settings is not None else None,
     )

@@ -17,8 +17,8 @@ SETTINGS = ConversationSettings(model="local://tiny")
 
 
 def message(name: str, parent: str | None, text: str = "") -> MessageRecord:
-    said = Message("user", text or name)
-    return MessageRecord(id=name, parent_id=parent, message=said, created_ms=1, updated_ms=1)
+    words = Message("user", text or name)
+    return MessageRecord(id=name, parent_id=parent, message=words, created_ms=1, updated_ms=1)
 
 
 def chat(*messages: MessageRecord, name: str = "c", leaf: str | None = None) -> ChatRecord:
