@@ -17,9 +17,9 @@ from ollm_tui.decode.redact import environment_secrets
 from ollm_tui.lazy import import_name
 
 _COMMANDS: Mapping[str, str] = {
-    "chats": "ollm_tui.cli.chats:run_chats",
     "config": "ollm_tui.cli.config:run_config",
     "models": "ollm_tui.cli.models:run_models",
+    "chats": "ollm_tui.cli.chats.run:run_chats",
     "embed": "ollm_tui.cli.media.embed:run_embed",
     "speak": "ollm_tui.cli.media.sound:run_speak",
     "transcribe": "ollm_tui.cli.media.sound:run_transcribe",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from ollm_tui import __version__
+from ollm_tui.cli.chats.arguments import ChatOptions, add_chats, chat_options
 from ollm_tui.cli.media.arguments import MediaOptions, add_media, media_options
 from ollm_tui.cli.models_arguments import (
     ModelOptions,
@@ -33,8 +34,11 @@ _EQUIVALENTS = {
     "delete": "rm",
     "download": "pull",
     "find": "models search",
+    "export": "chats export",
     "get": "pull",
     "help": "--help",
+    "history": "chats list",
+    "import": "chats import",
     "info": "show",
     "install": "pull",
     "load": "models load",
@@ -88,10 +92,7 @@ class Arguments:
     """The shell that a completion script is for."""
     models: ModelOptions = field(default_factory=ModelOptions)
     media: MediaOptions = field(default_factory=MediaOptions)
-    words: tuple[str, ...] = ()
-    """What is searched in chats."""
-    limit: int | None = None
-    """How many lines are listed at most."""
+    chats: ChatOptions = field(default_factory=ChatOptions)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -158,8 +159,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_run(commands, shared)
     _add_config(commands, shared)
-    _add_chats(commands, shared)
     add_models(commands, shared)
+    add_chats(commands, shared)
     add_media(commands, shared)
     about = "check models, servers and settings, and say how to fix what is missing"
     add_command(commands, "doctor", about, shared)
@@ -183,21 +184,6 @@ def _add_run(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser")
     about = "answer this and exit; without it, and without piped text, the chat opens"
     run.add_argument("words", metavar="PROMPT", nargs="*", help=about)
     _add_prompt_options(run)
-
-
-def _add_chats(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
-    chats = add_command(commands, "chats", "search, list and show the saved chats")
-    actions = chats.add_subparsers(dest="action", metavar="ACTION", required=True)
-    search = add_command(actions, "search", "search in the messages of all saved chats", shared)
-    about = 'words that all must be in a message; also "words in order", begin*, role:user, '
-    about += "model:NAME, after:2026-03 and before:2026-03-31"
-    search.add_argument("words", metavar="WORDS", nargs="*", help=about)
-    listing = add_command(actions, "list", "list the saved chats, the latest first", shared)
-    for action, what in ((search, "messages"), (listing, "chats")):
-        about = f"list at most so many {what} (default: 20)"
-        action.add_argument("--limit", metavar="NUMBER", type=int, help=about)
-    show = add_command(actions, "show", "print the messages of a saved chat", shared)
-    show.add_argument("name", metavar="ID", help="the chat's id, as `search` and `list` show it")
 
 
 def _add_shell_help(commands: "argparse._SubParsersAction[_Parser]") -> None:
@@ -261,10 +247,10 @@ def parse(argv: Sequence[str]) -> Arguments:
     values["images"] = tuple(values.get("images", ()))
     if (names := values.get("tools")) is not None:
         values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
-    values["words"] = tuple(values.get("words", ()))
     flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
-    media = media_options(values)
-    return Arguments(**typed_fields(Arguments, values), flags=flags, models=models, media=media)
+    media, chats = media_options(values), chat_options(values)
+    own = typed_fields(Arguments, values)
+    return Arguments(**own, flags=flags, models=models, media=media, chats=chats)
 
 
 def _read_run(values: dict[str, Any]) -> None:

@@ -5,10 +5,10 @@ What a command needs of the outside it asks of a `CommandHost`; drawing and keys
 
 from typing import Final
 
-from ollm_tui.commands import conversation, model, options, profiles, tools, view
+from ollm_tui.commands import conversation, exports, model, options, profiles, tools, view
 from ollm_tui.commands.registry import Command, commands_of
 
 COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, model, profiles, options, tools, view
+    conversation, exports, model, profiles, options, tools, view
 )
 """Every command, in the order `/help` and the completion list show them."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from ollm_tui.commands.exports import EXPORT_FORMATS, copy_chat
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean_line
@@ -39,9 +40,17 @@ async def find_text(host: CommandHost, argument: str) -> None:
 links = opens("links", "links", "List the links of the newest answer.")
 
 
-@command("copy", usage="[N]")
+def _copies(_host: CommandHost, _argument: str) -> Sequence[Completion]:
+    return [Completion(f"chat {name}", about) for name, about in EXPORT_FORMATS.items()]
+
+
+@command("copy", usage="[N | chat [md | json | html]]", complete=_copies)
 async def copy_answer(host: CommandHost, argument: str) -> None:
-    """Copy the last answer, or its code block number N."""
+    """Copy the last answer, its code block N, or the chat."""
+    first, _, form = argument.partition(" ")
+    if first.casefold() == "chat":
+        await copy_chat(host, form.strip())
+        return
     answer = host.conversation().last_answer()
     if answer is None:
         host.say("There is no answer to copy.")

@@ -1,6 +1,7 @@
 """`CommandHost`: what a command may ask of the front end that runs it."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation, Preset
@@ -114,6 +115,24 @@ class Profiles(Protocol):
         """
 
 
+class Exports(Protocol):
+    """The open chat in the formats of an export: `md`, `json` or `html`."""
+
+    async def text(self, form: str) -> str:
+        """Return the chat as text.
+
+        Raises:
+            AIError: it is empty, or cannot be read.
+        """
+
+    async def write(self, form: str, path: Path | None, *, replaces: bool) -> Path:
+        """Write the chat to a file, by default to one named by its title; return its path.
+
+        Raises:
+            AIError: it cannot be written; CONFLICT if there is a file and `replaces` is False.
+        """
+
+
 class CommandContext(Protocol):
     """The chat that a command runs in; all that a plugin's command may use."""
 
@@ -148,6 +167,8 @@ class CommandHost(CommandContext, Protocol):
 
     model_actions: ModelActions
     """What can be done with one model, in the background."""
+    exports: Exports
+    """The open chat for other programs."""
 
     @property
     def profiles(self) -> Profiles:

@@ -18,7 +18,6 @@ _SHOWN_NAME: Final = 40
 NOT_THERE: Final[Mapping[str, str]] = {
     "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
     "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
-    "export": "A chat cannot be exported yet. /copy copies the last answer.",
     "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
     "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
     "listen": "Speech cannot be understood yet.",

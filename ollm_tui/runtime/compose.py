@@ -44,6 +44,7 @@ from ollm_tui.runtime.chats import (
 from ollm_tui.runtime.choices import Choices, load_choices, save_choices
 from ollm_tui.runtime.download_targets import DownloadTargets
 from ollm_tui.runtime.downloads import DownloadService, open_downloads
+from ollm_tui.runtime.exports import ChatExports
 from ollm_tui.runtime.first_model import (
     FirstModel,
     choose_first,
@@ -142,6 +143,7 @@ class Runtime:
         """The saved chats; None when they are not saved."""
         self.branches = ChatBranches(store, factory.open)
         self.position_of = position_of
+        self.exports = ChatExports(store)
         self.chat_id, self.open_chat, self.last_chat = chat_id_of, factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)

@@ -51,6 +51,7 @@ SHORT_MODULES = {
     "it is run as a program": ["__main__.py", "library/downloads/package_guard.py"],
     "it is imported when it is first used": ["runtime/hub.py"],
     "one tool or group of commands, each in its file": [
+        "cli/chats/run.py",
         "cli/model_prompt.py",
         "providers/ollama/embeddings.py",
         "providers/openai_compatible/embeddings.py",
@@ -60,6 +61,7 @@ SHORT_MODULES = {
     "one idea that ends there, beside a user that has another": [
         "store/search/texts.py",
         "decode/bare_links.py",
+        "exchange/stylesheet.py",
         "tui/chat/profile_dialog.py",
         "tui/dialogs/dialogs.py",
         "tui/keys/double_escape.py",

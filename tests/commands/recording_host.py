@@ -40,6 +40,7 @@ class RecordingHost:
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
     profiles: Any = None
+    exports: Any = None
     has_window: bool = True
     thinks: ThinkingSupport | None = None
 

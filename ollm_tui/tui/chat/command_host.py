@@ -1,11 +1,12 @@
 """What slash commands use of this front end."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, ModelActions, OfferedTool, Profiles, View
+from ollm_tui.commands.host import Attachments, Exports, ModelActions, OfferedTool, Profiles, View
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
@@ -18,6 +19,29 @@ from ollm_tui.tui.transcript import SearchControl
 
 if TYPE_CHECKING:
     from ollm_tui.models.thinking import ThinkingSupport
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChatExports:
+    """The open chat in the formats of an export."""
+
+    session: ChatSession
+
+    async def text(self, form: str) -> str:
+        """Return the chat as text."""
+        # Imported with the first export, as below.
+        from ollm_tui.exchange.formats import format_named
+
+        return await self.session.runtime.exports.text(self.session.client, format_named(form))
+
+    async def write(self, form: str, path: Path | None, *, replaces: bool) -> Path:
+        """Write the chat to a file."""
+        # As above.
+        from ollm_tui.exchange.formats import format_named
+
+        return await self.session.runtime.exports.write(
+            self.session.client, format_named(form), path, replaces=replaces
+        )
 
 
 @dataclass(slots=True)
@@ -36,6 +60,10 @@ class ScreenCommandHost:
     prompts: Prompts
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
+    exports: Exports = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.exports = OpenChatExports(self.session)
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog, or another screen."""

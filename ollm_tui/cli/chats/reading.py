@@ -1,0 +1,133 @@
+"""`ollm chats list` and `show`, and which chat is meant by a part of an id."""
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.decode.clean import clean, clean_line
+from ollm_tui.protocol.codec import message_to_json
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.rows import ConversationSummary, StoredConversation, StoredMessage
+
+DEFAULT_LIMIT: Final = 20
+UNTITLED: Final = "Empty chat"
+_LAST: Final = "last"
+
+
+async def list_chats(arguments: Arguments, output: Output, path: Path) -> int:
+    """Write a line for each chat, the newest first."""
+    async with AsyncExitStack() as stack:
+        store = await open_chats(stack, path, output)
+        chats = await store.list(limit=arguments.chats.limit or DEFAULT_LIMIT) if store else ()
+    if arguments.as_json:
+        output.json([_chat_json(chat) for chat in chats], indent=2)
+    elif chats:
+        rows = [
+            (
+                chat.id,
+                time_text(chat.updated_ms),
+                str(chat.message_count),
+                clean_line(chat.model or ""),
+                clean_line(chat.title).strip() or UNTITLED,
+            )
+            for chat in chats
+        ]
+        output.table(("ID", "CHANGED", "MESSAGES", "MODEL", "TITLE"), rows)
+    if not chats:
+        output.note("No saved chats yet.")
+    return OK if chats else ERROR
+
+
+def _chat_json(chat: ConversationSummary) -> JsonObject:
+    return {
+        "id": chat.id,
+        "title": chat.title,
+        "updated_at": moment_text(chat.updated_ms),
+        "messages": chat.message_count,
+        "model": chat.model,
+    }
+
+
+async def show_chat(arguments: Arguments, output: Output, path: Path) -> int:
+    """Write the messages of the branch that was continued last."""
+    async with AsyncExitStack() as stack:
+        store = await open_chats(stack, path, output)
+        chat = await _named(arguments.chats.ids[0], store) if store else None
+    if chat is None:
+        output.note("No saved chats yet.")
+        return ERROR
+    for stored in chat.messages:
+        if arguments.as_json:
+            output.json(_message_json(stored), is_answer=True)
+        else:
+            output.line(f"{clean_line(stored.message.role)}:")
+            output.answer(f"{clean(stored.message.text)}\n\n")
+    return OK
+
+
+def _message_json(stored: StoredMessage) -> JsonObject:
+    return {"type": "message", "id": stored.id, **message_to_json(stored.message)}
+
+
+async def open_chats(stack: AsyncExitStack, path: Path, output: Output) -> ConversationStore | None:
+    """Open the chats; None if there are none, since opening them would make the file."""
+    if not await anyio.Path(path).exists():
+        return None
+    store = await stack.enter_async_context(open_store(path))
+    if store.notice is not None:
+        output.note(store.notice)
+    return store
+
+
+def time_text(milliseconds: int) -> str:
+    """Return a local time, empty if it is unusable."""
+    return _formatted(milliseconds, lambda then: f"{then.astimezone():%Y-%m-%d %H:%M}")
+
+
+def moment_text(milliseconds: int) -> str:
+    """Return a time in ISO 8601, empty if it is unusable."""
+    return _formatted(milliseconds, lambda then: then.isoformat(timespec="seconds"))
+
+
+def _formatted(milliseconds: int, write: Callable[[datetime], str]) -> str:
+    try:
+        return write(datetime.fromtimestamp(milliseconds / 1000, UTC))
+    except (OSError, OverflowError, ValueError):  # a damaged file
+        return ""
+
+
+async def _named(name: str, store: ConversationStore) -> StoredConversation:
+    return await store.load(await id_named(name, store))
+
+
+async def id_named(name: str, store: ConversationStore) -> str:
+    """Return the id that is meant by an id, a unique part of one, or `last`.
+
+    Raises:
+        AIError: there is no such chat, or there are several.
+    """
+    part = name.strip()
+    if part == _LAST:
+        latest = await store.latest()
+        if latest is None:
+            raise AIError(ErrorCode.BAD_REQUEST, "No saved chats yet.")
+        return latest.id
+    ids = await store.records.matching(part) if part else []
+    if not ids:
+        hint = "`ollm chats list` shows the ids."
+        raise AIError(ErrorCode.BAD_REQUEST, f"There is no such chat: {name}.", hint=hint)
+    if len(ids) > 1 and ids[0] != part:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"Several chats have {part!r} in their id.",
+            hint="Type more of it; `ollm chats list` shows the ids.",
+        )
+    return ids[0]
