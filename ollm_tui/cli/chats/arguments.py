@@ -96,6 +96,12 @@ def _add_branches(action: argparse.ArgumentParser) -> None:
     only.add_argument("--tree", dest="is_tree", action="store_const", const=True, help=about)
 
 
+def _add_import(action: argparse.ArgumentParser) -> None:
+    about = "an export of ollm, ChatGPT (also the zip), Open WebUI or parllama, a conversation of "
+    about += "LM Studio, or the database of oterm or llm"
+    action.add_argument("sources", metavar="FILE", nargs="+", type=Path, help=about)
+
+
 def _add_remove(action: argparse.ArgumentParser) -> None:
     action.add_argument("ids", metavar="ID", nargs="+", help=_ID)
     action.add_argument("-y", "--yes", action="store_true", help="delete without asking")
@@ -106,5 +112,6 @@ _ACTIONS: Final = (
     _Action("list", "list the saved chats, the latest first", _add_list),
     _Action("show", "print the messages of a saved chat", _add_show),
     _Action("export", "write a chat as Markdown, JSON or HTML", _add_export),
+    _Action("import", "import chats; those that are there already are left out", _add_import),
     _Action("rm", "delete chats permanently", _add_remove),
 )

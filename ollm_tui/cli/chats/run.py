@@ -22,6 +22,7 @@ _ACTIONS: Final[Mapping[str, str]] = {
     "list": "ollm_tui.cli.chats.reading:list_chats",
     "show": "ollm_tui.cli.chats.reading:show_chat",
     "export": "ollm_tui.cli.chats.writing:export_chat",
+    "import": "ollm_tui.cli.chats.importing:import_chats",
     "rm": "ollm_tui.cli.chats.writing:remove_chats",
 }
 """The function of each action, which is imported when it is used."""
