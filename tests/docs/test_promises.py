@@ -354,7 +354,7 @@ def test_the_package_gives_the_commands_and_extras() -> None:
 
 
 def test_what_is_reported_missing_is_missing() -> None:
-    for name in ("export", "fork", "compact", "private", "compare", "mcp"):
+    for name in ("fork", "compact", "private", "compare", "mcp"):
         assert name in NOT_THERE
         assert not isinstance(parse(f"/{name}", COMMANDS), CommandCall)
     assert parse("!ls", COMMANDS) is None, "it is a prompt"

@@ -1,5 +1,6 @@
 """`ollm chats import`: chats of other programs, and exports of this one, into the store."""
 
+from pathlib import Path
 from typing import Final
 
 from ollm_tui.cli.arguments import Arguments
@@ -8,13 +9,20 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.exchange.importing import ImportResult, import_files
 from ollm_tui.exchange.reading import ImportFile
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.store.conversations import ConversationStore
+from ollm_tui.store.conversations import ConversationStore, open_store
 
 _MOST_PROBLEMS: Final = 20
 
 
-async def import_chats(arguments: Arguments, output: Output, store: ConversationStore) -> int:
+async def import_chats(arguments: Arguments, output: Output, path: Path) -> int:
     """Import files; what was done is said also if it is stopped."""
+    async with open_store(path) as store:
+        if store.notice is not None:
+            output.note(store.notice)
+        return await _import(arguments, output, store)
+
+
+async def _import(arguments: Arguments, output: Output, store: ConversationStore) -> int:
     if not store.saves:
         raise AIError(ErrorCode.PERMISSION_DENIED, "Nothing was imported: chats cannot be saved.")
     result = ImportResult()

@@ -48,7 +48,7 @@ def read(data: JsonMapping, origin: Origin) -> ChatRecord | None:
         listed = dict(_in_a_row(objects(chat.get("messages"))))
     messages = [_message(key, one) for key, one in listed.items()]
     params = as_object(chat.get("params"))
-    models = [one.model for one in messages if one.model] or strings(chat.get("models"))
+    models = strings(chat.get("models")) or [one.model for one in messages if one.model]
     return ForeignChat(
         app=_APP,
         id=string(data, "id") or string(chat, "id") or origin.path.stem,
@@ -58,7 +58,7 @@ def read(data: JsonMapping, origin: Origin) -> ChatRecord | None:
         created_ms=time_ms(data, "created_at") or time_ms(chat, "timestamp"),
         updated_ms=time_ms(data, "updated_at"),
         settings=ConversationSettings(
-            model=models[-1] if models else None,
+            model=models[0] if models else None,
             system_prompt=string(params, "system") or string(chat, "system"),
         ),
     ).record(origin)
