@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import anyio
-
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.config.regular_file import is_there
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.protocol.codec import message_to_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -79,7 +78,7 @@ def _message_json(stored: StoredMessage) -> JsonObject:
 
 async def open_chats(stack: AsyncExitStack, path: Path, output: Output) -> ConversationStore | None:
     """Open the chats; None if there are none, since opening them would make the file."""
-    if not await anyio.Path(path).exists():
+    if not is_there(path):
         return None
     store = await stack.enter_async_context(open_store(path))
     if store.notice is not None:
