@@ -15,6 +15,7 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.exchange.formats import ExportFormat
 from ollm_tui.library.machine import Machine
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.blocks import content_to_text
@@ -34,6 +35,7 @@ from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.runtime.downloads import DownloadService
 from ollm_tui.runtime.exact_prompt import ExactPrompt
+from ollm_tui.runtime.exports import ChatExports
 from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
@@ -210,6 +212,27 @@ class ScriptedBranches(ChatBranches):
         return ScriptedClient(Conversation(messages=messages))
 
 
+@dataclass
+class ScriptedExports(ChatExports):
+    """Writes nothing, and keeps what was asked."""
+
+    asked: list[tuple[str, Path | None, bool]] = field(default_factory=list)
+    refuses: AIError | None = None
+
+    async def write(
+        self,
+        client: ChatClient,
+        form: ExportFormat,
+        path: Path | None,
+        *,
+        replaces: bool = False,
+    ) -> Path:
+        self.asked.append((form.name, path, replaces))
+        if self.refuses is not None:
+            raise self.refuses
+        return path or Path("why.md")
+
+
 @dataclass(eq=False)
 class ScriptedRuntime(Runtime):
     """The real runtime of settings that nobody made, with these parts in place of its own.
@@ -233,6 +256,7 @@ class ScriptedRuntime(Runtime):
     search: ScriptedSearch = field(default_factory=ScriptedSearch)
     opened_at: list[str | None] = field(default_factory=list)
     """The message that was asked for with each chat that was opened."""
+    exports: ScriptedExports = field(default_factory=ScriptedExports)
     all_tools: tuple[OfferedTool, ...] = TOOLS
     figures: ContextFigures = FIGURES
     prompt: ExactPrompt = PROMPT
