@@ -141,9 +141,8 @@ class Runtime:
         # What chats are made of
         self.chats = store
         """The saved chats; None when they are not saved."""
-        self.branches = ChatBranches(store, factory.open)
+        self.branches, self.exports = ChatBranches(store, factory.open), ChatExports(store)
         self.position_of = position_of
-        self.exports = ChatExports(store)
         self.chat_id, self.open_chat, self.last_chat = chat_id_of, factory.open, factory.last
         self.tools, self.offered_tools = factory.tools, factory.offered
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
