@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         SupportsCreate,
         SupportsDelete,
         SupportsDispose,
+        SupportsDrawingJobs,
         SupportsEmbed,
         SupportsInitialize,
         SupportsList,
@@ -80,6 +81,7 @@ if TYPE_CHECKING:
         SupportsWindow,
         Tool,
     )
+    from ollm_tui.protocol.provider_events import DrawingProgress
     from ollm_tui.protocol.request import (
         GenerationOptions,
         PromptText,
@@ -122,6 +124,7 @@ __all__ = [
     "Content",
     "ContextWarning",
     "Conversation",
+    "DrawingProgress",
     "EmbeddingContent",
     "ErrorCode",
     "ErrorEvent",
@@ -153,6 +156,7 @@ __all__ = [
     "SupportsCreate",
     "SupportsDelete",
     "SupportsDispose",
+    "SupportsDrawingJobs",
     "SupportsEmbed",
     "SupportsInitialize",
     "SupportsList",
@@ -220,12 +224,13 @@ _HOMES = {
     "protocol.model": "ModelCapability ModelDraft ModelInfo ModelRef PullProgress",
     "protocol.ports": (
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
-        "SupportsDispose SupportsEmbed SupportsInitialize SupportsList SupportsLoad "
-        "SupportsLoadFor SupportsPictures SupportsPromptText SupportsPull SupportsPush "
-        "SupportsQuantize SupportsRunning SupportsSegments SupportsShow SupportsSpeech "
-        "SupportsTextTokenCount SupportsTokenCount SupportsTranscription SupportsUnload "
-        "SupportsVersion SupportsWindow Tool"
+        "SupportsDispose SupportsDrawingJobs SupportsEmbed SupportsInitialize SupportsList "
+        "SupportsLoad SupportsLoadFor SupportsPictures SupportsPromptText SupportsPull "
+        "SupportsPush SupportsQuantize SupportsRunning SupportsSegments SupportsShow "
+        "SupportsSpeech SupportsTextTokenCount SupportsTokenCount SupportsTranscription "
+        "SupportsUnload SupportsVersion SupportsWindow Tool"
     ),
+    "protocol.provider_events": "DrawingProgress",
     "protocol.request": "GenerationOptions PromptText PromptToken Request Response ThinkingConfig",
     "protocol.signals": "AbortSignal",
     "protocol.tools": "Approval ToolCall ToolName ToolOutput ToolResult ToolSchema",

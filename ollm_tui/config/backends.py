@@ -31,7 +31,15 @@ ADAPTERS: Mapping[str, str | None] = {
 The runtime makes the one of the built-in engine itself: it owns the engine's process.
 """
 BackendName = Literal[
-    "lmstudio", "localai", "kobold", "llamacpp", "llamacpp-router", "vllm", "generic"
+    "lmstudio",
+    "localai",
+    "kobold",
+    "llamacpp",
+    "llamacpp-router",
+    "vllm",
+    "sdcpp",
+    "sdwebui",
+    "generic",
 ]
 """The values of `backend` in the settings; `generic` turns detection off."""
 
@@ -206,6 +214,14 @@ BACKENDS: tuple[Backend, ...] = (
         signatures=(_recognized_by(3, "is_llamacpp"),),
         version_at=("/props", "build_info"),
     ),
+    _dialect(
+        "sdcpp",
+        "stable-diffusion.cpp",
+        "SdCppProvider",
+        port=1234,
+        signatures=(_recognized_by(9, "is_sdcpp"),),
+    ),
+    _dialect("sdwebui", "Stable Diffusion web UI", "SdWebUIProvider", port=7860),
     _dialect(
         LLAMACPP_ROUTER,
         "llama.cpp router",

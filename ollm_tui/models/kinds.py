@@ -46,6 +46,10 @@ class KindTable:
         """Return the kind of a model that reads a text and writes none."""
         return next((k for k, it in self.kinds.items() if it.encoders.search(architecture)), None)
 
+    def kind_named(self, name: str) -> str | None:
+        """Return the kind that a server's name for a model tells."""
+        return next((kind for kind in self.kinds if self.is_named(name, kind)), None)
+
     def is_named(self, name: str, kind: str) -> bool:
         """Whether a server's name for a model tells this kind."""
         return self.kinds[kind].names.search(name[:LONGEST_NAME]) is not None

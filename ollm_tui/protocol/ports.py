@@ -12,7 +12,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelDraft, ModelInfo, PullProgress
-from ollm_tui.protocol.provider_events import ProviderEvent, Segment
+from ollm_tui.protocol.provider_events import DrawingProgress, ProviderEvent, Segment
 from ollm_tui.protocol.request import PromptText, Request, Response
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 
@@ -133,12 +133,34 @@ class SupportsSegments(Protocol):
         """Return the text of the input's only sound; `report` takes its parts as they come."""
 
 
+ReportDrawing: TypeAlias = Callable[[DrawingProgress], Awaitable[None]]
+"""Takes one step of a drawing."""
+
+
 @runtime_checkable
 class SupportsPictures(Protocol):
     """Makes pictures."""
 
-    async def draw(self, request: Request) -> Response:
-        """Return an `ImageContent` with data for each picture of the input's text."""
+    async def draw(self, request: Request, report: ReportDrawing | None = None) -> Response:
+        """Return an `ImageContent` with data for each picture of the input's text.
+
+        Pictures of the input are edited; the request's mask says where. `extra_body` may have
+        `size`, as in 512x512, and `n`, the number of pictures. A request that is stopped is
+        stopped on the server too, if the server can.
+        """
+
+
+@runtime_checkable
+class SupportsDrawingJobs(Protocol):
+    """Keeps the work on pictures as jobs, which outlive the program that asked for them."""
+
+    async def resume_drawing(
+        self, job: str, request: Request, report: ReportDrawing | None = None
+    ) -> Response:
+        """Return what `draw` would have, of a job that it reported; the request is the same.
+
+        A job that the server no longer has is BAD_REQUEST.
+        """
 
 
 @runtime_checkable

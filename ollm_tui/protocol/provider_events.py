@@ -62,6 +62,20 @@ class MediaDelta:
     index: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawingProgress:
+    """How far pictures are that take a while; None is unknown."""
+
+    step: int | None = None
+    total_steps: int | None = None
+    preview: bytes = b""
+    """The picture as it is so far, if the server shows it."""
+    queue_position: int | None = None
+    """The place in the server's queue, from 1; None once the work has begun."""
+    job: str | None = None
+    """The id under which the server keeps the work, if it can be picked up by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """A part of a transcription, with its times in the sound."""

@@ -4,7 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
-from ollm_tui.protocol.blocks import Block, Content, content_to_text, normalize_content
+from ollm_tui.protocol.blocks import (
+    Block,
+    Content,
+    ImageContent,
+    content_to_text,
+    normalize_content,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.keep_alive import checked_keep_alive
@@ -248,6 +254,8 @@ class Request:
     input: Content | None = None
     output: str | None = None
     """What is made of an input: `embedding` or another modality. None is what its model makes."""
+    mask: ImageContent | None = None
+    """Which part of the input's picture is drawn anew; the server says how it is marked."""
     system_prompt: str | None = None
     tools: Sequence[ToolSchema] = ()
     tool_choice: ToolChoice | None = None

@@ -181,6 +181,12 @@ def is_vllm(replies: Replies) -> bool:
     return listing.status in _REFUSED if owners is None else owners <= {"vllm"}
 
 
+def is_sdcpp(replies: Replies) -> bool:
+    """Whether this is the server of stable-diffusion.cpp."""
+    entries = objects(_object(replies, OPENAI_MODELS).get("data"))
+    return [string(entry, "id") for entry in entries] == ["sd-cpp-local"]
+
+
 def is_ollama(replies: Replies) -> bool:
     """Whether this is Ollama, or an engine that imitates it."""
     return string(_object(replies, OLLAMA_VERSION), "version") is not None and "models" in _object(

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 import anyio
 import anyio.lowlevel
 import httpx
+from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from ollm_tui.decode import LimitPassed
@@ -29,6 +30,8 @@ from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
 MAX_REPLY_BYTES = 16 * 1024 * 1024
+AT_ONCE_BYTES = 1024 * 1024
+"""What is parsed on the event loop; more is parsed in a thread."""
 MAX_ERROR_BYTES = 256 * 1024
 CLOSE_S = 2.0
 COUNT_S = 1.0
@@ -125,12 +128,18 @@ class Transport:
         return await self._exchange(start, within_s, most_bytes)
 
     async def post(
-        self, path: str, content: bytes, content_type: str, *, within_s: float
+        self,
+        path: str,
+        content: bytes,
+        content_type: str,
+        *,
+        within_s: float,
+        most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
         """Send a body that is no JSON, and parse the small reply; else as `json`."""
         headers = {"content-type": content_type, "content-length": str(len(content))}
         start = partial(self._started, method="POST", path=path, content=content, headers=headers)
-        return await self._exchange(start, within_s, MAX_REPLY_BYTES)
+        return await self._exchange(start, within_s, most_bytes)
 
     async def _exchange(
         self,
@@ -167,6 +176,11 @@ class Transport:
         body = await reader.read_all(most_bytes + 1)
         if len(body) > most_bytes:
             raise self.endpoint.fault(LIMIT, limit=f"a reply of more than {most_bytes} bytes")
+        if len(body) > AT_ONCE_BYTES:
+            return await to_thread.run_sync(self._parsed, body, abandon_on_cancel=True)
+        return self._parsed(body)
+
+    def _parsed(self, body: bytearray) -> JsonValue:
         text = body.decode("utf-8-sig", errors="replace").strip()
         if is_markup(text):
             raise self.endpoint.fault(WEB_PAGE)

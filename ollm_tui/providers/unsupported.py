@@ -138,10 +138,17 @@ def _check_thinking_fields(wish: ThinkingConfig) -> None:
             )
 
 
-def check_input(request: Request, what: str, output: str, options: Collection[str] = ()) -> None:
+def check_input(
+    request: Request,
+    what: str,
+    output: str,
+    options: Collection[str] = (),
+    more: Collection[str] = (),
+) -> None:
     """Check a request with an input: `what` is made of it, such as embeddings.
 
-    `options` are those that the server takes beside the keys of `extra_body`.
+    `options` are those that the server takes beside the keys of `extra_body`; `more` are fields of
+    the request that only this kind of input has.
 
     Raises:
         AIError: UNSUPPORTED_FEATURE.
@@ -154,7 +161,7 @@ def check_input(request: Request, what: str, output: str, options: Collection[st
             raise _unsupported(name, place)
     if request.should_think not in (None, False, "off"):
         raise _unsupported("should_think", place)
-    _check_fields(request, _REQUEST | {"output"}, "a request")
+    _check_fields(request, _REQUEST | {"output", *more}, "a request")
     _check_fields(request.options, {"extra_body", *options}, place)
 
 

@@ -39,6 +39,7 @@ SHORT_MODULES = {
         "library/urls.py",
         "protocol/json_types.py",
         "protocol/signals.py",
+        "providers/media/multipart.py",
         "providers/media/wave_file.py",
         "providers/single_error.py",
         "providers/spec.py",

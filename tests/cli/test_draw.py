@@ -1,12 +1,17 @@
 """`ollm draw`: a file for each picture, and none of a failure."""
 
 import json
+import os
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.test_sound import files
 from tests.cli.test_sound import run as run
 from tests.cli.test_sound import server as server
+from tests.support.fake_openai import parts_of
 from tests.support.http_server import Server
 from tests.support.picture_bytes import png
 
@@ -52,3 +57,50 @@ def test_what_makes_no_sense_or_fails_leaves_no_file(run: Run, server: Server) -
     assert code == 1
     assert "another server" in err
     assert files() == ["dog-2.png"]
+
+
+def test_a_picture_is_edited_where_a_mask_says(run: Run, server: Server) -> None:
+    Path("cat.png").write_bytes(png(6, 5))
+    Path("note.txt").write_text("meow")
+    edit = ("draw", "make it red", "--edit", "cat.png", "-o", "red.png", *MODEL)
+    assert run(*edit, "--mask", "cat.png")[0] == 0
+    (asked,) = (one for one in server.received if one.path == "/v1/images/edits")
+    sent = {name: data for name, _, data in parts_of(asked)}
+    assert (sent["image"], sent["mask"]) == (png(6, 5), png(6, 5))
+    assert Path("red.png").read_bytes() == png(5, 2)
+    for more, words in (
+        (("--mask", "cat.png"), "--mask takes a picture to edit: --edit FILE."),
+        (("--edit", "note.txt"), "note.txt is no picture that can be read."),
+        (("--edit", "none.png"), "none.png cannot be read"),
+        (("--edit", "cat.png", "--mask", "note.txt"), "note.txt is no picture that can be read."),
+    ):
+        code, _, err = run("draw", "red", "-o", "new.png", *more, *MODEL)
+        assert code == 2, more
+        assert words in err
+    assert files() == ["cat.png", "note.txt", "red.png"]
+
+
+def test_a_name_that_promises_another_kind_is_mentioned(run: Run) -> None:
+    for name, is_mentioned in (("a.webp", True), ("b.xyz", True), ("c", False), ("d.PNG", False)):
+        code, _, err = run("draw", "a cat", "-o", name, *MODEL)
+        assert code == 0
+        assert ("the name of the file says something else" in err) is is_mentioned, name
+
+
+def test_a_file_is_on_the_disk_before_it_gets_its_name(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    fsync, link = os.fsync, os.link
+
+    def noted(name: str, call: Callable[..., None]) -> Callable[..., None]:
+        def noting(*arguments: object) -> None:
+            done.append(name)
+            call(*arguments)
+
+        return noting
+
+    monkeypatch.setattr(os, "fsync", noted("fsync", fsync))
+    monkeypatch.setattr(os, "link", noted("link", link))
+    assert run("draw", "a cat", "-o", "cat.png", *MODEL)[0] == 0
+    assert done[-2:] == ["fsync", "link"]

@@ -111,6 +111,7 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(run: Run, server: Server
         (("draw", "Hi.", "-o", ".", "--count", "2"), ". is not a file."),
         (("speak", "-o", "a.wav"), "There is no text."),
         (("speak", "Hi.", "-o", "a.wav", "--speed", "9"), "--speed takes a number from 0.25 to 4."),
+        (("speak", "Hi.", "-o", "a.midi"), ".midi is no format of sound."),
         (("speak", "Hi.", "-o", "a.wav", "--format", "midi"), "--format does not take 'midi'"),
         (("transcribe", "none.wav"), "it does not exist"),
         (("transcribe", "empty.wav"), "empty.wav is empty."),

@@ -103,6 +103,7 @@ REQUEST: Mapping[str, list[Sample] | str] = {
         Sample(asks(messages=None, input=[TextContent("cat"), ImageContent(data=b"\x89PNG")])),
         Sample(asks(messages=None, input=[VideoContent(data=b"mp4")])),
     ],
+    "mask": [Sample(asks(mask=ImageContent(data=b"\x89PNG")))],
     "output": [Sample(asks(output="audio")), Sample(asks(output="embedding"))],
     "system_prompt": [Sample(asks(system_prompt=MARK))],
     "tools": [Sample(asks(tools=[TOOL]))],

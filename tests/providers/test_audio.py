@@ -70,6 +70,7 @@ async def test_speech_is_streamed_with_one_end_and_openai_gets_the_voice_it_requ
     [
         (b'{"error": {"message": "no voice of this name"}}', "no voice of this name"),
         (b"<html><body>Welcome</body></html>", "sent no sound"),
+        (b"404 page not found\n", "sent no sound"),
         (b"", "sent no sound"),
     ],
 )

@@ -15,6 +15,7 @@ from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.openai_compatible import KoboldProvider
 from ollm_tui.providers.openai_compatible.kobold import ABORT_S
+from ollm_tui.providers.openai_compatible.models import DRAWS
 from ollm_tui.providers.spec import ProviderSpec
 from tests.providers.answers import answer
 from tests.support.fake_backends import FakeKobold
@@ -45,7 +46,8 @@ async def connected(handler: Handler) -> AsyncIterator[tuple[KoboldProvider, Ser
 
 async def test_it_tells_its_window_its_senses_and_the_tokens_of_a_text() -> None:
     async with connected(FakeKobold()) as (provider, _):
-        (info,) = await provider.list_models()
+        info, painter = await provider.list_models()
+        assert painter.capability == DRAWS
         assert await provider.count_text_tokens("tiny", "hellö") == 6
         assert await provider.count_text_tokens("tiny", "") == 0
     assert (info.context, info.loaded) == (8192, True)

@@ -155,6 +155,7 @@ async def test_koboldcpp_is_asked_for_its_window_too(httpx_mock: HTTPXMock) -> N
     httpx_mock.add_response(url=f"{OTHER}/v1/models", json={"data": [{"id": "m"}]})
     httpx_mock.add_response(url=f"{OTHER}/api/extra/true_max_context_length", json={"value": 6144})
     httpx_mock.add_response(url=f"{OTHER}/api/extra/version", json={"result": "KoboldCpp"})
+    httpx_mock.add_response(url=f"{OTHER}/sdapi/v1/sd-models", json=[])
     provider = other(backend="kobold")
     assert [info.context for info in await provider.list_models()] == [6144]
     await provider.dispose()

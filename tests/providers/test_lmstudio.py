@@ -11,6 +11,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent, TextDelta
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LMStudioProvider
+from ollm_tui.providers.openai_compatible.models import EMBEDS
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_backends import FakeLMStudio
 from tests.support.http_server import Handler, Received, Reply, Server, serve
@@ -35,7 +36,8 @@ async def connected(handler: Handler) -> AsyncIterator[tuple[LMStudioProvider, S
 
 async def test_its_list_tells_windows_sizes_and_what_is_loaded() -> None:
     async with connected(FakeLMStudio()) as (provider, server):
-        tiny, big = await provider.list_models()
+        tiny, big, vectors = await provider.list_models()
+        assert vectors.capability == EMBEDS
         running = await provider.list_running()
         shown = await provider.show_model("big")
     assert (tiny.name, tiny.label, tiny.loaded, tiny.context) == ("tiny", "Tiny", True, 4096)
@@ -53,7 +55,7 @@ async def test_an_older_version_lists_and_says_that_it_can_do_no_more() -> None:
     for status in (404, 200):  # some versions answer an unknown path with 200
         fake = FakeLMStudio(older=True, status_of_unknown=status)
         async with connected(fake) as (provider, _):
-            tiny, big = await provider.list_models()
+            tiny, big, *_ = await provider.list_models()
             assert (tiny.context, tiny.loaded, big.loaded) == (4096, True, False)
             with pytest.raises(AIError) as caught:
                 await provider.load_model("big")

@@ -10,6 +10,7 @@ from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import ErrorEvent
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.openai_compatible import LocalAIProvider
+from ollm_tui.providers.openai_compatible.models import DRAWS
 from ollm_tui.providers.spec import ProviderSpec
 from tests.support.fake_backends import FakeLocalAI
 from tests.support.http_server import Handler, Received, Reply, Server, serve
@@ -33,14 +34,15 @@ async def connected(handler: Handler) -> AsyncIterator[tuple[LocalAIProvider, Se
         await provider.dispose()
 
 
-async def test_it_lists_what_chats_with_its_window_and_what_is_loaded() -> None:
+async def test_it_lists_what_each_model_is_for_its_window_and_what_is_loaded() -> None:
     async with connected(FakeLocalAI()) as (provider, _):
-        (info,) = await provider.list_models()
+        info, painter = await provider.list_models()
         running = await provider.list_running()
     assert (info.name, info.context, info.loaded) == ("tiny", 8192, True)
     assert info.capability is not None
     assert info.capability.input == {"text", "image"}
     assert running == [info]
+    assert (painter.name, painter.capability, painter.loaded) == ("painter", DRAWS, False)
 
 
 async def test_an_older_version_lists_everything_as_unknown() -> None:

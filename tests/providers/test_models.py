@@ -25,6 +25,7 @@ from ollm_tui.providers.openai_compatible.localai import (
     read_capabilities,
     read_gallery,
 )
+from ollm_tui.providers.openai_compatible.models import DRAWS, EMBEDS
 from tests.support.corpus import Case, case_id, load_cases, needs_corpus
 
 if TYPE_CHECKING:
@@ -110,12 +111,14 @@ def test_a_fine_tuned_model_without_a_window_has_its_parents() -> None:
 
 @needs_corpus
 @pytest.mark.parametrize("case", of("lm studio", "lmstudio"), ids=case_id)
-def test_lm_studio_lists_only_models_to_chat_with(case: Case) -> None:
+def test_lm_studio_says_which_models_chat_and_which_embed(case: Case) -> None:
     expected = case["expected"]
     found = read_lmstudio(case["reply"])
-    assert [info.name for info in found] == expected["chat_models"]
-    assert [info.name for info in found if info.loaded] == expected["loaded"]
-    for info in found:
+    chat = [info for info in found if info.capability != EMBEDS]
+    assert [info.name for info in chat] == expected["chat_models"]
+    assert len(found) > len(chat) or case["path"].endswith("/v0/models")
+    assert [info.name for info in chat if info.loaded] == expected["loaded"]
+    for info in chat:
         longest = expected["context_length"][info.name]
         assert longest == (info.context or info.details["context_trained"])
         assert info.loaded or info.context is None, "the window of a model not loaded is unknown"
@@ -206,7 +209,13 @@ def test_services_tell_what_their_models_can_do_and_what_cannot_chat_is_left_out
         {"id": "llama", "type": "chat"},
     ]
     found = {info.name: info.capability for info in openai.read_models(entries)}
-    assert list(found) == ["sees", "mistral", "llama"]
+    assert list(found) == ["sees", "draws", "mistral", "ocr", "flux", "llama"]
+    assert [name for name, made in found.items() if made and "text" not in made.output] == [
+        "draws",
+        "ocr",
+        "flux",
+    ]
+    assert found["flux"] == DRAWS
     assert found["sees"] is not None
     assert found["sees"].input == {"text", "image"}
     assert found["sees"].features >= {"tool_use", "thinking", "json_mode"}

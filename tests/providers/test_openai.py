@@ -105,7 +105,7 @@ async def test_a_level_of_reasoning_that_a_model_lacks_is_reported_and_not_dropp
     assert len(server.received) == 1
 
 
-async def test_only_models_that_chat_are_listed() -> None:
+async def test_models_are_listed_with_what_their_names_say_and_useless_ones_are_not() -> None:
     names = [
         "gpt-5.2",
         "gpt-4o-mini",
@@ -133,5 +133,15 @@ async def test_only_models_that_chat_are_listed() -> None:
         provider = OpenAIProvider(ProviderSpec(name="openai", kind="openai", base_url=server.url))
         found = await provider.list_models()
         await provider.dispose()
-    assert [info.name for info in found] == names[:4]
+    made = {info.name: next(iter(info.capability.output)) for info in found if info.capability}
+    assert [info.name for info in found if info.name not in made] == names[:4]
+    assert made == {
+        "text-embedding-3-large": "embedding",
+        "whisper-1": "text",
+        "tts-1-hd": "audio",
+        "gpt-4o-transcribe": "text",
+        "gpt-image-1": "image",
+        "dall-e-3": "image",
+        "sora-2": "video",
+    }
     assert provider.last_error is None

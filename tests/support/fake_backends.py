@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
+from tests.support.fake_drawing import SD_MODEL, sd_pictures
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply
 from tests.support.stored import stored
@@ -46,6 +47,12 @@ class FakeKobold(FakeOpenAI):
             case "POST", "/api/extra/abort":
                 self.aborted.append(str(request.json()["genkey"]))
                 return {"success": "true", "done": "true"}
+            case "GET", "/sdapi/v1/sd-models":
+                return [SD_MODEL]
+            case "POST", "/sdapi/v1/txt2img" | "/sdapi/v1/img2img":
+                return sd_pictures(request.path, request.json())
+            case "POST", "/v1/images/generations" | "/v1/images/edits":
+                return b"", 404  # as in versions that draw by the other interface alone
             case "POST", "/v1/chat/completions":
                 self.genkeys.append(str(request.json().get("genkey")))
                 if self.full:
@@ -252,6 +259,7 @@ class FakeLocalAI(FakeOpenAI):
                 | "/v1/audio/speech"
                 | "/v1/audio/transcriptions"
                 | "/v1/images/generations"
+                | "/v1/images/edits"
             ):
                 return await super().answer(request, reply)
             case "GET", "/system":

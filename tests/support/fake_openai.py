@@ -7,7 +7,7 @@ It offers the model `tiny`. The prompt chooses what happens, see `scripts.py`. A
 import base64
 import email
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
@@ -40,6 +40,8 @@ class FakeOpenAI(FakeServer):
                 return await speech(request.json(), reply)
             case "POST", "/v1/images/generations":
                 return pictures(request.json())
+            case "POST", "/v1/images/edits":
+                return edits(parts_of(request))
             case "GET", "/made/cat.png":
                 return png(6, 5), 200, "image/png"
             case "POST", "/v1/audio/transcriptions":
@@ -95,25 +97,45 @@ def pictures(body: Mapping[str, object]) -> object:
     if "://" in prompt or prompt.startswith(("/", "data:")):
         return {"created": 1, "data": [{"url": prompt}]}
     width, height = map(int, str(body.get("size", "3x2")).split("x"))
-    data = base64.b64encode(png(width, height)).decode()
+    count = int(str(body.get("n", 1)))
+    sizes = [(width + number, height) for number in range(count)]
+    entries = [
+        {"b64_json": base64.b64encode(png(*size)).decode(), "revised_prompt": f"{prompt}, in oil"}
+        for size in sizes
+    ]
     usage = {"input_tokens": 3, "output_tokens": 9, "total_tokens": 12}
-    entry = {"b64_json": data, "revised_prompt": f"{prompt}, in oil"}
-    return {"created": 1, "data": [entry], "usage": usage}
+    return {"created": 1, "data": entries, "usage": usage}
+
+
+def edits(parts: Sequence[tuple[str, str | None, bytes]]) -> object:
+    """Give black pictures like `pictures`, a pixel wider for each file, or say what is wrong."""
+    files = [(name, file_name, data) for name, file_name, data in parts if file_name is not None]
+    fields = {name: data.decode() for name, file_name, data in parts if file_name is None}
+    if [name for name, _, _ in files if name not in ("image", "image[]", "mask")]:
+        return {"error": {"message": "Unknown parameter", "type": "invalid_request_error"}}, 400
+    if not all(str(file_name).endswith((".png", ".jpeg")) for _, file_name, _ in files):
+        return {"error": {"message": "Unknown format", "type": "invalid_request_error"}}, 400
+    return pictures({"size": f"{3 + len(files)}x2", **fields})
 
 
 def form_of(request: Received) -> dict[str, bytes]:
     """Give the fields of a multipart form; that of the file is `file`."""
+    return {name: data for name, _, data in parts_of(request)}
+
+
+def parts_of(request: Received) -> list[tuple[str, str | None, bytes]]:
+    """Give the parts of a multipart form: the name, that of the file, and the content."""
     head = f"content-type: {request.headers['content-type']}\r\n\r\n".encode()
     message = email.message_from_bytes(head + request.body)
-    found = {}
+    parts = []
     for part in message.get_payload():
         assert isinstance(part, Message)
         name = part.get_param("name", header="content-disposition")
         content = part.get_payload(decode=True)
         assert isinstance(name, str)
         assert isinstance(content, bytes)
-        found[name] = content
-    return found
+        parts.append((name, part.get_filename(), content))
+    return parts
 
 
 def transcription(fields: Mapping[str, bytes]) -> object:

@@ -30,6 +30,9 @@ class MediaOptions:
     """Width and height in pixels: `512x512`."""
     seed: int | None = None
     count: int = 1
+    edit: tuple[Path, ...] = ()
+    """Pictures to edit."""
+    mask: Path | None = None
 
 
 def add_media(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
@@ -86,6 +89,10 @@ def _add_draw(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argu
     draw.add_argument("--size", metavar="WxH", help=about)
     about = "the same seed gives the same picture again, if the server knows seeds"
     draw.add_argument("--seed", metavar="NUMBER", type=int, help=about)
+    about = "picture to edit as the text says; may be repeated"
+    draw.add_argument("--edit", metavar="FILE", type=Path, action="append", help=about)
+    about = "picture that marks where to edit, as the server expects it"
+    draw.add_argument("--mask", metavar="FILE", type=Path, help=about)
     about = "how many pictures; the files get numbers (default: 1)"
     draw.add_argument("--count", metavar="NUMBER", type=int, help=about)
 
@@ -100,6 +107,6 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 def media_options(values: Mapping[str, Any]) -> MediaOptions:
     """Return the options that were typed."""
     typed = typed_fields(MediaOptions, values)
-    for name in ("texts", "files"):
+    for name in ("texts", "files", "edit"):
         typed[name] = tuple(typed.get(name, ()))
     return MediaOptions(**typed)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,10 +19,14 @@ from ollm_tui.cli.media.task import (
     typed_text,
 )
 from ollm_tui.cli.output import OK, Output, UsageError
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.decode.counted import size_text
-from ollm_tui.protocol.blocks import ImageContent
+from ollm_tui.decode.images import read_image_header
+from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.provider_events import ErrorEvent, MediaDelta
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.providers.media.drawing import LARGEST_UPLOAD
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
 
@@ -32,7 +36,13 @@ if TYPE_CHECKING:
 _SIZE: Final = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 _MOST: Final = 20
 _LARGEST_SEED: Final = 2**63 - 1 - _MOST
-_SUFFIXES: Final = {"image/png": (".png",), "image/jpeg": (".jpg", ".jpeg")}
+_SUFFIXES: Final = {
+    "image/png": (".png", ""),
+    "image/jpeg": (".jpg", ".jpeg", ""),
+    "image/webp": (".webp", ""),
+    "image/gif": (".gif", ""),
+}
+"""By kind of picture, how its name may end."""
 
 
 def run_draw(arguments: Arguments, output: Output) -> int:
@@ -43,13 +53,15 @@ def run_draw(arguments: Arguments, output: Output) -> int:
     checked_number("--seed", options.seed, -_LARGEST_SEED, _LARGEST_SEED)
     if options.size is not None and not _SIZE.fullmatch(options.size):
         raise UsageError("--size takes width and height in pixels, such as 512x512.")
+    pictures = _pictures(arguments)
+    mask = None if options.mask is None else _read(options.mask)
     with ExitStack() as stack:
         files = [
             stack.enter_context(NewFile(name, replaces=options.force))
             for name in _names(path, options.count)
         ]
-        work = partial(_draw, arguments, output, prompt, files)
-        return run_task("picture", arguments, output, work)
+        drawing = _Drawing(arguments, output, prompt, pictures, mask, files)
+        return run_task("picture", arguments, output, drawing.run)
 
 
 def _names(path: Path, count: int) -> list[Path]:
@@ -59,49 +71,89 @@ def _names(path: Path, count: int) -> list[Path]:
     return [path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(1, count + 1)]
 
 
-async def _draw(
-    arguments: Arguments,
-    output: Output,
-    prompt: str,
-    files: Sequence[NewFile],
-    _runtime: Runtime,
-    model: ResolvedModel,
-) -> int:
-    for number, file in enumerate(files):
-        if output.is_watched:
-            output.draw(f"Picture {number + 1} of {len(files)}")
+def _pictures(arguments: Arguments) -> list[ImageContent]:
+    """Read the pictures to edit.
+
+    Raises:
+        UsageError: one cannot be read, or there is a mask but no picture.
+    """
+    if arguments.media.mask is not None and not arguments.media.edit:
+        raise UsageError("--mask takes a picture to edit: --edit FILE.")
+    return [_read(path) for path in arguments.media.edit]
+
+
+def _read(path: Path) -> ImageContent:
+    try:
+        data = read_bounded(path, LARGEST_UPLOAD)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {why_unreadable(error)}.") from error
+    header = read_image_header(data)
+    if header is None:
+        raise UsageError(f"{path} is no picture that can be read.", "Use a PNG or JPEG file.")
+    return ImageContent(data=data, mime_type=f"image/{header.kind}", name=path.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawing:
+    """The pictures of one command, each by a request of its own."""
+
+    arguments: Arguments
+    output: Output
+    prompt: str
+    pictures: Sequence[ImageContent]
+    mask: ImageContent | None
+    files: Sequence[NewFile]
+
+    async def run(self, _runtime: Runtime, model: ResolvedModel) -> int:
+        """Write one file after another."""
+        for number, file in enumerate(self.files):
+            picture = await self._drawn(number, model)
+            assert isinstance(picture.data, bytes)
+            await to_thread.run_sync(file.append, picture.data)
+            await to_thread.run_sync(file.publish)
+            _report(self.arguments, self.output, file, picture, model)
+        return OK
+
+    def _request(self, number: int, model: ResolvedModel) -> Request:
+        options = self.arguments.media
+        return Request(
+            model=model.ref.model,
+            input=[TextContent(self.prompt), *self.pictures],
+            output="image",
+            mask=self.mask,
+            options=GenerationOptions(
+                seed=None if options.seed is None else options.seed + number,
+                extra_body=None if options.size is None else {"size": options.size},
+            ),
+        )
+
+    async def _drawn(self, number: int, model: ResolvedModel) -> ImageContent:
+        self._show(number)
         try:
-            picture = await _picture(arguments, prompt, number, model)
+            stream = await model.provider.invoke(self._request(number, model))
+            assert not isinstance(stream, Response)
+            async with stream as events:
+                async for event in events:
+                    match event:
+                        case MediaDelta(step=int() as step, total_steps=total):
+                            self._show(number, f" · step {step} of {total}" if total else "")
+                        case MediaDelta(data=data) if header := read_image_header(data):
+                            return ImageContent(
+                                data=data,
+                                mime_type=f"image/{header.kind}",
+                                width=header.width,
+                                height=header.height,
+                            )
+                        case ErrorEvent(error=error):
+                            raise error
         finally:
-            if output.is_watched:
-                output.draw("")
-        assert isinstance(picture.data, bytes)
-        await to_thread.run_sync(file.append, picture.data)
-        await to_thread.run_sync(file.publish)
-        _report(arguments, output, file, picture, model)
-    return OK
+            if self.output.is_watched:
+                self.output.draw("")
+        raise AIError(ErrorCode.ENGINE_ERROR, "The server sent no picture.")
 
-
-async def _picture(
-    arguments: Arguments, prompt: str, number: int, model: ResolvedModel
-) -> ImageContent:
-    options = arguments.media
-    request = Request(
-        model=model.ref.model,
-        input=prompt,
-        output="image",
-        options=GenerationOptions(
-            seed=None if options.seed is None else options.seed + number,
-            extra_body=None if options.size is None else {"size": options.size},
-        ),
-        stream=False,
-    )
-    response = await model.provider.invoke(request)
-    assert isinstance(response, Response)
-    for block in response.content:
-        if isinstance(block, ImageContent) and isinstance(block.data, bytes):
-            return block
-    raise AIError(ErrorCode.ENGINE_ERROR, "The server sent no picture.")
+    def _show(self, number: int, progress: str = "") -> None:
+        if self.output.is_watched:
+            self.output.draw(f"Picture {number + 1} of {len(self.files)}{progress}")
 
 
 def _report(
@@ -112,7 +164,7 @@ def _report(
     model: ResolvedModel,
 ) -> None:
     kind, suffix = picture.mime_type or "", file.path.suffix.lower()
-    if suffix in (".png", ".jpg", ".jpeg") and suffix not in _SUFFIXES.get(kind, ()):
+    if suffix not in _SUFFIXES.get(kind, ("",)):
         output.note(f"The server sent {kind}: the name of the file says something else.")
     if arguments.as_json:
         line: JsonObject = {"type": "file", "path": str(file.path), "bytes": file.size}

@@ -86,6 +86,7 @@ class NewFile:
             UsageError: another file has got the name meanwhile.
         """
         try:
+            os.fsync(self._descriptor)  # or a crash could leave the name with nothing in it
             self._close()
             if self._replaces:
                 self._part.replace(self._target)

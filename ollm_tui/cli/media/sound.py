@@ -54,6 +54,10 @@ def run_speak(arguments: Arguments, output: Output) -> int:
     options, path = arguments.media, output_path(arguments)
     text = typed_text(options.texts, piped_text, 'ollm speak "a text" -o hello.wav')
     checked_number("--speed", options.speed, 0.25, 4)
+    suffix = path.suffix.lower()
+    if suffix and suffix not in _FORMATS and options.format is None:
+        kinds = ", ".join(SOUND_FORMATS)
+        raise UsageError(f"{suffix} is no format of sound.", f"--format names one: {kinds}.")
     with NewFile(path, replaces=options.force) as file:
         work = partial(_speak, arguments, output, text, file)
         return run_task("speech", arguments, output, work)

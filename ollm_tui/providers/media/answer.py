@@ -16,6 +16,7 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.media.drawing import drawing_of, drawing_stream
 from ollm_tui.providers.media.wave_file import with_length
 from ollm_tui.providers.unsupported import not_offered, not_streamed
 
@@ -25,6 +26,7 @@ _TASKS: Final[Mapping[tuple[str, str], InputTask]] = {
     ("text", "audio"): "speech",
     ("audio", "text"): "transcription",
     ("text", "image"): "pictures",
+    ("image", "image"): "pictures",
 }
 """The operations by the modalities of input and output."""
 _PORTS: Final[Mapping[InputTask, type]] = {
@@ -46,6 +48,9 @@ async def answer_input(adapter: ProviderAdapter, request: Request) -> Response |
     if task == "speech" and isinstance(adapter, SupportsSpeech):
         stream = adapter.speak(request)
         return stream if request.stream else await gather_sound(stream)
+    if task == "pictures" and request.stream and isinstance(adapter, SupportsPictures):
+        await drawing_of(request)  # so that a mistake in it is no event
+        return drawing_stream(adapter, request)
     if request.stream and offers(adapter, task):
         raise not_streamed("A transcription" if task == "transcription" else task.capitalize())
     if task == "embeddings" and isinstance(adapter, SupportsEmbed):
@@ -83,7 +88,7 @@ def task_of(request: Request) -> InputTask:
         raise AIError(
             ErrorCode.UNSUPPORTED_MODALITY,
             f"Making {output[:40]} of {given[:40]} is not implemented.",
-            hint=f"Implemented: {', '.join(_TASKS.values())}.",
+            hint=f"Implemented: {', '.join(dict.fromkeys(_TASKS.values()))}.",
         )
     return task
 

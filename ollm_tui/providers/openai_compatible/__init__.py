@@ -5,6 +5,8 @@ from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider, Llam
 from ollm_tui.providers.openai_compatible.lmstudio import LMStudioProvider
 from ollm_tui.providers.openai_compatible.localai import LocalAIProvider
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider, OpenAIProvider
+from ollm_tui.providers.openai_compatible.sdapi import SdWebUIProvider
+from ollm_tui.providers.openai_compatible.sdcpp import SdCppProvider
 from ollm_tui.providers.openai_compatible.vllm import VllmProvider
 
 __all__ = [
@@ -15,5 +17,7 @@ __all__ = [
     "LocalAIProvider",
     "OpenAICompatibleProvider",
     "OpenAIProvider",
+    "SdCppProvider",
+    "SdWebUIProvider",
     "VllmProvider",
 ]

@@ -1,7 +1,6 @@
 """Speech by `/audio/speech`, and transcription by `/audio/transcriptions`."""
 
 import json
-import secrets
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -17,10 +16,11 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.http_errors import is_error, stream_error
+from ollm_tui.providers.http_errors import is_error, own_words, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.answer import sound_type
 from ollm_tui.providers.media.encoding import base64_bytes, unsendable
+from ollm_tui.providers.media.multipart import FormFile, multipart
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import Transport
@@ -28,6 +28,8 @@ from ollm_tui.providers.unsupported import OnLeftOut, check_input
 
 LARGEST_SPEECH: Final = 256 * 1024 * 1024
 LARGEST_UPLOAD: Final = 100 * 1024 * 1024
+_FEWEST: Final = 8
+"""Bytes that are not all letters by chance."""
 _SUFFIXES: Final[Mapping[str, str]] = {
     "audio/mpeg": "mp3",
     "audio/ogg": "ogg",
@@ -49,7 +51,7 @@ class SpeechDecoder(AnswerDecoder):
         return self._size
 
     def _feed(self, chunk: bytes) -> None:
-        if self._size == 0 and chunk.lstrip()[:1] in (b"{", b"<", b"["):
+        if self._size == 0 and (chunk.lstrip()[:1] in (b"{", b"<", b"[") or is_text(chunk)):
             self._builder.fail_without_retry(self._no_sound(chunk))
             return
         self._size += len(chunk)
@@ -66,12 +68,22 @@ class SpeechDecoder(AnswerDecoder):
     def _no_sound(self, start: bytes) -> AIError:
         reply = _parsed(start)
         if is_error(reply):
-            return stream_error(reply, self._endpoint)
+            return own_words(reply, self._endpoint, "speech")
         return self._endpoint.error(
             ErrorCode.ENGINE_ERROR,
             f"{self._endpoint.label} sent no sound.",
             "Check that the model speaks, and the server's log.",
         )
+
+
+def is_text(start: bytes) -> bool:
+    """Whether the first bytes of an answer are words, such as those of an error page."""
+    return (
+        len(start) >= _FEWEST
+        and sound_type(start) is None
+        and start.isascii()
+        and (start.decode("ascii").replace("\n", "").replace("\r", "").isprintable())
+    )
 
 
 def _parsed(start: bytes) -> JsonObject:
@@ -177,28 +189,10 @@ def _fields(request: Request) -> dict[str, str]:
 
 
 def form(fields: Mapping[str, str], sound: bytes) -> tuple[bytes, str]:
-    """Return the body of a multipart form with a sound, and its content type.
-
-    The name of the sound's file stays here: the server gets one that tells the format.
-    """
-    boundary = secrets.token_hex(16)
+    """Return the body of a multipart form with a sound, and its content type."""
     kind = sound_type(sound) or _container(sound) or "audio/wav"
-    file_name = f"audio.{_SUFFIXES.get(kind, 'wav')}"
-    parts = [_part(boundary, f'name="{_quoted(name)}"', text) for name, text in fields.items()]
-    disposition = f'name="file"; filename="{file_name}"\r\ncontent-type: {kind}'
-    head = f"--{boundary}\r\ncontent-disposition: form-data; {disposition}\r\n\r\n".encode()
-    end = f"\r\n--{boundary}--\r\n".encode()
-    content = b"".join((*parts, head, sound, end))
-    return content, f"multipart/form-data; boundary={boundary}"
-
-
-def _part(boundary: str, disposition: str, text: str) -> bytes:
-    head = f"--{boundary}\r\ncontent-disposition: form-data; {disposition}\r\n\r\n"
-    return f"{head}{text}\r\n".encode("utf-8", "replace")
-
-
-def _quoted(name: str) -> str:
-    return name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+    name = f"audio.{_SUFFIXES.get(kind, 'wav')}"
+    return multipart(fields, [FormFile("file", name, kind, sound)])
 
 
 def _container(sound: bytes) -> str | None:

@@ -11,11 +11,13 @@ from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.ports import ReportDrawing
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
-from ollm_tui.protocol.request import GenerationOptions, Request
+from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.http_provider import read_token_count
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
+from ollm_tui.providers.openai_compatible.sdapi import SdApi
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.transport import COUNT_S
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
@@ -60,6 +62,14 @@ class KoboldProvider(OpenAICompatibleProvider):
         reply = await self._root_json("POST", "/api/extra/tokencount", body, within_s=COUNT_S)
         return read_token_count(reply, "value")
 
+    async def draw(self, request: Request, report: ReportDrawing | None = None) -> Response:
+        """Return the pictures of the input's text by `/sdapi/v1`.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await self._sdapi().draw(request, report)
+
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         """Keep an answer within half of a known window: the server would cut the prompt for it."""
         longest, window = request.options.max_tokens, self._window
@@ -73,9 +83,16 @@ class KoboldProvider(OpenAICompatibleProvider):
         window = read_window(await self._optional_json("/api/extra/true_max_context_length"))
         capability = read_capability(await self._optional_json("/api/extra/version"))
         self._window = window or self._window
-        return [
+        chat = [
             replace(info, context=window, capability=capability, loaded=True) for info in models
         ]
+        # Its other list is empty unless it was started with a model that draws.
+        drawing = await self._sdapi().models()
+        return [*chat, *(replace(info, loaded=True) for info in drawing)]
+
+    def _sdapi(self) -> SdApi:
+        transport = self._transport
+        return SdApi(self._root_json, transport.endpoint, transport.spec.first_byte_timeout_s)
 
     async def _abort(self, key: str) -> None:
         """Abort the generation of this request, but of no other user."""

@@ -1,6 +1,7 @@
 """LM Studio: chat at the common API; models are listed, loaded and downloaded at its own."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import quote
@@ -19,7 +20,7 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
-from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT
+from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, EMBEDS, TEXT
 from ollm_tui.providers.openai_compatible.operations import (
     no_such_model,
     not_pulled,
@@ -160,13 +161,20 @@ def _progress(job: JsonObject, endpoint: Endpoint) -> PullProgress:
 
 
 def read_lmstudio(reply: JsonValue) -> list[ModelInfo]:
-    """Read the list of either version; embedding models are left out."""
+    """Read the list of either version."""
     data = as_object(reply)
     if isinstance(data.get("models"), list):
-        entries = [e for e in objects(data.get("models")) if string(e, "type") != "embedding"]
-        return [_current_model(entry) for entry in entries if string(entry, "key")]
-    entries = [e for e in objects(data.get("data")) if string(e, "type") != "embeddings"]
-    return [_v0_model(entry) for entry in entries if string(entry, "id")]
+        entries = objects(data.get("models"))
+        models = [_current_model(entry) for entry in entries if string(entry, "key")]
+    else:
+        entries = objects(data.get("data"))
+        models = [_v0_model(entry) for entry in entries if string(entry, "id")]
+    embedding = {
+        string(entry, "key") or string(entry, "id")
+        for entry in entries
+        if string(entry, "type") in ("embedding", "embeddings")
+    }
+    return [replace(info, capability=EMBEDS) if info.name in embedding else info for info in models]
 
 
 def read_instances(reply: JsonValue, name: str) -> list[str] | None:

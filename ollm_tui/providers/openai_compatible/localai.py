@@ -11,7 +11,16 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
 from ollm_tui.providers.http_provider import count_tokens_in
-from ollm_tui.providers.openai_compatible.models import CHAT_FEATURES, TEXT
+from ollm_tui.providers.openai_compatible.models import (
+    CHAT_FEATURES,
+    DRAWS,
+    EMBEDS,
+    FILMS,
+    RANKS,
+    SPEAKS,
+    TEXT,
+    TRANSCRIBES,
+)
 from ollm_tui.providers.openai_compatible.operations import (
     no_such_model,
     not_pulled,
@@ -23,6 +32,14 @@ from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvid
 from ollm_tui.providers.transport import COUNT_S
 
 _CHATS = frozenset({"chat", "completion", "edit"})
+_OTHER_USES: Mapping[str, ModelCapability] = {
+    "image": DRAWS,
+    "video": FILMS,
+    "embeddings": EMBEDS,
+    "rerank": RANKS,
+    "transcript": TRANSCRIBES,
+    "tts": SPEAKS,
+}
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
 _POWERS: Mapping[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -136,19 +153,23 @@ class LocalAIProvider(OpenAICompatibleProvider):
 
 
 def read_capabilities(reply: JsonValue) -> list[ModelInfo] | None:
-    """Read `/v1/models/capabilities` without models that cannot chat; None if there is none."""
+    """Read `/v1/models/capabilities`; None if there is none.
+
+    Models that neither chat nor make anything that can be asked for are left out.
+    """
     entries = as_object(reply).get("data")
     if not isinstance(entries, list):
         return None
     models = []
     for entry in objects(entries):
         name, uses = string(entry, "id"), strings(entry.get("capabilities"))
-        if name is None or (uses and not _CHATS.intersection(uses)):
+        capability = _capability(entry, uses)
+        if name is None or (uses and capability is None):
             continue
         models.append(
             ModelInfo(
                 name=name,
-                capability=_capability(entry, uses) if uses else None,
+                capability=capability,
                 context=positive(entry, "context_size"),
             )
         )
@@ -201,7 +222,9 @@ def job_failure(reply: JsonValue) -> str | None:
     return error if isinstance(error, str) else string(job, "message") or "no reason was given"
 
 
-def _capability(entry: JsonObject, uses: Sequence[str]) -> ModelCapability:
+def _capability(entry: JsonObject, uses: Sequence[str]) -> ModelCapability | None:
+    if not _CHATS.intersection(uses):
+        return next((_OTHER_USES[use] for use in uses if use in _OTHER_USES), None)
     inputs = {"image", "audio", "video"}.intersection(strings(entry.get("input_modalities")))
     inputs |= {"image"} if "vision" in uses else set()
     # The server parses tool calls from the text of any model, and says nothing about one.

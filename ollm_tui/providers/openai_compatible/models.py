@@ -1,16 +1,40 @@
 """`/v1/models` of any server as `ModelInfo`; pure."""
 
+from collections.abc import Mapping
+
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
 TEXT = frozenset({"text"})
+DRAWS = ModelCapability(TEXT | {"image"}, frozenset({"image"}))
+"""Draws, and edits pictures."""
 _MODALITIES = frozenset({"text", "image", "audio", "video"})
-_OTHER_TYPES = frozenset(
-    {"image", "embedding", "embeddings", "rerank", "audio", "transcribe", "video", "moderation"}
-)
+EMBEDS = ModelCapability(TEXT, frozenset({"embedding"}))
+SPEAKS = ModelCapability(TEXT, frozenset({"audio"}))
+TRANSCRIBES = ModelCapability(frozenset({"audio"}), TEXT)
+RANKS = ModelCapability(TEXT, frozenset({"score"}))
+FILMS = ModelCapability(TEXT, frozenset({"video"}))
+_OTHER_TYPES: Mapping[str, ModelCapability] = {
+    "image": DRAWS,
+    "embedding": EMBEDS,
+    "embeddings": EMBEDS,
+    "rerank": RANKS,
+    "audio": SPEAKS,
+    "transcribe": TRANSCRIBES,
+    "video": FILMS,
+    "moderation": ModelCapability(TEXT, frozenset({"moderation"})),
+}
 """Together's types of models that do not chat."""
+BY_KIND: Mapping[str, ModelCapability] = {
+    "embedding": EMBEDS,
+    "image": DRAWS,
+    "whisper": TRANSCRIBES,
+    "speech": SPEAKS,
+    "video": FILMS,
+}
+"""What models do beside chatting, by their kind in `models/kinds.yaml`."""
 _WINDOWS = (
     "max_model_len", "context_length", "context_window", "max_context_length", "max_input_tokens"
 )  # fmt: skip
@@ -18,14 +42,13 @@ _WINDOWS = (
 
 
 def read_models(reply: JsonValue) -> list[ModelInfo]:
-    """Read `/v1/models`, or the bare list of some services, without models that cannot chat."""
+    """Read `/v1/models`, or the bare list of some services, with what each model can do."""
     entries = objects(reply) or objects(as_object(reply).get("data"))
     windows = {string(entry, "id"): _window(entry) for entry in entries}
     models = []
     for entry in entries:
         name = string(entry, "id")
-        capability = declared_capability(entry)
-        if name is None or not can_chat(capability):
+        if name is None:
             continue
         window = _window(entry)
         if window is None:
@@ -34,7 +57,7 @@ def read_models(reply: JsonValue) -> list[ModelInfo]:
             ModelInfo(
                 name=name,
                 label=string(entry, "name") or string(entry, "display_name"),
-                capability=capability,
+                capability=declared_capability(entry),
                 size_bytes=positive(as_object(entry.get("meta")), "size"),
                 context=window,
                 details=_meta(entry),
@@ -71,14 +94,7 @@ def declared_capability(entry: JsonObject) -> ModelCapability | None:
     switches = as_object(entry.get("capabilities"))
     if "completion_chat" in switches:
         return _switched(switches)
-    if string(entry, "type") in _OTHER_TYPES:
-        return ModelCapability(TEXT, frozenset({string(entry, "type") or ""}))
-    return None
-
-
-def can_chat(capability: ModelCapability | None) -> bool:
-    """Whether a model can chat: only one that is known not to generate text cannot."""
-    return capability is None or "text" in capability.output
+    return _OTHER_TYPES.get(string(entry, "type") or "")
 
 
 def _parameters(entry: JsonObject) -> frozenset[str]:

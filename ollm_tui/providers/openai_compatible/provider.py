@@ -13,7 +13,7 @@ from ollm_tui.models.thinking_switch import tags_for
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo
-from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
+from ollm_tui.protocol.ports import ProviderStream, ReportDrawing, StreamingFormat
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base_url import join, openai_url, server_root
 from ollm_tui.providers.http_provider import HttpProvider
@@ -23,11 +23,12 @@ from ollm_tui.providers.openai_compatible.drawing import draw
 from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
-from ollm_tui.providers.openai_compatible.models import read_models
+from ollm_tui.providers.openai_compatible.models import BY_KIND, read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
 from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, as_sent, chat_body
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
+from ollm_tui.providers.transport import MAX_REPLY_BYTES
 from ollm_tui.providers.unsupported import OnLeftOut, ignore_left_out
 
 _START_HINT = "Start the server, or choose another one with --host."
@@ -102,8 +103,8 @@ class OpenAICompatibleProvider(HttpProvider):
         """
         return await transcribe(self._transport, request)
 
-    async def draw(self, request: Request) -> Response:
-        """Return the pictures of the input's text by `/images/generations`.
+    async def draw(self, request: Request, _report: ReportDrawing | None = None) -> Response:
+        """Return the pictures of the input's text by `/images/generations` or `/images/edits`.
 
         Raises:
             AIError: any failure.
@@ -149,10 +150,13 @@ class OpenAICompatibleProvider(HttpProvider):
         body: JsonMapping | None = None,
         *,
         within_s: float | None = None,
+        most_bytes: int = MAX_REPLY_BYTES,
     ) -> JsonValue:
         """Send a request to a path beside `/v1`, not below it."""
         url = join(server_root(self._transport.url), path)
-        return await self._transport.json(method, url, body, within_s=within_s)
+        return await self._transport.json(
+            method, url, body, within_s=within_s, most_bytes=most_bytes
+        )
 
     async def _props(self) -> JsonValue:
         """Return llama.cpp's properties or None; a wrong key, which the list hides, is raised."""
@@ -180,5 +184,13 @@ class OpenAIProvider(OpenAICompatibleProvider):
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         listed = await super()._fetch_models()
-        others = (await to_thread.run_sync(kind_table)).not_chat_at_openai
-        return [info for info in listed if not others.search(info.name)]
+        kinds = await to_thread.run_sync(kind_table)
+        models = []
+        for info in listed:
+            if kinds.not_chat_at_openai.search(info.name):
+                made = info.capability or BY_KIND.get(kinds.kind_named(info.name) or "")
+                if made is None:
+                    continue  # it has an endpoint of its own, which is not used here
+                info = replace(info, capability=made)
+            models.append(info)
+        return models

@@ -13,6 +13,7 @@ from ollm_tui.protocol.ports import (
     ProviderAdapter,
     ProviderStream,
     RemembersListError,
+    ReportDrawing,
     ReportProgress,
     ReportSegment,
 )
@@ -107,9 +108,10 @@ class PoolOperations(PoolSound):
         reply: Response = await self._selection.first_reply(request.model, _call("embed", request))
         return reply
 
-    async def draw(self, request: Request) -> Response:
+    async def draw(self, request: Request, report: ReportDrawing | None = None) -> Response:
         """Return the pictures of the first member that replies."""
-        reply: Response = await self._selection.first_reply(request.model, _call("draw", request))
+        send = _call("draw", request, report)
+        reply: Response = await self._selection.first_reply(request.model, send)
         return reply
 
     async def server_version(self) -> str | None:

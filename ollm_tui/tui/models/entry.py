@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.models.capabilities import Ability, Source, capabilities_of, ranking_of
-from ollm_tui.protocol.model import ModelInfo, ModelRef
+from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.runtime.model_lookup import gpu_share_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def all_abilities(info: ModelInfo) -> list[str]:
     outputs = info.capability.output if info.capability else frozenset()
     inputs = info.capability.input if info.capability else frozenset()
     is_other = embedding.value or ranking.value
-    chat = "chat" if "text" in outputs else "" if outputs or is_other else "chat?"
+    answers = "text" in outputs and (not inputs or "text" in inputs)
+    chat = "chat" if answers else "" if outputs or is_other else "chat?"
     others = (
         f"embedding{_SIGNS[embedding.source]}" if embedding.value else "",
         "audio" if "audio" in inputs | outputs else "",
@@ -66,8 +67,10 @@ def why_no_chat(info: ModelInfo, name: str = "It") -> str | None:
     """Return a sentence on why a model cannot chat, or None if nothing speaks against it."""
     if problem := _problem(info):
         return f"{name} cannot be used: {clean_line(problem[:_LONGEST_PROBLEM])}."
-    outputs = info.capability.output if info.capability else frozenset()
-    return None if not outputs or "text" in outputs else f"{name} gives no text."
+    known = info.capability or ModelCapability()
+    if known.output and "text" not in known.output:
+        return f"{name} gives no text."
+    return f"{name} takes no text." if known.input and "text" not in known.input else None
 
 
 def _problem(info: ModelInfo) -> str | None:
