@@ -12,6 +12,7 @@ from anyio.abc import ObjectSendStream
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.drawing import DrawingRun, DrawingWish, open_job, wish_of
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.prompt_run import Ending, PromptRun
@@ -76,10 +77,23 @@ class ChatClient:
             )
         return self._asking(question, options or ChatOptions(), signal)
 
+    def draw(
+        self, prompt: Content, wish: DrawingWish, signal: AbortSignal | None = None
+    ) -> ChatStream:
+        """Have a model draw `prompt`, whose pictures are edited, and stream the events.
+
+        Raises:
+            AIError: on entering, as `chat`.
+        """
+        question = Message("user", prompt, metadata=wish.metadata())
+        return self._asking(question, ChatOptions(), signal)
+
     def retry(
         self, options: ChatOptions | None = None, signal: AbortSignal | None = None
     ) -> ChatStream:
-        """Send the newest prompt again and replace its answer.
+        """Send the newest prompt again and replace its answer; one that was drawn is drawn again.
+
+        A picture that ollm quit before is picked up where its server still keeps it.
 
         Raises:
             AIError: on entering, as `chat`; BAD_REQUEST if there is no prompt yet.
@@ -118,9 +132,9 @@ class ChatClient:
         *,
         rewind: bool = True,
     ) -> AsyncIterator[AsyncIterator[chat_events.ChatEvent]]:
+        job = open_job(self.conversation.messages)
         self._begin(question, rewind=rewind)
-        signal = signal or AbortSignal()
-        run = PromptRun(self._parts, self.conversation, self.saving, self.guard, options, signal)
+        run = self._run(options, signal or AbortSignal(), job)
         try:
             send, receive = anyio.create_memory_object_stream[chat_events.ChatEvent](
                 BUFFERED_EVENTS
@@ -134,6 +148,14 @@ class ChatClient:
                         group.cancel_scope.cancel()
         finally:
             self._busy = False
+
+    def _run(
+        self, options: ChatOptions, signal: AbortSignal, job: str | None
+    ) -> PromptRun | DrawingRun:
+        parts, conversation, saving = self._parts, self.conversation, self.saving
+        if wish_of(conversation.messages[-1]) is not None:
+            return DrawingRun(parts, conversation, saving, signal, job)
+        return PromptRun(parts, conversation, saving, self.guard, options, signal)
 
     def _begin(self, question: Message | None, *, rewind: bool) -> None:
         if self._busy:
@@ -150,7 +172,7 @@ class ChatClient:
 
     async def _answer(
         self,
-        run: PromptRun,
+        run: PromptRun | DrawingRun,
         question: Message | None,
         send: ObjectSendStream[chat_events.ChatEvent],
     ) -> None:
@@ -179,7 +201,7 @@ class ChatClient:
             without_secrets(event.error, self._parts.redact)
         await send.send(event)
 
-    async def _saved(self, run: PromptRun, emit: Emit) -> Ending:
+    async def _saved(self, run: PromptRun | DrawingRun, emit: Emit) -> Ending:
         """Answer and save the growing answer alongside; a failure of either ends both."""
         with single_error():
             async with anyio.create_task_group() as group:

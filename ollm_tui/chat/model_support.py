@@ -86,6 +86,7 @@ def count_pictures(history: Sequence[Message], turns_left_out: int = 0) -> int:
     return sum(
         isinstance(block, ImageContent)
         for message in newest_turns(history, turns_left_out)
+        if message.role != "assistant"  # what a model made is never sent
         for block in message.content
     )
 

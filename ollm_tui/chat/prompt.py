@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
+from typing import Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.blocks import (
@@ -17,6 +18,8 @@ from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
+
+_MADE: Final = (ImageContent, AudioContent, VideoContent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,8 @@ def messages_to_send(
     is_left_out = False
     for whole in _with_every_result(newest_turns(history, turns_left_out)):
         message = _without(unsent, whole) if unsent else whole
+        if message is not None and message.role == "assistant":
+            message = _without_made(message)
         if is_question(whole):
             is_left_out = message is None
         if message is not None and not is_left_out and not _is_unsent(message):
@@ -121,6 +126,15 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
     if not kept and not message.tool_calls:
         return None
     return replace(message, content=tuple(kept))
+
+
+def _without_made(message: Message) -> Message:
+    """Name the pictures, sound and video that a model made: no protocol takes them back."""
+    kept = [block for block in message.content if not isinstance(block, _MADE)]
+    if len(kept) == len(message.content):
+        return message
+    names = " ".join(f"[{block.type}]" for block in message.content if isinstance(block, _MADE))
+    return replace(message, content=(*kept, TextContent(names)))
 
 
 def _with_names(message: Message) -> Message:

@@ -3,8 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ollm_tui.decode.images import read_image_header
 from ollm_tui.protocol import provider_events as events
-from ollm_tui.protocol.blocks import Block, TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+)
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.tools import ToolCall
@@ -41,8 +48,26 @@ class _OpenBlock:
         return thought if text or thought.signature else None
 
 
+class _OpenSound:
+    """Sound that is still coming, in pieces of one whole."""
+
+    is_thinking = None
+    proof = None
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def add(self, piece: bytes) -> None:
+        """Append the next piece."""
+        self._pieces.append(piece)
+
+    def block(self) -> Block | None:
+        """Return the sound as far as it has arrived."""
+        return AudioContent(data=b"".join(self._pieces))
+
+
 class MessageAssembler:
-    """Collects text, thinking and calls in the order of their arrival, in linear time.
+    """Collects text, thinking, media and calls in the order of their arrival, in linear time.
 
     A new block begins where text and thinking alternate, and after thoughts that were signed.
     Only the first of parallel answers counts.
@@ -50,12 +75,12 @@ class MessageAssembler:
 
     def __init__(self) -> None:
         self._ended: list[Block] = []
-        self._open: _OpenBlock | None = None
+        self._open: _OpenBlock | _OpenSound | None = None
         self._begun = 0
         self._calls: list[ToolCall] = []
 
     def add(self, event: events.ProviderEvent) -> None:
-        """Take the next event; ends and media are ignored."""
+        """Take the next event; ends, and steps that lead to a picture, are ignored."""
         if event.index != 0:
             return
         match event:
@@ -68,6 +93,10 @@ class MessageAssembler:
                 self._open = None
             case events.ToolCallEvent(call=call):
                 self._calls.append(call)
+            case events.MediaDelta(modality="image"):
+                self._add_picture(event)
+            case events.MediaDelta(modality="audio", data=data) if data:
+                self._going_on_with_sound().add(data)
             case _:
                 pass
 
@@ -79,7 +108,7 @@ class MessageAssembler:
     @property
     def is_empty(self) -> bool:
         """Whether nothing has arrived yet."""
-        return self._open is None and not self._calls
+        return self._open is None and not self._ended and not self._calls
 
     @property
     def block_number(self) -> int:
@@ -102,6 +131,31 @@ class MessageAssembler:
         if event.signature is not None:
             block.proof = event
 
+    def _add_picture(self, event: events.MediaDelta) -> None:
+        """Add a whole picture, which is a block of its own."""
+        is_step = event.step is not None and event.step < (event.total_steps or 0)
+        header = None if is_step else read_image_header(event.data)
+        if header is None:
+            return
+        self._close()
+        self._begun += 1
+        self._ended.append(
+            ImageContent(
+                data=event.data,
+                mime_type=f"image/{header.kind}",
+                width=header.width,
+                height=header.height,
+            )
+        )
+
+    def _going_on_with_sound(self) -> _OpenSound:
+        if isinstance(self._open, _OpenSound):
+            return self._open
+        self._close()
+        self._open = sound = _OpenSound()
+        self._begun += 1
+        return sound
+
     def _signs_late(self, event: events.ThinkingDelta) -> bool:
         """Add a lone signature to the newest unsigned thinking; return False if there is none."""
         open_ = self._open
@@ -118,16 +172,20 @@ class MessageAssembler:
     def _going_on(self, *, is_thinking: bool) -> _OpenBlock:
         """Return the block that a piece of this kind continues."""
         open_ = self._open
-        if open_ is not None and open_.is_thinking == is_thinking and open_.proof is None:
+        if isinstance(open_, _OpenBlock) and open_.is_thinking == is_thinking and not open_.proof:
             return open_
         return self._begin(is_thinking=is_thinking)
 
     def _begin(self, *, is_thinking: bool) -> _OpenBlock:
+        self._close()
+        self._open = block = _OpenBlock(is_thinking=is_thinking)
+        self._begun += 1
+        return block
+
+    def _close(self) -> None:
         if self._open is not None and (ended := self._open.block()) is not None:
             self._ended.append(ended)
-        self._open = _OpenBlock(is_thinking=is_thinking)
-        self._begun += 1
-        return self._open
+        self._open = None
 
 
 def _signed(thought: ThinkingContent, proof: events.ThinkingDelta) -> ThinkingContent:

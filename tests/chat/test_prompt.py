@@ -26,7 +26,8 @@ def test_attachments_can_stay_behind_and_a_message_of_nothing_else_with_them() -
     plain = Message("assistant", "A cat.")
     result = no_result(CALL)
     history = [alone, both, called, result, plain]
-    assert messages_to_send(history[2:]) == (called, result, plain)
+    named = replace(called, content=(TextContent("[image]"),))
+    assert messages_to_send(history[2:]) == (named, result, plain)
     assert messages_to_send(history, attachments=False) == (
         Message("user", "What is it?", metadata={"k": 1}),
         Message("assistant", [], tool_calls=[CALL]),

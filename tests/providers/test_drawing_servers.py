@@ -79,7 +79,7 @@ async def test_an_edit_sends_the_picture_as_start_and_as_reference_and_its_mask(
         response = await provider.invoke(EDIT)
     assert sizes(response) == [(5, 2)]
     wanted = {"init_image": picture, "ref_images": [picture], "mask_image": picture}
-    assert submitted(server) == {"prompt": "red", "batch_count": 1, **wanted}
+    assert submitted(server) == {"prompt": "red", "batch_count": 1, "seed": -1, **wanted}
 
 
 @pytest.mark.parametrize("state", ["queued", "generating"])

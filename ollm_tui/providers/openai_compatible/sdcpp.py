@@ -129,8 +129,8 @@ class SdCppProvider(OpenAICompatibleProvider):
 
 async def _body(drawing: Drawing) -> JsonObject:
     body: JsonObject = {"prompt": drawing.prompt, "batch_count": drawing.count}
-    if drawing.seed is not None:
-        body["seed"] = drawing.seed
+    # Without one, each picture of a prompt would be the same.
+    body["seed"] = -1 if drawing.seed is None else drawing.seed
     if drawing.size is not None:
         body["width"], body["height"] = drawing.size
     if drawing.pictures:

@@ -1,0 +1,225 @@
+"""`DrawingRun`: one prompt that a model draws, from finding the model to its pictures.
+
+A question that is drawn has its wish as metadata, so that it is drawn again and not chatted about.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Final, TypeAlias
+
+import anyio
+
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.parts import ChatParts
+from ollm_tui.chat.saving import Saving
+from ollm_tui.decode.json_fields import as_object, present, string
+from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
+from ollm_tui.protocol.chat_events import Emit
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.model import ModelRef
+from ollm_tui.protocol.ports import ProviderAdapter, SupportsDrawingJobs, SupportsPictures
+from ollm_tui.protocol.provider_events import DrawingProgress
+from ollm_tui.protocol.request import GenerationOptions, Request, Response
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.providers.media.drawing import unless_stopped
+from ollm_tui.providers.unsupported import not_offered
+
+DRAWING: Final = "drawing"
+"""The metadata key of a question that is drawn: what it wants of the pictures."""
+JOB: Final = "job"
+"""The metadata key of an answer whose picture a server keeps as a job."""
+_UNFINISHED: Final = TextContent("Drawing")
+"""What an answer holds before its first picture."""
+Ending: TypeAlias = chat_events.Finish | chat_events.ErrorEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawingWish:
+    """What is wanted of the pictures of one prompt."""
+
+    model: str
+    """The address of the model that draws."""
+    size: str | None = None
+    """Width and height in pixels: `512x512`."""
+    seed: int | None = None
+    """The seed of the first picture; each further one has the next."""
+    count: int = 1
+
+    def metadata(self) -> JsonObject:
+        """Return it as the metadata of a question."""
+        values: dict[str, JsonValue] = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {DRAWING: present(values)}
+
+
+def wish_of(message: Message) -> DrawingWish | None:
+    """Return what a question wants to be drawn; None if it is chatted about."""
+    values = message.metadata.get(DRAWING)
+    if not isinstance(values, Mapping):
+        return None
+    wish = as_object(dict(values))
+    seed, count = wish.get("seed"), wish.get("count")
+    return DrawingWish(
+        model=string(wish, "model") or "",
+        size=string(wish, "size"),
+        seed=seed if isinstance(seed, int) else None,
+        count=count if isinstance(count, int) and count > 0 else 1,
+    )
+
+
+def open_job(messages: list[Message]) -> str | None:
+    """Return the job of the newest answer, if ollm quit before it was complete."""
+    newest = messages[-1] if messages else None
+    if newest is None or newest.metadata.get("ended") != "interrupted":
+        return None
+    return string(dict(newest.metadata), JOB)
+
+
+def newest_picture(messages: list[Message]) -> ImageContent | None:
+    """Return the newest picture that a model made."""
+    for message in reversed(messages):
+        if message.role == "assistant":
+            for block in reversed(message.content):
+                if isinstance(block, ImageContent) and isinstance(block.data, bytes):
+                    return block
+    return None
+
+
+class DrawingRun:
+    """One prompt of a conversation that is drawn; each picture is kept as soon as it is there."""
+
+    def __init__(
+        self,
+        parts: ChatParts,
+        conversation: Conversation,
+        saving: Saving,
+        signal: AbortSignal,
+        job: str | None,
+    ) -> None:
+        """Take the conversation, whose newest message is the question, and a job to pick up."""
+        self._parts = parts
+        self._conversation = conversation
+        self._growing = saving.growing()
+        self._signal = signal
+        self._question = conversation.messages[-1]
+        self._job = job
+        self._wish = wish_of(self._question) or DrawingWish(model="")
+        self._pictures: list[Block] = []
+        self._block = ""
+        # Set as soon as the prompt runs.
+        self._emit: Emit
+
+    async def run(self, emit: Emit) -> Ending:
+        """Draw the pictures and return how that ended."""
+        self._emit = emit
+        ended = "failed"
+        limit_s = self._parts.limits.prompt_s
+        try:
+            with anyio.fail_after(limit_s):
+                await unless_stopped(self._signal, self._draw_all)
+            ended = "complete"
+        except TimeoutError:
+            raise AIError(
+                ErrorCode.TIMEOUT,
+                f"The drawing took longer than {limit_s:g} s.",
+                hint="Ask for a smaller picture or fewer steps.",
+            ) from None
+        except AIError as error:
+            if error.code != ErrorCode.ABORTED:
+                raise
+            ended = "stopped"
+            return chat_events.Finish(reason="abort")
+        except anyio.get_cancelled_exc_class():
+            ended = "stopped"
+            raise
+        finally:
+            await self._keep(ended)
+        await self._emit(chat_events.TurnComplete(turn_number=1))
+        return chat_events.Finish(reason="stop", turn=1)
+
+    async def _draw_all(self) -> None:
+        ref = ModelRef.parse(self._wish.model)
+        router = self._parts.router
+        resolved = await (router.resolve(self._wish.model) if ref is None else router.at(ref))
+        adapter = resolved.provider
+        if not isinstance(adapter, SupportsPictures):
+            raise not_offered(adapter.label, "pictures")
+        for number in range(self._wish.count):
+            self._block = self._conversation.next_block()
+            request = self._request(number, resolved.ref.model)
+            response = await self._drawn(adapter, request)
+            self._job = None
+            for block in response.content:
+                if isinstance(block, ImageContent) and isinstance(block.data, bytes):
+                    self._pictures.append(block)
+                    self._growing.take(self._message)
+                    await self._show(block.data)
+
+    async def _drawn(self, adapter: ProviderAdapter, request: Request) -> Response:
+        """Draw one picture, or take that of a job that the server still has."""
+        assert isinstance(adapter, SupportsPictures)
+        job, self._job = self._job, None
+        if job is not None and isinstance(adapter, SupportsDrawingJobs):
+            try:
+                return await adapter.resume_drawing(job, request, self._report)
+            except AIError as error:
+                if error.code != ErrorCode.BAD_REQUEST:
+                    raise
+        return await adapter.draw(request, self._report)
+
+    def _request(self, number: int, model: str) -> Request:
+        wish = self._wish
+        return Request(
+            model=model,
+            input=self._question.content,
+            output="image",
+            options=GenerationOptions(
+                seed=None if wish.seed is None else wish.seed + number,
+                extra_body=None if wish.size is None else {"size": wish.size},
+            ),
+            stream=False,
+            signal=self._signal,
+        )
+
+    async def _report(self, progress: DrawingProgress) -> None:
+        if progress.job is not None and progress.job != self._job:
+            self._job = progress.job
+            self._growing.take(self._message)
+        step, total = progress.step or 0, progress.total_steps
+        await self._show(progress.preview, step=step, total_steps=total)
+
+    async def _show(
+        self, data: bytes, *, step: int | None = None, total_steps: int | None = None
+    ) -> None:
+        await self._emit(
+            chat_events.MediaDelta(
+                modality="image",
+                data=data,
+                step=step,
+                total_steps=total_steps,
+                turn=1,
+                block=self._block,
+            )
+        )
+
+    def _message(self, ended: str | None = None) -> Message:
+        marks: JsonObject = {"drawn_by": self._wish.model}
+        if ended is None and self._job is not None:
+            marks[JOB] = self._job
+        if ended not in (None, "complete"):
+            marks["ended"] = ended
+        return Message("assistant", self._pictures or [_UNFINISHED], metadata=marks)
+
+    async def _keep(self, ended: str) -> None:
+        """Add what was drawn to the history, and write its final form."""
+        message = None
+        if self._pictures:
+            message = self._message(ended)
+            self._conversation.messages.append(message)
+        elif ended != "complete" and self._job is not None:
+            # It was begun in the journal, which has to learn that it ended.
+            message = replace(self._message(ended), content=(TextContent("No picture."),))
+            self._conversation.messages.append(message)
+        await self._growing.finish(message)
