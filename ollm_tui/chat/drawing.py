@@ -90,6 +90,9 @@ def newest_picture(messages: list[Message]) -> ImageContent | None:
 class DrawingRun:
     """One prompt of a conversation that is drawn; each picture is kept as soon as it is there."""
 
+    has_template = False
+    """Whether the question brings its own template, which drawings have none of."""
+
     def __init__(
         self,
         parts: ChatParts,
@@ -148,6 +151,7 @@ class DrawingRun:
             raise not_offered(adapter.label, "pictures")
         for number in range(self._wish.count):
             self._block = self._conversation.next_block()
+            await self._show(b"", step=0)
             request = self._request(number, resolved.ref.model)
             response = await self._drawn(adapter, request)
             self._job = None

@@ -5,10 +5,19 @@ What a command needs of the outside it asks of a `CommandHost`; drawing and keys
 
 from typing import Final
 
-from ollm_tui.commands import conversation, exports, model, options, profiles, tools, view
+from ollm_tui.commands import (
+    conversation,
+    exports,
+    model,
+    options,
+    pictures,
+    profiles,
+    tools,
+    view,
+)
 from ollm_tui.commands.registry import Command, commands_of
 
 COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, exports, model, profiles, options, tools, view
+    conversation, pictures, exports, model, profiles, options, tools, view
 )
 """Every command, in the order `/help` and the completion list show them."""

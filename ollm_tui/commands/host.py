@@ -9,7 +9,9 @@ from ollm_tui.models.actions import ModelAction
 from ollm_tui.protocol.tools import ToolEffect
 
 if TYPE_CHECKING:
+    from ollm_tui.chat.drawing import DrawingWish
     from ollm_tui.models.thinking import ThinkingSupport
+    from ollm_tui.protocol.blocks import Content
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal[
@@ -133,6 +135,29 @@ class Exports(Protocol):
         """
 
 
+class Drawings(Protocol):
+    """Pictures that a model draws in this chat."""
+
+    def is_possible(self) -> bool:
+        """Whether a known model draws; asks no server."""
+
+    async def draw(self, content: "Content", wish: "DrawingWish") -> None:
+        """Have a model draw a prompt, whose pictures are edited; a wish may name no model.
+
+        Pictures that are attached to a text are edited, too.
+
+        Raises:
+            AIError: no model draws, or an answer is still in progress.
+        """
+
+    async def save(self, name: str) -> None:
+        """Write the newest picture to a file; an empty name gets one with a number.
+
+        Raises:
+            AIError: there is no picture, or it cannot be written.
+        """
+
+
 class CommandContext(Protocol):
     """The chat that a command runs in; all that a plugin's command may use."""
 
@@ -169,6 +194,8 @@ class CommandHost(CommandContext, Protocol):
     """What can be done with one model, in the background."""
     exports: Exports
     """The open chat for other programs."""
+    drawings: Drawings
+    """Pictures that a model draws in this chat."""
 
     @property
     def profiles(self) -> Profiles:

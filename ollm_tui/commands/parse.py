@@ -19,7 +19,6 @@ NOT_THERE: Final[Mapping[str, str]] = {
     "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
     "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
     "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-    "image": "Pictures cannot be drawn yet. /attach FILE sends one to the model.",
     "listen": "Speech cannot be understood yet.",
     "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
     "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
@@ -128,7 +127,11 @@ def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Sugges
     name, space, argument = text[1:].partition(" ")
     if not space:
         # An alias is searched but the name is offered, except where the alias is what was begun.
-        ranked = [(best_rank(name, one.names), _name(name, one)) for one in commands]
+        ranked = [
+            (best_rank(name, one.names), _name(name, one))
+            for one in commands
+            if one.is_offered(host)
+        ]
         return _best(0, text, ranked)
     known = next((one for one in commands if name.casefold() in one.names), None)
     if known is None:

@@ -44,6 +44,8 @@ class Command:
     run: CommandFunction
     complete: Completer = lambda _host, _argument: ()
     """Returns whole arguments; the caller keeps those that match."""
+    is_offered: Callable[[CommandHost], bool] = lambda _host: True
+    """Whether it is suggested as things are; typed in full, it runs all the same."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -61,6 +63,7 @@ def command(
     aliases: tuple[str, ...] = (),
     usage: str = "",
     complete: Completer = lambda _host, _argument: (),
+    is_offered: Callable[[CommandHost], bool] = lambda _host: True,
 ) -> Callable[[CommandFunction], Command]:
     """Make a `Command` of the function below.
 
@@ -77,7 +80,7 @@ def command(
         first_line = (inspect.getdoc(run) or "").partition("\n")[0]
         if not first_line:
             raise Misuse(f"/{name} needs a docstring: its first line is the help.")
-        return Command(name, aliases, usage, first_line, run, complete)
+        return Command(name, aliases, usage, first_line, run, complete, is_offered)
 
     return decorate
 

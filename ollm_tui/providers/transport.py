@@ -128,13 +128,7 @@ class Transport:
         return await self._exchange(start, within_s, most_bytes)
 
     async def post(
-        self,
-        path: str,
-        content: bytes,
-        content_type: str,
-        *,
-        within_s: float,
-        most_bytes: int = MAX_REPLY_BYTES,
+        self, path: str, content: bytes, content_type: str, *, within_s: float, most_bytes: int
     ) -> JsonValue:
         """Send a body that is no JSON, and parse the small reply; else as `json`."""
         headers = {"content-type": content_type, "content-length": str(len(content))}

@@ -60,7 +60,7 @@ _KINDS: Final[Mapping[ModelTask, _Kind]] = {
         alias="drawing",
         operation="pictures",
         made_by="image",
-        advice="Servers such as LocalAI and OpenAI have models that draw.",
+        advice="Servers such as stable-diffusion.cpp, LocalAI and OpenAI have models that draw.",
     ),
 }
 
@@ -86,20 +86,32 @@ async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> T
     if default is not None and not (flags.provider or flags.host):
         return TaskModel(await _named(task, default, runtime, flags), "the default")
     listings = await _listings(runtime, flags)
-    able = {
-        ModelRef(listing.provider, info.name): info
-        for listing in listings
-        if (adapter := runtime.registry.get(listing.provider)) is not None
-        and offers(adapter, _KINDS[task].operation)
-        for info in listing.models
-        if can_do(info, task)
-    }
-    # A program of the system is there without anybody's wish: it counts if nothing else does.
-    candidates = [ref for ref, info in able.items() if info.details.get("format") != "program"]
-    candidates = candidates or [*able]
+    candidates = _candidates(task, runtime, listings)
     if len(candidates) != 1:
         raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in candidates], listings)
     return TaskModel(await runtime.router.at(candidates[0]), f"the only {task} model found")
+
+
+def knows_drawing(runtime: "Runtime") -> bool:
+    """Whether the settings name a model that draws, or a listing has one; asks no server."""
+    listings = runtime.catalog.cached()
+    return bool(runtime.config.defaults.picture or _candidates("picture", runtime, listings))
+
+
+async def drawing_model(runtime: "Runtime", name: str | None, chat_model: str | None) -> str:
+    """Return the address of the model that draws in a chat.
+
+    It is the one of that name, else the model of the chat if it draws, else as `model_for_task`.
+
+    Raises:
+        AIError: as `model_for_task`.
+    """
+    ref = ModelRef.parse(chat_model or "")
+    info = runtime.catalog.find(ref) if ref is not None else None
+    if name is None and info is not None and info.capability and can_do(info, "picture"):
+        return str(ref)
+    choice = await model_for_task("picture", runtime, Flags(model=name))
+    return str(choice.model.ref)
 
 
 def can_do(info: ModelInfo, task: ModelTask) -> bool:
@@ -111,7 +123,23 @@ def can_do(info: ModelInfo, task: ModelTask) -> bool:
     kind, known = MODEL_ALIASES[_KINDS[task].alias], info.capability
     if known is None:
         return kind_table().is_named(info.name, _KINDS[task].made_by)
-    return known.input == kind.input and known.output == kind.output
+    # Most that draw also edit pictures; a model that hears and also reads is one to chat with.
+    takes = known.input >= kind.input if task == "picture" else known.input == kind.input
+    return takes and known.output == kind.output
+
+
+def _candidates(task: ModelTask, runtime: "Runtime", listings: Sequence[Listing]) -> list[ModelRef]:
+    able = {
+        ModelRef(listing.provider, info.name): info
+        for listing in listings
+        if (adapter := runtime.registry.get(listing.provider)) is not None
+        and offers(adapter, _KINDS[task].operation)
+        for info in listing.models
+        if can_do(info, task)
+    }
+    # A program of the system is there without anybody's wish: it counts if nothing else does.
+    chosen = [ref for ref, info in able.items() if info.details.get("format") != "program"]
+    return chosen or [*able]
 
 
 async def _named(task: ModelTask, name: str, runtime: "Runtime", flags: Flags) -> ResolvedModel:

@@ -97,12 +97,14 @@ async def test_pictures_are_kept_and_shown_one_after_another_with_their_steps() 
     events = await drawn(client)
     media = [event for event in events if isinstance(event, MediaDelta)]
     assert [(one.data, one.step, one.total_steps) for one in media] == [
+        (b"", 0, None),
         (png(), 1, 9),
         (png(3, 2), None, None),
+        (b"", 0, None),
         (png(), 1, 9),
         (png(4, 2), None, None),
     ]
-    assert [one.block for one in media] == ["b1", "b1", "b2", "b2"]
+    assert [one.block for one in media] == ["b1"] * 3 + ["b2"] * 3
     assert isinstance(events[-1], Finish)
     assert [(one.options.seed, one.options.extra_body) for one in painter.requests] == [
         (4, {"size": "16x8"}),
@@ -150,9 +152,10 @@ async def test_what_was_drawn_before_a_stop_or_a_failure_stays() -> None:
         client = client_over(Painter(later=[failure if way == "failure" else anyio.Event()]))
         async with client.draw("a cat", WISH, signal) as events:
             async for event in events:
-                if isinstance(event, MediaDelta) and way == "signal":
+                is_picture = isinstance(event, MediaDelta) and event.step is None
+                if is_picture and way == "signal":
                     signal.abort()
-                elif isinstance(event, MediaDelta) and way == "leave":
+                elif is_picture and way == "leave":
                     break
             last = event
         answer = client.conversation.messages[-1]
@@ -170,7 +173,7 @@ async def test_a_model_that_cannot_draw_and_a_limit_of_time_say_so() -> None:
     assert isinstance(event, ErrorEvent)
     assert event.error.message == "Scripted offers no pictures."
     slow = client_over(Painter(steps=[anyio.Event()]), prompt_s=0.01)
-    (event,) = await drawn(slow)
+    _, event = await drawn(slow)
     assert isinstance(event, ErrorEvent)
     assert event.error.code == ErrorCode.TIMEOUT
     assert [message.role for message in slow.conversation.messages] == ["user"]

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.chat.drawing import DrawingWish
 from ollm_tui.commands.host import Severity, View
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.models.thinking import ThinkingSupport
+from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.tools import ToolEffect
@@ -31,6 +33,20 @@ class RecordingActions:
         self.asked.append((action, name) if value is None else (action, name, value))
 
 
+@dataclass(frozen=True)
+class RecordingDrawings:
+    host: "RecordingHost"
+
+    def is_possible(self) -> bool:
+        return self.host.draws
+
+    async def draw(self, content: Content, wish: DrawingWish) -> None:
+        self.host.drawn.append((content, wish))
+
+    async def save(self, name: str) -> None:
+        self.host.asked.append(("save_picture", name))
+
+
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
@@ -43,6 +59,16 @@ class RecordingHost:
     exports: Any = None
     has_window: bool = True
     thinks: ThinkingSupport | None = None
+    draws: bool = True
+    drawn: list[tuple[Content, DrawingWish]] = field(default_factory=list)
+
+    @property
+    def drawings(self) -> "RecordingDrawings":
+        return RecordingDrawings(self)
+
+    @drawings.setter
+    def drawings(self, drawings: object) -> None:
+        raise NotImplementedError
 
     async def thinking(self) -> ThinkingSupport | None:
         return self.thinks

@@ -23,7 +23,7 @@ from ollm_tui.providers.media.encoding import base64_bytes, unsendable
 from ollm_tui.providers.media.multipart import FormFile, multipart
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
-from ollm_tui.providers.transport import Transport
+from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport
 from ollm_tui.providers.unsupported import OnLeftOut, check_input
 
 LARGEST_SPEECH: Final = 256 * 1024 * 1024
@@ -157,6 +157,7 @@ async def transcribe(transport: Transport, request: Request) -> Response:
                 content,
                 content_type,
                 within_s=transport.spec.first_byte_timeout_s,
+                most_bytes=MAX_REPLY_BYTES,
             )
         return _transcription(reply, transport)
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")

@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.host import Attachments, Exports, ModelActions, OfferedTool, Profiles, View
+from ollm_tui.commands.host import (
+    Attachments,
+    Drawings,
+    Exports,
+    ModelActions,
+    OfferedTool,
+    Profiles,
+    View,
+)
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
@@ -58,6 +66,7 @@ class ScreenCommandHost:
     copying: Copying
     search: SearchControl
     prompts: Prompts
+    drawings: Drawings
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
     exports: Exports = field(init=False)

@@ -14,6 +14,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.context import ContextRemedies
 from ollm_tui.tui.chat.dialogs import ChatDialogs, ThemeSwitch
+from ollm_tui.tui.chat.drawing import Drawings
 from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
 from ollm_tui.tui.chat.image_consent import ImageConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
@@ -187,6 +188,7 @@ class ChatController:
             self.models.use_model,
             self._dialogs.run_action,
             self.prompts.submit,
+            lambda command: command.is_offered(self.host),
         )
         model_commands = ModelCommands(
             self.runtime, self.models, dialogs, keymap, self.model_operations
@@ -219,6 +221,7 @@ class ChatController:
             parts.copying,
             parts.search,
             self.prompts,
+            Drawings(self.session, self.prompts, self.say),
             self.new_chat,
             self.quit,
         )

@@ -65,6 +65,8 @@ class ChatDialogs:
     """Runs an action of the screen."""
     submit: Callable[[str], None]
     """Runs a command as if it were typed."""
+    is_offered: Callable[[Command], bool]
+    """Whether a command can be used as things are."""
 
     def show_help(self) -> None:
         """Open the page of keys and commands."""
@@ -77,7 +79,8 @@ class ChatDialogs:
             PaletteEntry(f"Profile {clean_name(name)}", f"/profile {name}")
             for name in self.session.runtime.profiles.listed()
         ]
-        listed = [*palette_entries(keys, self.commands), *profiles]
+        commands = [command for command in self.commands if self.is_offered(command)]
+        listed = [*palette_entries(keys, commands), *profiles]
         self.dialogs.open(Palette(listed), self._run)
 
     def pick_profile(self) -> None:

@@ -16,6 +16,7 @@ TurnState: TypeAlias = Literal[
     "thinking",
     "answering",
     "tools",
+    "drawing",
     "asking",
     "stopped",
     "error",
@@ -76,6 +77,9 @@ class StatusPort(Protocol):
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         """Show how fast the answer comes; None removes the figure."""
+
+    def show_progress(self, progress: str) -> None:
+        """Show how far a drawing is, such as `step 3 of 20`; an empty text removes it."""
 
     def show_usage(self, usage: "Usage") -> None:
         """Show what the server counted."""

@@ -15,6 +15,7 @@ from ollm_tui.tui.chat.restore import prompt_words
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient, ChatStream
+    from ollm_tui.chat.drawing import DrawingWish
 
 STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
@@ -134,13 +135,23 @@ class PromptQueue:
             )
             return
         content = self.content(prompt)
-        blocks = normalize_content(content)
-        pictures = [block for block in blocks if isinstance(block, ImageContent)]
-        text = prompt_words(blocks) if pictures else prompt
+        shown, pictures = _shown(content)
         await self._run(
             lambda signal: client.chat(content, signal=signal),
-            lambda: begin(text, position, pictures),
+            lambda: begin(shown, position, pictures),
         )
+
+    async def draw(self, content: Content, wish: "DrawingWish") -> None:
+        """Have a model draw a prompt, then send what was queued meanwhile."""
+        client = self.client()
+        position = len(client.conversation.messages)
+        shown, pictures = _shown(content)
+        await self._run(
+            lambda signal: client.draw(content, wish, signal),
+            lambda: self.presenter.begin(shown, position, pictures),
+        )
+        if not self.failed:
+            await self.drain()
 
     async def _run(
         self, ask: "Callable[[AbortSignal], ChatStream]", begin: Callable[[], None]
@@ -167,3 +178,10 @@ class PromptQueue:
             self.presenter.fail(
                 AIError(ErrorCode.STREAM_INCOMPLETE, "The answer ended without an end marker.")
             )
+
+
+def _shown(content: Content) -> tuple[str, Sequence[ImageContent]]:
+    """Return the text of a prompt as it is shown, and its pictures."""
+    blocks = normalize_content(content)
+    pictures = [block for block in blocks if isinstance(block, ImageContent)]
+    return content if isinstance(content, str) else prompt_words(blocks), pictures

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text
 from ollm_tui.commands.registry import Command
@@ -14,6 +14,10 @@ from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.transcript import NavigableTranscript
 from ollm_tui.tui.widgets import FLASH_S, HintLine
+
+if TYPE_CHECKING:
+    from ollm_tui.chat.drawing import DrawingWish
+    from ollm_tui.protocol.blocks import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,19 @@ class Prompts:
             self.queue.enqueue(prompt)
         else:
             self._answer(prompt)
+
+    def draw(self, content: "Content", wish: "DrawingWish") -> None:
+        """Have a model draw a prompt; a text is drawn with the pictures attached to the draft."""
+        if isinstance(content, str):
+            pictures = self.composer.pictures
+            content = pictures.content(pictures.take_beside(content))
+            self.composer.look_at_pictures()
+        self.transcript.follow()
+        self.dialogs.run(self._draw(content, wish), "turn", is_exclusive=True)
+
+    async def _draw(self, content: "Content", wish: "DrawingWish") -> None:
+        await self.queue.draw(content, wish)
+        await self.after()
 
     def retry(self) -> None:
         """Send the newest question once more."""

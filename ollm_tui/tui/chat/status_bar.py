@@ -18,7 +18,9 @@ from ollm_tui.tui.widgets import Piece, cut, paint, spread, width_of
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-BUSY: Final = frozenset({"loading", "waiting", "thinking", "answering", "tools", "asking"})
+BUSY: Final = frozenset(
+    {"loading", "waiting", "thinking", "answering", "tools", "drawing", "asking"}
+)
 _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = {
     "ready": ("●", "ready", "ready"),
     "loading": ("◐", "busy", "loading model"),
@@ -26,6 +28,7 @@ _WORDS: Final[Mapping[TurnState, tuple[str, str, str]]] = {
     "thinking": ("●", "busy", "thinking"),
     "answering": ("●", "busy", "streaming"),
     "tools": ("◐", "busy", "running tools"),
+    "drawing": ("◐", "busy", "drawing"),
     "asking": ("◐", "warning", "waiting for you"),
     "stopped": ("■", "quiet", "stopped"),
     "error": ("✗", "error", "error"),
@@ -47,6 +50,8 @@ class Status:
     silent_s: int = 0
     """Whole seconds since anything new arrived."""
     tokens_per_s: float | None = None
+    progress: str = ""
+    """How far a drawing is; empty if that is not known."""
     used: int | None = None
     """Tokens of the chat, or None if they were not counted."""
     limit: int | None = None
@@ -101,6 +106,8 @@ def _state(status: Status) -> list[Piece]:
     mark, look, word = _WORDS[status.state]
     if status.state in {"loading", "waiting", "tools"}:
         word += _clock(status.elapsed_s)
+    elif status.state == "drawing":
+        word += f" · {status.progress}" if status.progress else _clock(status.elapsed_s)
     elif status.state in {"thinking", "answering"}:
         is_silent = status.silent_s >= SILENT_S
         word += f", nothing for{_clock(status.silent_s)}" if is_silent else _speed(status)
@@ -192,6 +199,11 @@ class StatusBar(Widget):
         self._status = replace(self._status, tokens_per_s=tokens_per_s)
         if self._ticking is None:
             self._change(self._status)
+
+    def show_progress(self, progress: str) -> None:
+        """Show how far a drawing is."""
+        self._heard_at = self._clock()
+        self._change(replace(self._status, progress=progress))
 
     def show_context(
         self, used: int | None, limit: int | None, *, is_assumed: bool = False

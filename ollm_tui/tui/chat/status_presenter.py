@@ -32,6 +32,10 @@ class StatusPresenter:
         """Show how fast the answer comes."""
         self.bar.show_speed(tokens_per_s)
 
+    def show_progress(self, progress: str) -> None:
+        """Show how far a drawing is."""
+        self.bar.show_progress(progress)
+
     def show_usage(self, usage: Usage) -> None:
         """Keep what the server counted, and show it."""
         self.session.usage = usage

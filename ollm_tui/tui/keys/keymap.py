@@ -27,7 +27,7 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "answer": (*_ON_MESSAGE, "cursor.next_code", "cursor.again", "cursor.select"),
         "foldable": (*_ON_MESSAGE, "cursor.fold", "cursor.select"),
         "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
-        **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools"), _BUSY),
+        **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools", "drawing"), _BUSY),
     }
 )
 """The keys that the status line names, by the state of the chat or by what the cursor is on."""

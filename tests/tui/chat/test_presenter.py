@@ -83,6 +83,7 @@ class FakeStatus:
     def __init__(self) -> None:
         self.states: list[TurnState] = []
         self.speeds: list[float | None] = []
+        self.progress: list[str] = []
         self.usage: Usage | None = None
         self.room: tuple[int, int] | None = None
 
@@ -91,6 +92,9 @@ class FakeStatus:
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         self.speeds.append(tokens_per_s)
+
+    def show_progress(self, progress: str) -> None:
+        self.progress.append(progress)
 
     def show_usage(self, usage: Usage) -> None:
         self.usage = usage
@@ -319,10 +323,35 @@ def test_a_whole_picture_is_shown_below_what_was_written(stage: Stage) -> None:
     assert stage.transcript.calls[2][1] != "b2"
 
 
-def test_of_the_steps_to_a_picture_the_last_is_shown(stage: Stage) -> None:
+def test_each_step_to_a_picture_takes_the_place_of_the_one_before(stage: Stage) -> None:
     for step in (1, 2, 3):
         stage.presenter.apply(media(GIF + bytes([step]), step, 3))
-    assert [call[2] for call in stage.transcript.calls] == [GIF + b"\x03"]
+        if step == 2:
+            stage.presenter.note("Meanwhile")
+    first, second, last = (call for call in stage.transcript.calls if call[0] == "picture")
+    note = ("note", "info", "Meanwhile", None)
+    assert stage.transcript.calls == [
+        first,
+        ("remove", first[1]),
+        second,
+        note,
+        ("remove", second[1]),
+        note,
+        last,
+    ]
+    assert [call[2] for call in (first, second, last)] == [GIF + bytes([n]) for n in (1, 2, 3)]
+    assert stage.status.progress == ["step 1 of 3", "step 2 of 3", ""]
+    assert stage.status.states[-1] == "drawing"
+
+
+def test_a_picture_that_is_not_finished_goes_when_it_is_stopped(stage: Stage) -> None:
+    stage.presenter.apply(media(b"", 0))
+    stage.presenter.apply(media(GIF, 1, 3))
+    stage.presenter.stop()
+    picture, removal, note = stage.transcript.calls
+    assert removal == ("remove", picture[1])
+    assert note[2] == "Stopped"
+    assert stage.status.progress[-1] == ""
 
 
 def test_an_answer_of_a_picture_alone_is_no_empty_answer(stage: Stage) -> None:
@@ -343,7 +372,7 @@ def test_other_media_are_reported(stage: Stage, event: MediaDelta) -> None:
 
 
 def test_media_is_reported_in_a_line(stage: Stage) -> None:
-    for step in (1, 2):
+    for step in (1, 2, 2):
         stage.presenter.apply(
             MediaDelta(modality="image", data=b"", step=step, total_steps=2, turn=1, block="b2")
         )
