@@ -11,6 +11,7 @@ import pytest
 
 from ollm_tui.protocol.blocks import ImageContent, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.provider_events import DrawingProgress, Finish, MediaDelta
 from ollm_tui.protocol.request import GenerationOptions, Request
 from ollm_tui.protocol.signals import AbortSignal
@@ -205,3 +206,17 @@ async def test_koboldcpp_draws_and_edits_and_lists_its_second_model() -> None:
     }
     assert listed["painter"] == DRAWS
     assert listed["tiny"] != DRAWS
+
+
+@pytest.mark.parametrize(("backend", "make"), [("sdcpp", FakeSdCpp), ("sdwebui", FakeWebUI)])
+async def test_a_prompt_to_a_model_that_only_draws_is_refused_before_it_is_sent(
+    backend: str, make: type[FakeSdCpp | FakeWebUI]
+) -> None:
+    async with opened(backend, make()) as (provider, server):
+        async with provider.chat_stream(
+            Request(model="painter", messages=[Message("user", "hello")])
+        ) as events:
+            (end,) = [event async for event in events]
+        assert server.received == []
+    assert end.error.message == "painter draws and does not chat."
+    assert "/image" in end.error.hint

@@ -76,6 +76,15 @@ def offered(endpoint: Endpoint, what: str) -> Iterator[None]:
         raise refusal from error
 
 
+def draws_only(endpoint: Endpoint, name: str) -> AIError:
+    """A prompt was sent to a model that only draws."""
+    return endpoint.error(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"{name} draws and does not chat.",
+        "`/image` and `ollm draw` use it; choose another model to chat with.",
+    )
+
+
 def no_such_model(endpoint: Endpoint, name: str, known: Iterable[str] = ()) -> AIError:
     """The server neither has the model nor can get it."""
     near = get_close_matches(name, list(known), n=3)

@@ -27,7 +27,7 @@ from ollm_tui.providers.media.drawing import (
     unless_stopped,
 )
 from ollm_tui.providers.openai_compatible.models import DRAWS
-from ollm_tui.providers.openai_compatible.operations import offered
+from ollm_tui.providers.openai_compatible.operations import draws_only, offered
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.single_error import task_group
 
@@ -185,6 +185,9 @@ class SdWebUIProvider(OpenAICompatibleProvider):
         """
         settings = {"sd_model_checkpoint": request.model}
         return await self._sdapi().draw(request, report, settings)
+
+    async def _prepare(self, request: Request) -> None:
+        raise draws_only(self._transport.endpoint, request.model)
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         return read_sd_models(await self._root_json("GET", "/sdapi/v1/sd-models"))

@@ -32,7 +32,12 @@ from ollm_tui.providers.media.drawing import (
     unless_stopped,
 )
 from ollm_tui.providers.openai_compatible.models import DRAWS, FILMS
-from ollm_tui.providers.openai_compatible.operations import MAX_REASON_CHARS, offered, poll
+from ollm_tui.providers.openai_compatible.operations import (
+    MAX_REASON_CHARS,
+    draws_only,
+    offered,
+    poll,
+)
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 
 CANCEL_S: Final = 0.25
@@ -62,6 +67,9 @@ class SdCppProvider(OpenAICompatibleProvider):
             AIError: any failure.
         """
         return await unless_stopped(request.signal, partial(self._follow, job, report))
+
+    async def _prepare(self, request: Request) -> None:
+        raise draws_only(self._transport.endpoint, request.model)
 
     async def _draw(self, body: JsonObject, report: ReportDrawing | None) -> Response:
         with offered(self._transport.endpoint, "pictures"):

@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ollm_tui.attachments.made import save_picture
-from ollm_tui.chat.drawing import DrawingWish, newest_picture
+from ollm_tui.chat.drawing import DrawingWish, newest_picture, wish_of
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.task_models import drawing_model, knows_drawing
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
@@ -38,6 +39,7 @@ class Drawings:
         session = self.session
         model = await drawing_model(session.runtime, wish.model or None, session.model)
         self._require_quiet()
+        self._show_model(model)
         self.prompts.draw(content, replace(wish, model=model))
 
     async def save(self, name: str) -> None:
@@ -55,6 +57,14 @@ class Drawings:
             )
         path = await save_picture(picture, name)
         self.say(f"Saved {clean_name(str(path))}.")
+
+    def _show_model(self, model: str) -> None:
+        """Say which model draws, if it is not the one that drew before."""
+        wishes = map(wish_of, reversed(self.session.client.conversation.messages))
+        before = next((wish.model for wish in wishes if wish is not None), None)
+        ref = ModelRef.parse(model)
+        if model != before and ref is not None:
+            self.say(f"Drawing with {self.session.runtime.catalog.shown_address(ref)}.")
 
     def _require_quiet(self) -> None:
         if self.prompts.queue.is_busy:

@@ -75,6 +75,7 @@ async def test_a_picture_is_drawn_edited_varied_saved_and_there_again(
     monkeypatch.chdir(tmp_path)
     async with scene(tmp_path, FakeWebUI(), "sdwebui") as played:
         await played.image("a red cat --size 16x16 --seed 3", "a red cat", "16 x 16")
+        assert "Drawing with sd://painter." in played.screen_text
         await played.image("edit make it blue", "make it blue", "17 x 16")
         await played.image("vary 2")
         # The varied prompt is an edit: each picture is made of the first one again.
