@@ -25,7 +25,7 @@ from ollm_tui.protocol.provider_events import DrawingProgress
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.media.drawing import unless_stopped
-from ollm_tui.providers.unsupported import not_offered
+from ollm_tui.providers.media.refusals import not_offered
 
 DRAWING: Final = "drawing"
 """The metadata key of a question that is drawn: what it wants of the pictures."""

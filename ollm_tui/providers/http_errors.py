@@ -24,7 +24,6 @@ from ollm_tui.providers.error_body import (
 )
 from ollm_tui.providers.http_faults import CUT, EMPTY, PROXY_WANTS_PASSWORD, WEB_PAGE, Endpoint
 from ollm_tui.providers.refusals import is_overflow, overflow_sizes, refuses_tools
-from ollm_tui.providers.unsupported import not_offered
 
 Category: TypeAlias = Literal[
     "auth", "not_found", "bad_request", "unsupported", "context_overflow", "content_filter",
@@ -360,14 +359,3 @@ def _redirect(head: Head, endpoint: Endpoint) -> AIError:
         provider=endpoint.provider,
         details={"category": "redirect"},
     )
-
-
-def own_words(reply: JsonObject, endpoint: Endpoint, what: str) -> AIError:
-    """Return the error of a reply that came with a status of success.
-
-    LM Studio answers an unknown path so; `what` is then not offered.
-    """
-    error = stream_error(reply, endpoint)
-    if "unexpected endpoint" in error.message.lower():
-        return not_offered(endpoint.label_and_address, what)
-    return error

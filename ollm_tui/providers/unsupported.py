@@ -165,24 +165,6 @@ def check_input(
     _check_fields(request.options, {"extra_body", *options}, place)
 
 
-def not_offered(label: str, what: str) -> AIError:
-    """The provider has no endpoint for a kind of request: `what` is such as "embeddings"."""
-    return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
-        f"{label} offers no {what}.",
-        hint="Choose a model of another provider: `ollm models list` shows what each can do.",
-    )
-
-
-def not_streamed(what: str) -> AIError:
-    """The answer to a kind of request comes whole."""
-    return AIError(
-        ErrorCode.UNSUPPORTED_FEATURE,
-        f"{what} cannot be streamed.",
-        hint="Set `stream` of the request to False.",
-    )
-
-
 def _no_conversation(request: Request) -> AIError:
     blocks = normalize_content(request.input or "")
     other = next((block.type for block in blocks if not isinstance(block, TextContent)), None)

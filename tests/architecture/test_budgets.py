@@ -41,6 +41,7 @@ SHORT_MODULES = {
         "protocol/signals.py",
         "providers/media/multipart.py",
         "providers/media/wave_file.py",
+        "providers/media/refusals.py",
         "providers/single_error.py",
         "providers/spec.py",
         "tui/memory.py",

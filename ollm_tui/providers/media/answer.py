@@ -17,8 +17,8 @@ from ollm_tui.protocol.ports import (
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.media.drawing import drawing_of, drawing_stream
+from ollm_tui.providers.media.refusals import not_offered, not_streamed
 from ollm_tui.providers.media.wave_file import with_length
-from ollm_tui.providers.unsupported import not_offered, not_streamed
 
 InputTask: TypeAlias = Literal["embeddings", "speech", "transcription", "pictures"]
 _TASKS: Final[Mapping[tuple[str, str], InputTask]] = {

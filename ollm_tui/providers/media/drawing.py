@@ -28,8 +28,9 @@ from ollm_tui.protocol.provider_events import (
 )
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.providers.http_errors import is_error, own_words
+from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.media.refusals import own_words
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.unsupported import check_input
 

@@ -16,11 +16,12 @@ from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.answer_decoder import AnswerDecoder
-from ollm_tui.providers.http_errors import is_error, own_words, stream_error
+from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.answer import sound_type
 from ollm_tui.providers.media.encoding import base64_bytes, unsendable
 from ollm_tui.providers.media.multipart import FormFile, multipart
+from ollm_tui.providers.media.refusals import own_words
 from ollm_tui.providers.openai_compatible.operations import offered
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport

@@ -10,8 +10,8 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.http_faults import Endpoint
+from ollm_tui.providers.media.refusals import not_offered
 from ollm_tui.providers.refusals import NO_SUCH_PATH, TRANSIENT
-from ollm_tui.providers.unsupported import not_offered
 
 FIRST_WAIT_S = 0.05
 MAX_WAIT_S = 1.0

@@ -31,6 +31,7 @@ from ollm_tui.protocol.chat_events import (
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
+from ollm_tui.tui.chat.preview import DrawingPreview, is_step
 from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
 from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
 from ollm_tui.tui.transcript import NoteKind, main_argument
@@ -88,6 +89,7 @@ class TurnPresenter:
         self._status = status
         self._clock = clock
         self._numbers = itertools.count(1)
+        self._preview = DrawingPreview(transcript, status, lambda: f"preview-{next(self._numbers)}")
         self._prompt: tuple[str, str] | None = None
         self._pictures: Sequence[ImageContent] = ()
         self._left_out: tuple[int, str] | None = None
@@ -146,11 +148,7 @@ class TurnPresenter:
         self._no_answer: NoAnswer | None = None
         self._tools: dict[str, float] = {}
         self._warned = False
-        self._is_drawing = False
-        self._preview: str | None = None
-        """The block of a picture that is not finished."""
-        self._notes_below: list[tuple[str, str, NoteKind, str | None]] = []
-        """The notes that were added since."""
+        self._preview.begin()
 
     def _begin_measuring(self) -> None:
         self._deltas = 0
@@ -159,10 +157,7 @@ class TurnPresenter:
 
     def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a sentence below what is there."""
-        note = (f"note-{next(self._numbers)}", text, kind, hint)
-        if self._preview is not None:
-            self._notes_below.append(note)
-        self._transcript.add_note(*note)
+        self._preview.add_note((f"note-{next(self._numbers)}", text, kind, hint))
 
     def begin(
         self,
@@ -333,8 +328,8 @@ class TurnPresenter:
             self.note(text, "warning", self._hints.context or None)
 
     def _media(self, event: MediaDelta) -> None:
-        if event.modality == "image" and event.step is not None and not _is_last(event):
-            self._show_step(event)
+        if is_step(event):
+            self._preview.show(event)
             return
         if event.modality == "image" and self._shows_picture(event):
             return
@@ -346,33 +341,10 @@ class TurnPresenter:
         """Show a whole picture, in the place of the step before it."""
         if read_image_header(event.data) is None:
             return False
-        self._status.show_progress("")
-        self._replace_preview(None)
+        self._preview.end()
         # A block of its own: what is written around it may go on in the event's block.
         self._transcript.add_picture(f"picture-{next(self._numbers)}", event.data)
         return True
-
-    def _show_step(self, event: MediaDelta) -> None:
-        """Show how far a picture is, and what there is of it so far."""
-        if not self._is_drawing:
-            self._is_drawing = True
-            self._status.show_turn("drawing")
-        total = event.total_steps
-        self._status.show_progress(f"step {event.step} of {total}" if total else "")
-        if read_image_header(event.data) is not None:
-            self._replace_preview(event.data)
-
-    def _replace_preview(self, data: bytes | None) -> None:
-        """Show another state of the unfinished picture; None removes it. Notes below it stay."""
-        if self._preview is not None:
-            self._transcript.remove_from(self._preview)
-            for note in self._notes_below:
-                self._transcript.add_note(*note)
-        self._preview = None
-        if data is not None:
-            self._notes_below = []
-            self._preview = f"preview-{next(self._numbers)}"
-            self._transcript.add_picture(self._preview, data)
 
     def _finish(self, event: Finish) -> None:
         if event.reason == "abort":
@@ -393,8 +365,7 @@ class TurnPresenter:
 
     def _end(self, state: TurnState) -> None:
         self._close_blocks()
-        self._replace_preview(None)
-        self._status.show_progress("")
+        self._preview.end()
         for block, since in self._tools.items():
             self._transcript.end_tool(block, "stopped", self._clock() - since, "")
         self._tools.clear()
@@ -408,8 +379,3 @@ class TurnPresenter:
             thought = f"thought for {seconds(now - since)}" if block in self._thinking else None
             self._transcript.finish(block, thought)
         self._open.clear()
-
-
-def _is_last(event: MediaDelta) -> bool:
-    """Whether a step is the whole picture."""
-    return event.total_steps is not None and (event.step or 0) >= event.total_steps
