@@ -173,10 +173,10 @@ class ChatController:
             self.runtime, self.models, dialogs, keymap, self.status.show_downloads
         )
         self.themes = ThemeSwitch(parts.transcript.app, parts.services, dialogs, self.say)
+        self.attaching = Attaching(parts.composer, parts.hints, dialogs)
 
     def _build_commands(self) -> None:
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
-        self.attaching = Attaching(parts.composer, parts.hints, dialogs)
         self.files = FileSuggestions(self.suggest)
         page = ChatDialogs(
             self.session,
@@ -188,7 +188,7 @@ class ChatController:
             self.models.use_model,
             self._dialogs.run_action,
             self.prompts.submit,
-            lambda command: command.is_offered(self.host),
+            self._is_offered,
         )
         model_commands = ModelCommands(
             self.runtime, self.models, dialogs, keymap, self.model_operations
@@ -225,6 +225,9 @@ class ChatController:
             self.new_chat,
             self.quit,
         )
+
+    def _is_offered(self, command: Command) -> bool:
+        return command.is_offered(self.host)
 
     # Opening and leaving
 
