@@ -116,6 +116,7 @@ def install_project() -> bool:
     install_package()
     engine = install_engine()
     install_images()
+    install_sound()
     return engine
 
 
@@ -140,6 +141,12 @@ def install_images() -> None:
     """Install what draws pictures; without it the app shows a line of text for each."""
     if not install("images", ["--only-binary", "pillow", "--editable", ".[images]"]):
         say("no Pillow for this machine; going on without it, pictures are named and not drawn")
+
+
+def install_sound() -> None:
+    """Install what records and plays; without it the app names the ways out."""
+    if not install("sound", ["--only-binary", "miniaudio", "--editable", ".[sound]"]):
+        say("no miniaudio for this machine; going on without it, sound needs commands of yours")
 
 
 def prepare(target: str) -> None:

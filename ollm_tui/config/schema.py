@@ -14,6 +14,7 @@ from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.config.provider_settings import HubSettings, ModelSettings, ProviderSettings
 from ollm_tui.config.values import (
     LARGEST_WINDOW,
+    Command,
     FilePath,
     HowLong,
     Idle,
@@ -229,6 +230,29 @@ class ChatSettings(SettingsSection):
     save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
 
 
+class SoundSettings(SettingsSection):
+    """How the app records and plays sound."""
+
+    record_command: Command | None = Field(
+        None,
+        examples=["arecord -q -f S16_LE -r 16000 -c 1 -t wav -"],
+        description="Program that records: it prints a WAV file until it is ended; not set is the "
+        "microphone of this machine. No shell runs it.",
+    )
+    play_command: Command | None = Field(
+        None,
+        examples=["pw-play -"],
+        description="Program that plays what it reads; not set is the sound output of this "
+        "machine. No shell runs it.",
+    )
+    longest_recording_s: Seconds = Field(
+        300, description="Maximum length of a recording, in seconds."
+    )
+    voice: Text | None = Field(
+        None, examples=["nova"], description="Voice of /speak; not set is up to the model."
+    )
+
+
 class DownloadSettings(SettingsSection):
     """How models are downloaded."""
 
@@ -304,6 +328,9 @@ class AppConfig(BaseSettings):
     )
     hub: HubSettings = Field(
         HubSettings(), description="The hub that model files are searched on and downloaded from."
+    )
+    sound: SoundSettings = Field(
+        SoundSettings(), description="Recording for /dictate, and playing for /speak."
     )
     downloads: DownloadSettings = Field(DownloadSettings(), description="The download queue.")
     profiles: dict[str, ProfileSettings] = Field(

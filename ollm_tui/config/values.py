@@ -1,6 +1,7 @@
 """The types of settings, each with its bounds, and the base class of all tables."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +54,15 @@ def _usable_path(path: Path) -> Path:
     return path
 
 
+def _split_command(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    words = shlex.split(value)
+    if not words:
+        raise ValueError("must name a program")
+    return words
+
+
 def unreserved(body: dict[str, JsonValue]) -> dict[str, JsonValue]:
     """Return a body; a `ValueError` if it sets keys that the request itself sets."""
     taken = sorted(RESERVED_BODY_KEYS.intersection(body))
@@ -72,6 +82,13 @@ NoSwitch = BeforeValidator(_no_switch)
 FilePath = Annotated[Path, AfterValidator(_usable_path)]
 HowLong = Annotated[str | int | float, BeforeValidator(parse_keep_alive)]
 Text = Annotated[str, Field(min_length=1)]
+Command = Annotated[
+    list[Text],
+    Field(min_length=1),
+    BeforeValidator(_split_command),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
+]
+"""A program with its arguments; a text is split as a shell would."""
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch]
 Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]
 """Seconds, up to a year."""

@@ -106,6 +106,12 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "hub.endpoint": ADDRESS,
     "hub.token": ('"a b"', "5"),
     "hub.token_env": VARIABLE,
+    **{
+        f"sound.{direction}_command": ("5", '""', "[]", '[""]', "[5]", '"a \'b"')
+        for direction in ("record", "play")
+    },
+    "sound.longest_recording_s": SECONDS,
+    "sound.voice": TEXT,
     "downloads.at_once": (*COUNT, "17"),
     **{f"models.m.{key}": values for key, values in LOADING.items()},
     **{f"models.m.{key}": FILE for key in ("path", "projector", "draft_model", "chat_template")},
