@@ -12,12 +12,13 @@ from ollm_tui.commands import (
     options,
     pictures,
     profiles,
+    speech,
     tools,
     view,
 )
 from ollm_tui.commands.registry import Command, commands_of
 
 COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, pictures, exports, model, profiles, options, tools, view
+    conversation, pictures, exports, model, profiles, options, tools, speech, view
 )
 """Every command, in the order `/help` and the completion list show them."""

@@ -82,6 +82,26 @@ class ModelActions(Protocol):
         """Run an action that changes it; `value` is what that takes beside it, such as a time."""
 
 
+class SpeechActions(Protocol):
+    """What can be dictated and read aloud, in the background."""
+
+    def dictate(self, file: str = "") -> None:
+        """Insert into the draft what is said until it is stopped, or what a file says."""
+
+    def read(self, text: str) -> None:
+        """Read a text aloud."""
+
+    async def read_answers(self, is_on: bool) -> None:
+        """Read every answer aloud from now on, or no more.
+
+        Raises:
+            AIError: that is not possible here.
+        """
+
+    def stop(self) -> None:
+        """Stop reading."""
+
+
 class SavedProfile(Protocol):
     """A profile that was written."""
 
@@ -196,6 +216,8 @@ class CommandHost(CommandContext, Protocol):
     """The open chat for other programs."""
     drawings: Drawings
     """Pictures that a model draws in this chat."""
+    voice: SpeechActions
+    """Dictation, and reading aloud."""
 
     @property
     def profiles(self) -> Profiles:

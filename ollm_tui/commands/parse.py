@@ -19,12 +19,10 @@ NOT_THERE: Final[Mapping[str, str]] = {
     "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
     "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
     "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-    "listen": "Speech cannot be understood yet.",
     "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
     "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
     "in the settings saves none.",
     "settings": "Settings are in a file: `ollm config path` names it.",
-    "speak": "Answers cannot be read aloud yet.",
 }
 """Commands that people expect and that do not exist, with what to do in their place."""
 _BARE: Final = frozenset({"exit", "quit"})

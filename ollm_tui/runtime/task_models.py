@@ -74,8 +74,12 @@ class TaskModel:
     """Why this one, to go after its name; None if it was named on the command line."""
 
 
-async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> TaskModel:
+async def model_for_task(
+    task: ModelTask, runtime: "Runtime", flags: Flags, *, in_app: bool = False
+) -> TaskModel:
     """Return the model named by the flags, else the default of the settings, else the only one.
+
+    In the app, which takes no flag for it, errors name the setting.
 
     Raises:
         AIError: MODEL_NOT_FOUND if there is none; BAD_REQUEST if there are several.
@@ -88,7 +92,8 @@ async def model_for_task(task: ModelTask, runtime: "Runtime", flags: Flags) -> T
     listings = await _listings(runtime, flags)
     candidates = _candidates(task, runtime, listings)
     if len(candidates) != 1:
-        raise _no_choice(task, [runtime.catalog.shown_address(ref) for ref in candidates], listings)
+        addresses = [runtime.catalog.shown_address(ref) for ref in candidates]
+        raise _no_choice(task, addresses, listings, in_app=in_app)
     return TaskModel(await runtime.router.at(candidates[0]), f"the only {task} model found")
 
 
@@ -169,18 +174,23 @@ async def _listings(runtime: "Runtime", flags: Flags) -> Sequence[Listing]:
     return listings
 
 
-def _no_choice(task: ModelTask, candidates: Sequence[str], listings: Sequence[Listing]) -> AIError:
+def _no_choice(
+    task: ModelTask, candidates: Sequence[str], listings: Sequence[Listing], *, in_app: bool
+) -> AIError:
+    setting = f"`{task}` below [defaults] in the settings"
+    naming = f"{setting} names one" if in_app else "Name one with --model"
     if candidates:
         shown = [*candidates[:_MOST_NAMED], *(["another"] if len(candidates) > _MOST_NAMED else [])]
+        which = f", such as {shown[0]}" if in_app else f": name {alternatives(shown)} with --model"
         return AIError(
             ErrorCode.BAD_REQUEST,
-            f"There are {len(candidates)} {task} models: name {alternatives(shown)} with --model.",
-            hint=f"`{task}` below [defaults] in the settings sets the one to use.",
+            f"There are {len(candidates)} {task} models{which}.",
+            hint=f"{setting} sets the one to use.",
         )
     silent = [listing.label for listing in listings if listing.problem is not None]
     more = f" No answer from: {', '.join(silent)}." if silent else ""
     return AIError(
         ErrorCode.MODEL_NOT_FOUND,
         f"No {task} model found.{more}",
-        hint=f"Name one with --model. {_KINDS[task].advice}",
+        hint=f"{naming}. {_KINDS[task].advice}",
     )

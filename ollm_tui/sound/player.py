@@ -77,9 +77,9 @@ class Player:
         stdin = running.process.stdin
         assert stdin is not None
         # a program may have ended: its exit code says why
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, BrokenPipeError):
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await stdin.send(sound)
-        with suppress(OSError, anyio.BrokenResourceError):
+        with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
             await stdin.aclose()
 
     async def _end(self, running: RunningProgram) -> None:

@@ -140,9 +140,17 @@ class RunningProgram:
         # its group may live on without it
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        self.complaint()
+        try:
+            await self._close()
+        except anyio.get_cancelled_exc_class():
+            # Textual cancels a worker twice, which no shield holds off
+            await self._close()
+            raise
+
+    async def _close(self) -> None:
         with anyio.move_on_after(END_S, shield=True):
             await self.process.aclose()
-        self.complaint()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

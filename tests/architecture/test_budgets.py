@@ -57,6 +57,7 @@ SHORT_MODULES = {
         "cli/model_prompt.py",
         "providers/ollama/embeddings.py",
         "providers/openai_compatible/embeddings.py",
+        "commands/speech.py",
         "commands/view.py",
         "tools/builtin/clock.py",
     ],

@@ -47,6 +47,23 @@ class RecordingDrawings:
         self.host.asked.append(("save_picture", name))
 
 
+@dataclass(frozen=True)
+class RecordingVoice:
+    asked: list[tuple[str, ...]]
+
+    def dictate(self, file: str = "") -> None:
+        self.asked.append(("dictate", file))
+
+    def read(self, text: str) -> None:
+        self.asked.append(("read", text))
+
+    async def read_answers(self, is_on: bool) -> None:
+        self.asked.append(("read_answers", str(is_on)))
+
+    def stop(self) -> None:
+        self.asked.append(("stop_reading",))
+
+
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
@@ -147,6 +164,14 @@ class RecordingHost:
 
     @model_actions.setter
     def model_actions(self, actions: object) -> None:
+        raise NotImplementedError
+
+    @property
+    def voice(self) -> "RecordingVoice":
+        return RecordingVoice(self.asked)
+
+    @voice.setter
+    def voice(self, voice: object) -> None:
         raise NotImplementedError
 
     def quit(self) -> None:

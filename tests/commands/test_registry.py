@@ -25,7 +25,7 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
         "models",
     }
     wanted |= {"show", "load", "unload", "pull", "rename", "profile", "save", "schema", "prompt"}
-    wanted |= {"export", "image"}
+    wanted |= {"export", "image", "dictate", "speak"}
     assert {one.name for one in COMMANDS} == wanted
 
 

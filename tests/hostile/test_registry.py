@@ -30,6 +30,10 @@ NOT_FROM_OUTSIDE = {
     "providers/ollama/pull.py",
     "providers/stream.py",
     "tui/chat/screen.py",
+    "commands/speech.py",
+    "tui/voice/control.py",
+    # It waits for an end and reads nothing.
+    "sound/player.py",
     # `pieces` is a list of its own there.
     "tui/transcript/block.py",
     # For others, which are named by it.

@@ -13,6 +13,7 @@ from ollm_tui.commands.host import (
     ModelActions,
     OfferedTool,
     Profiles,
+    SpeechActions,
     View,
 )
 from ollm_tui.protocol.errors import AIError
@@ -67,6 +68,7 @@ class ScreenCommandHost:
     search: SearchControl
     prompts: Prompts
     drawings: Drawings
+    voice: SpeechActions
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
     exports: Exports = field(init=False)

@@ -30,6 +30,7 @@ from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.links import Links
 from ollm_tui.tui.models import ModelCommands, ModelOperations
+from ollm_tui.tui.voice import VoiceControl
 from ollm_tui.tui.widgets import FLASH_S
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ class ChatController:
             self._show_queue,
             lambda: self.session.client,
             parts.composer.pictures.content,
+        )
+        self.voice = self.queue.listener = VoiceControl(
+            self.runtime, parts.composer, parts.hints, self._dialogs, parts.keymap, self.say
         )
         self.queue.hold()  # until the chat is open
         self.editing = MessageEditing(
@@ -222,6 +226,7 @@ class ChatController:
             parts.search,
             self.prompts,
             Drawings(self.session, self.prompts, self.say),
+            self.voice,
             self.new_chat,
             self.quit,
         )
@@ -254,6 +259,20 @@ class ChatController:
             self._parts.transcript.app.exit()
 
     # Keys and commands
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is an answer, or reading one aloud, to stop, or a queue to take back."""
+        return self.prompts.can_stop or self.voice.is_reading
+
+    def stop(self) -> None:
+        """Stop the answer and reading it aloud; what was queued goes back to the editor."""
+        self.voice.stop()
+        self.prompts.stop()
+
+    def dictate(self) -> None:
+        """Begin a dictation, or end its recording."""
+        self.voice.dictate()
 
     def suggest(self, draft: str) -> Suggestions | None:
         """Suggest how to complete a command."""
@@ -362,6 +381,7 @@ class ChatController:
             self.say(line, "warning", "/tools lists the available tools.")
 
     def _leave(self) -> None:
+        self.voice.stop()
         self.prompts.stop()  # what was queued was meant for the chat that is left
         self.editing.forget()
         self.queue.failed = False

@@ -103,6 +103,17 @@ class NoQuestions:
     edit_newest = again = cancel = edit
 
 
+class NoVoice:
+    """Nothing is recorded or read aloud; see `VoiceControl`."""
+
+    is_dictating = is_recording = False
+
+    def insert(self) -> None:
+        """Do nothing."""
+
+    cancel = insert
+
+
 class OpeningChat:
     """Stands in for `ChatController` until the runtime is open.
 
@@ -115,6 +126,7 @@ class OpeningChat:
         self.prompts = EarlyPrompts(composer, hints, key_for)
         self.attaching = EarlyPastes(composer)
         self.editing = NoQuestions()
+        self.voice = NoVoice()
         self._composer = composer
         self._hints = hints
         self._wanted: Callable[[ChatController], None] | None = None
@@ -133,6 +145,15 @@ class OpeningChat:
         """Take note that the runtime cannot be opened; prompts stay in the queue."""
         self._has_failed = True
         self.attaching.fail()
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is a queue to take back."""
+        return self.prompts.can_stop
+
+    def stop(self) -> None:
+        """Return the queue to the editor."""
+        self.prompts.stop()
 
     def suggest(self, _draft: str) -> "Suggestions | None":
         """Commands are not loaded yet."""
@@ -162,6 +183,10 @@ class OpeningChat:
     def next_recent(self) -> None:
         """Change the model later."""
         self._want(lambda controller: controller.next_recent())
+
+    def dictate(self) -> None:
+        """Dictate later."""
+        self._want(lambda controller: controller.dictate())
 
     def cycle_permissions(self) -> None:
         """Change the permissions later."""

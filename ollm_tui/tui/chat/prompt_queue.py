@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
 
@@ -16,9 +16,23 @@ from ollm_tui.tui.chat.restore import prompt_words
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient, ChatStream
     from ollm_tui.chat.drawing import DrawingWish
+    from ollm_tui.protocol.chat_events import ChatEvent
 
 STOP_GRACE_S = 1.5
 """How long a stopped answer may take to close its connection before its task is cancelled."""
+
+
+class AnswerListener(Protocol):
+    """What follows each answer beside the screen."""
+
+    def begin_answer(self) -> None:
+        """Note that a prompt is sent."""
+
+    def take(self, event: "ChatEvent") -> None:
+        """Take an event of the answer; there are none after a stop."""
+
+    def end_answer(self) -> None:
+        """Note that nothing more comes."""
 
 
 @dataclass(slots=True)
@@ -31,6 +45,7 @@ class PromptQueue:
     """Called for each prompt, as the chat may have changed."""
     content: Callable[[str], Content] = str
     """Returns a prompt as it is sent, with its pictures."""
+    listener: AnswerListener | None = None
     _waiting: deque[str] = field(default_factory=deque)
     _signal: AbortSignal | None = None
     _scope: anyio.CancelScope | None = None
@@ -158,11 +173,15 @@ class PromptQueue:
     ) -> None:
         self._signal = signal = AbortSignal()
         begin()
+        if self.listener is not None:
+            self.listener.begin_answer()
         try:
             with anyio.CancelScope() as self._scope:
                 await self._stream(ask(signal))
         finally:
             self._signal = self._scope = None
+            if self.listener is not None:
+                self.listener.end_answer()
         self.failed, self.refused = self.presenter.failed, self.presenter.refused
         if self.failed and self._waiting:
             self.queue_changed(tuple(self._waiting))
@@ -171,6 +190,8 @@ class PromptQueue:
         try:
             async with stream as events:
                 async for event in events:
+                    if self.listener is not None and not self.presenter.is_over:
+                        self.listener.take(event)
                     self.presenter.apply(event)
         except AIError as error:
             self.presenter.fail(error)

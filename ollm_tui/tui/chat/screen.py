@@ -53,7 +53,7 @@ class ChatScreen(TranscriptSelection[None]):
         & > Transcript { width: 100%; }  /* a share would be less by the margin of the prompt */
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("chat", "find")]
+    BINDINGS: ClassVar[list[BindingType]] = [*Keymap().bindings("dictation", "chat", "find")]
 
     AUTO_FOCUS = "Prompt"
     completions = getters.query_one(Completions)
@@ -226,13 +226,17 @@ class ChatScreen(TranscriptSelection[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave keys to the input where they mean nothing here."""
         prompts = self.controller.prompts
-        if self._yields(action) and not (action == "stop" and prompts.can_stop):
+        if self._yields(action) and not (action == "stop" and self.controller.can_stop):
             return False
         has_menu, has_search = self.composer.has_menu, self.search.has_focus
         match action:
             case "stop":
                 # an open list of suggestions is closed first, and so is a search
-                is_on = prompts.can_stop and not (has_menu or has_search)
+                is_on = self.controller.can_stop and not (has_menu or has_search)
+            case "do" if parameters[0] in {"insert", "cancel"}:
+                voice = self.controller.voice
+                is_on = voice.is_recording or (parameters[0] == "cancel" and voice.is_dictating)
+                is_on = is_on and not has_menu
             case "escape":
                 is_on = self._can_go_back and not (has_menu or has_search)
             case "retry_error":
@@ -261,14 +265,14 @@ class ChatScreen(TranscriptSelection[None]):
         return not self.search.is_open and (is_editing or not self.composer.text)
 
     def action_stop(self) -> None:
-        """Stop the answer; what was queued goes back to the editor."""
+        """Stop the answer and reading it aloud; what was queued goes back to the editor."""
         self.escapes.stopped()
-        self.controller.prompts.stop()
+        self.controller.stop()
 
     def action_escape(self) -> None:
         """Cancel an edit; twice: edit the newest question."""
         editing = self.controller.editing
-        if self.controller.prompts.can_stop:
+        if self.controller.can_stop:
             return
         if editing.is_editing:
             editing.cancel()
@@ -281,7 +285,9 @@ class ChatScreen(TranscriptSelection[None]):
 
     def action_interrupt(self) -> None:
         """Stop, else copy, else leave what is going on, else clear the input, else quit."""
-        if self.controller.prompts.can_stop:
+        if self.controller.voice.is_dictating:
+            self.controller.voice.cancel()
+        elif self.controller.can_stop:
             self.action_stop()
         elif self.search.has_focus and not self.selections:
             self.search.close()
@@ -320,14 +326,24 @@ class ChatScreen(TranscriptSelection[None]):
         """Open a dialog or another screen."""
         self.controller.show(view)
 
-    def action_do(self, what: Literal["new_chat", "next_recent", "find"]) -> None:
-        """Start a new chat, change to the model used before this one, or search."""
-        if what == "new_chat":
-            self.controller.begin_new_chat()
-        elif what == "next_recent":
-            self.controller.next_recent()
-        else:
-            self.search.find()
+    def action_do(
+        self, what: Literal["new_chat", "next_recent", "dictate", "insert", "cancel", "find"]
+    ) -> None:
+        """Start a chat, change to the model used before this one, dictate, end that, or search."""
+        controller = self.controller
+        match what:
+            case "new_chat":
+                controller.begin_new_chat()
+            case "next_recent":
+                controller.next_recent()
+            case "dictate":
+                controller.dictate()
+            case "insert":
+                controller.voice.insert()
+            case "cancel":
+                controller.voice.cancel()
+            case "find":
+                self.search.find()
 
     def action_cycle_permissions(self) -> None:
         """Change which tools run without asking."""

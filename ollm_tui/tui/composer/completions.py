@@ -54,7 +54,7 @@ def open_menu(suggestions: "Suggestions | None") -> Menu | None:
 
 _LONGEST: Final = 200
 _MENTION: Final = re.compile(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
-_ATTACH: Final = re.compile(r"/attach[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
+_ATTACH: Final = re.compile(r"/(?:attach|dictate)[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,6 +122,17 @@ class Composer(DraftEditor, inherit_bindings=False):
         parts = (self._pastes.fold(text), self.draft)
         self.draft = "\n\n".join(part for part in parts if part)
 
+    def insert_dictated(self, text: str) -> None:
+        """Insert words at the cursor as one edit, with the spaces they need; replaces nothing."""
+        row, column = place = self.cursor_location
+        line = self.document.get_line(row)
+        before = " " if column and not line[column - 1].isspace() else ""
+        after = " " if line[column : column + 1].isalnum() else ""
+        words = to_editor(self._pastes.fold(text))
+        self.history.checkpoint()
+        result = self.replace(f"{before}{words}{after}", place, place)
+        self.move_cursor(result.end_location)
+
     def load_draft(self, draft: str) -> None:
         """Replace everything; suggestions wait for the next edit."""
         super().load_draft(draft)

@@ -10,12 +10,12 @@ from textual.binding import Binding
 from ollm_tui.decode.clean import clean_name
 
 Scope: TypeAlias = Literal[
-    "chat", "composer", "find", "cursor", "caret",
+    "chat", "composer", "dictation", "find", "cursor", "caret",
     "models", "details", "find_models", "variant", "downloads",
 ]  # fmt: skip
-"""What handles the key: the chat screen, its input, a search in the chat, the cursor on a message,
-the caret in its text, the list of models, the details of one, the model search, the choice of a
-file, the list of downloads."""
+"""What handles the key: the chat screen, its input, a dictation into it, a search in the chat, the
+cursor on a message, the caret in its text, the list of models, the details of one, the model
+search, the choice of a file, the list of downloads."""
 
 
 @dataclass(frozen=True, slots=True)

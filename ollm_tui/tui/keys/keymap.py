@@ -193,7 +193,7 @@ def _overlap(one: Key, other: Key) -> bool:
     scopes = {one.scope, other.scope}
     if len(scopes) == 1:
         return True
-    if scopes & SCREENS.keys():
+    if "dictation" in scopes or scopes & SCREENS.keys():
         return False
     if scopes & {"cursor", "caret"}:
         return "chat" in scopes and not {one.id, other.id} & LETTERS

@@ -86,6 +86,8 @@ _CHAT: Final = (
         in_palette=True, command="context"),
     Key("chat.links", "f8", "show('links')", "Open a link in the last answer", in_palette=True,
         command="links"),
+    Key("chat.dictate", "f9", "do('dictate')", "Dictate a message", in_palette=True,
+        command="dictate"),
     Key("chat.permissions", "shift+tab", "cycle_permissions", "Change auto-approved tools",
         in_palette=True),
     Key("chat.next_recent", "f2", "do('next_recent')", "Next recent model", in_palette=True),
@@ -156,6 +158,14 @@ EDITING: Final = (
 """The keys of the composer that every editor has."""
 
 COMPOSER: Final = (*_COMPOSER, *EDITING)
+
+_WHILE_RECORDING: Final = "while dictating"
+_DICTATION: Final = (
+    Key("dictation.insert", "enter", "do('insert')", "Stop recording and insert the text",
+        "insert", _WHILE_RECORDING),
+    Key("dictation.cancel", "escape", "do('cancel')", "Cancel the dictation", "cancel",
+        _WHILE_RECORDING),
+)  # fmt: skip
 
 _WHILE_SEARCHING: Final = "while searching"
 _FIND: Final = (
@@ -283,7 +293,7 @@ DOWNLOADS: Final = (
 )  # fmt: skip
 
 KEYS: Final = (
-    *_COMPOSER, *_CHAT, *_FIND, *READING,
+    *_COMPOSER, *_DICTATION, *_CHAT, *_FIND, *READING,
     *_MODELS, *_DETAILS, *_FIND_MODELS, *_VARIANT, *DOWNLOADS,
 )  # fmt: skip
 """Every key but those of `EDITING`, as help and the reference page list them."""

@@ -21,8 +21,8 @@ def test_ids_are_unique_and_nothing_shares_a_key() -> None:
     assert len({key.id for key in KEYS}) == len(KEYS)
     # Esc closes the suggestions when no answer is there to stop; Ctrl+O unfolds a pasted text
     # where the cursor is on one; Ctrl+D deletes unless the input is empty; a search has the focus
-    # when it takes its keys.
-    elsewhere = {"find", "cursor", "caret", *SCREENS}
+    # when it takes its keys; a dictation takes its own before all.
+    elsewhere = {"dictation", "find", "cursor", "caret", *SCREENS}
     listed = [key for key in (*KEYS, *EDITING) if key.scope not in elsewhere]
     taken = [name for key in listed for name in key.keys.split(",")]
     assert {name for name in taken if taken.count(name) > 1} == {"escape", "ctrl+o", "ctrl+d"}
