@@ -179,7 +179,7 @@ class ReadAloud:
 
     async def _perform(self, script: Script, player: Player) -> None:
         send, receive = anyio.create_memory_object_stream[_Sound](1)
-        async with anyio.create_task_group() as group:
+        async with receive, anyio.create_task_group() as group:
             group.start_soon(self._synthesize, script, send)
             error = await _play(receive, player)
             group.cancel_scope.cancel()
@@ -200,12 +200,11 @@ class ReadAloud:
 
 async def _play(receive: MemoryObjectReceiveStream[_Sound], player: Player) -> AIError | None:
     """Play all sounds; returns why that is not possible, since a group must not wrap it."""
-    async with receive:
-        async for sound in receive:
-            if isinstance(sound, AIError):
-                return sound
-            try:
-                await player.play(sound)
-            except AIError as error:
-                return None if error.known_code is ErrorCode.ABORTED else error
+    async for sound in receive:
+        if isinstance(sound, AIError):
+            return sound
+        try:
+            await player.play(sound)
+        except AIError as error:
+            return None if error.known_code is ErrorCode.ABORTED else error
     return None
