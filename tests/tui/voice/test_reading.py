@@ -63,19 +63,19 @@ async def test_an_answer_is_read_while_it_comes(stage: Stage, voice: ScriptedVoi
     await stage.send("/speak on")
     await until(stage, lambda: "Answers are read aloud by localai://whisper-1." in stage.shown)
     await stage.ask("Count.")
-    stage.client.give(thinking("I think."), text("One. Tw"))
-    await until(stage, lambda: voice.played == ["One."])
+    stage.client.give(thinking("I think."), text("One is here. Tw"))
+    await until(stage, lambda: voice.played == ["One is here."])
     assert stage.controller.voice.is_reading
     assert "▶ Reading aloud" in stage.screen_text
     stage.client.give(text("o"), finish())
-    await until(stage, lambda: voice.played == ["One.", "Two"])
+    await until(stage, lambda: voice.played == ["One is here.", "Two"])
     await is_silent(stage)
     await stage.send("/speak off")
     await stage.ask("Again.")
     stage.client.give(text("Three."), finish())
     await stage.settle()
     assert not stage.controller.voice.is_reading
-    assert voice.spoken == ["One.", "Two"]
+    assert voice.spoken == ["One is here.", "Two"]
 
 
 async def test_the_next_sentence_is_made_while_one_is_played(
