@@ -179,7 +179,7 @@ HELD: dict[str, tuple[str, ...]] = {
     "Tools that write files, run programs": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Search over all saved chats": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Shell commands with `!`": (f"{HERE}::test_what_is_reported_missing_is_missing",),
-    "Speech, video or music": (FIELDS,),
+    "Images by the built-in engine": (FIELDS,),
     "Audio and video attachments": (
         FIELDS,
         "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",

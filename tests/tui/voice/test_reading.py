@@ -72,7 +72,7 @@ async def test_an_answer_is_read_while_it_comes(stage: Stage, voice: ScriptedVoi
     await is_silent(stage)
     await stage.send("/speak off")
     await stage.ask("Again.")
-    stage.client.give(text("Three."), finish())
+    stage.client.answer("Three.")
     await stage.settle()
     assert not stage.controller.voice.is_reading
     assert voice.spoken == ["One is here.", "Two"]
