@@ -30,6 +30,9 @@ HEAVY = (
     "ollm_tui.tui.models.table",
     "ollm_tui.tui.transcript.search.search",
     "ollm_tui.runtime.compose",
+    "ollm_tui.sound",
+    "ollm_tui.tui.voice",
+    "miniaudio",
 )
 PROGRAM = """
 import sys
