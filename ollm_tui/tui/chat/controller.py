@@ -270,10 +270,6 @@ class ChatController:
         self.voice.stop()
         self.prompts.stop()
 
-    def dictate(self) -> None:
-        """Begin a dictation, or end its recording."""
-        self.voice.dictate()
-
     def suggest(self, draft: str) -> Suggestions | None:
         """Suggest how to complete a command."""
         return suggest(draft, self.commands, self.host)

@@ -103,8 +103,11 @@ class NoQuestions:
     edit_newest = again = cancel = edit
 
 
+@dataclass(frozen=True, slots=True)
 class NoVoice:
     """Nothing is recorded or read aloud; see `VoiceControl`."""
+
+    dictate: Callable[[], None]
 
     is_dictating = is_recording = False
 
@@ -126,7 +129,7 @@ class OpeningChat:
         self.prompts = EarlyPrompts(composer, hints, key_for)
         self.attaching = EarlyPastes(composer)
         self.editing = NoQuestions()
-        self.voice = NoVoice()
+        self.voice = NoVoice(self._dictate)
         self._composer = composer
         self._hints = hints
         self._wanted: Callable[[ChatController], None] | None = None
@@ -184,9 +187,9 @@ class OpeningChat:
         """Change the model later."""
         self._want(lambda controller: controller.next_recent())
 
-    def dictate(self) -> None:
+    def _dictate(self) -> None:
         """Dictate later."""
-        self._want(lambda controller: controller.dictate())
+        self._want(lambda controller: controller.voice.dictate())
 
     def cycle_permissions(self) -> None:
         """Change the permissions later."""

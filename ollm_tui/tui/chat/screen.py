@@ -337,7 +337,7 @@ class ChatScreen(TranscriptSelection[None]):
             case "next_recent":
                 controller.next_recent()
             case "dictate":
-                controller.dictate()
+                controller.voice.dictate()
             case "insert":
                 controller.voice.insert()
             case "cancel":

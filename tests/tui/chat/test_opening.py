@@ -148,7 +148,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_reported(config: Path)
 
 
 OWN_KEYS = {
-    "chat.stop": "f5",
+    "chat.stop": "alt+s",
     "chat.back": "f10",
     "chat.leave": "f11",
     "chat.interrupt": "f12",
@@ -179,7 +179,7 @@ async def test_questions_name_a_persons_own_keys(
         await pilot.press("f12", "f10", "f10")
         await stage.settle()
         assert [hint for hint in hints if hint] == [
-            "1 queued · Ctrl+Up edits it · F5 returns it to the editor: two",
+            "1 queued · Ctrl+Up edits it · Alt+S returns it to the editor: two",
             "An answer is in progress. Press F11 again to quit",
             "Press F12 again to quit",
             "Press F10 again to edit your last message",
