@@ -10,7 +10,7 @@ from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.runtime.voice import Voice
+from ollm_tui.runtime.media.voice import Voice
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Server, in_thread
 

@@ -13,7 +13,7 @@ from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
-    from ollm_tui.runtime.voice import Voice
+    from ollm_tui.runtime.media.voice import Voice
     from ollm_tui.tui.voice.dictation import Dictation
     from ollm_tui.tui.voice.line import VoiceLine
     from ollm_tui.tui.voice.reading import ReadAloud
@@ -36,7 +36,7 @@ class VoiceControl:
     @cached_property
     def _voice(self) -> "Voice":
         # imported when speech is used for the first time, as all below
-        from ollm_tui.runtime.voice import Voice
+        from ollm_tui.runtime.media.voice import Voice
 
         return Voice(self.runtime)
 

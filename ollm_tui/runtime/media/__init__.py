@@ -1,0 +1,1 @@
+"""What the front ends use of models that do not chat: speech."""
