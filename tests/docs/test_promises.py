@@ -177,7 +177,7 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "The following do not exist yet:": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Tools that write files, run programs": (f"{HERE}::test_what_is_reported_missing_is_missing",),
-    "Search over all saved chats": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "A view of all branches of a chat": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Shell commands with `!`": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Images by the built-in engine": (FIELDS,),
     "Audio and video attachments": (
