@@ -197,23 +197,7 @@ class ChatController:
         model_commands = ModelCommands(
             self.runtime, self.models, dialogs, keymap, self.model_operations
         )
-        self._views: dict[View, Callable[[str], None]] = {
-            "help": lambda _: page.show_help(),
-            "models": lambda _: page.pick_model(),
-            "manager": lambda _: page.manage_models(),
-            "find_models": self.downloads.find,
-            "themes": lambda _: self.themes.pick(),
-            "palette": lambda _: page.show_palette(),
-            "profiles": lambda _: page.pick_profile(),
-            "chats": lambda _: self.history.show(),
-            "search": self.search.show,
-            "context": lambda _: self.context.show(),
-            "prompt": model_commands.show_prompt,
-            "links": lambda _: self.links.show(),
-            "branch": self.history.show_branch,
-            "rename": self.history.rename,
-            "edit": lambda _: self._edit_newest(),
-        }
+        self._views = self._build_views(page, model_commands)
         self.host = ScreenCommandHost(
             self.session,
             self.say,
@@ -230,6 +214,27 @@ class ChatController:
             self.new_chat,
             self.quit,
         )
+
+    def _build_views(
+        self, page: ChatDialogs, model_commands: ModelCommands
+    ) -> dict[View, Callable[[str], None]]:
+        return {
+            "help": lambda _: page.show_help(),
+            "models": lambda _: page.pick_model(),
+            "manager": lambda _: page.manage_models(),
+            "find_models": self.downloads.find,
+            "themes": lambda _: self.themes.pick(),
+            "palette": lambda _: page.show_palette(),
+            "profiles": lambda _: page.pick_profile(),
+            "chats": lambda _: self.history.show(),
+            "search": self.search.show,
+            "context": lambda _: self.context.show(),
+            "prompt": model_commands.show_prompt,
+            "links": lambda _: self.links.show(),
+            "branch": self.history.show_branch,
+            "rename": self.history.rename,
+            "edit": lambda _: self._edit_newest(),
+        }
 
     def _is_offered(self, command: Command) -> bool:
         return command.is_offered(self.host)
