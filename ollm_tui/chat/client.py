@@ -14,7 +14,7 @@ from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.drawing import DrawingRun, DrawingWish, open_job, wish_of
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.chat.prompt import ChatOptions, check_question
 from ollm_tui.chat.prompt_run import Ending, PromptRun
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.config.foreign import foreign_code, without_secrets
@@ -65,16 +65,11 @@ class ChatClient:
 
         Raises:
             AIError: on entering, CONFLICT while another prompt is being answered, BAD_REQUEST
-                for an empty prompt or one of another role than `user`. Everything later is the
-                closing `ErrorEvent`.
+                for an empty prompt, one of another role than `user`, or with a metadata key that
+                the chat sets itself. Everything later is the closing `ErrorEvent`.
         """
         question = prompt if isinstance(prompt, Message) else Message("user", prompt)
-        if question.role != "user":
-            raise AIError(
-                ErrorCode.BAD_REQUEST,
-                f"A prompt has the role `user`, not {question.role!r}.",
-                hint="Put other messages into `conversation.messages`.",
-            )
+        check_question(question)
         return self._asking(question, options or ChatOptions(), signal)
 
     def draw(

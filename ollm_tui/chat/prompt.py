@@ -14,12 +14,17 @@ from ollm_tui.protocol.blocks import (
     ThinkingContent,
     VideoContent,
 )
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import TEMPLATE_VALUES, Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 _MADE: Final = (ImageContent, AudioContent, VideoContent)
+
+
+_MARKS: Final = frozenset({"correction", "ended"})
+"""The metadata keys with which a chat marks messages of the user and of the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +37,8 @@ class ChatOptions:
     """`hf` or `jinja2` if the system prompt is a template in Jinja; a prompt that is one is passed
     as a `Message` with its own `template_format`."""
     template_values: JsonMapping | None = None
-    """Values for the variables of all templates; the `metadata` of a message overrides them."""
+    """Values for the variables of all templates; those in the `metadata` of a message, below the
+    same name, override them."""
     options: GenerationOptions | None = None
     should_think: ShouldThink | None = None
     tools: Sequence[str] | None = None
@@ -116,6 +122,27 @@ def results_after(messages: Sequence[Message], position: int) -> dict[str, Messa
 def is_question(message: Message) -> bool:
     """Whether the user wrote it; corrections sent to the model belong to its answer."""
     return message.role == "user" and not message.metadata.get("correction")
+
+
+def check_question(message: Message) -> None:
+    """Check a message that a program sends as a prompt.
+
+    Raises:
+        AIError: BAD_REQUEST for another role than `user`, or metadata that the chat sets itself.
+    """
+    if message.role != "user":
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"A prompt has the role `user`, not {message.role!r}.",
+            hint="Put other messages into `conversation.messages`.",
+        )
+    marks = sorted(_MARKS & message.metadata.keys())
+    if marks:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            f"The metadata key {marks[0]!r} of a prompt is set by the chat itself.",
+            hint=f"Use another key, or put the variables of a template into `{TEMPLATE_VALUES}`.",
+        )
 
 
 def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None:

@@ -25,6 +25,9 @@ ACCEPTED: Final[Mapping[str, bool]] = {"accepted": True}
 CHECKED: Final = "schema"
 """The metadata key of an answer that was checked against a JSON Schema: `valid` or `invalid`."""
 
+TEMPLATE_VALUES: Final = "template_values"
+"""The metadata key for the variables of a message that is a template."""
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Message:
@@ -41,11 +44,11 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = field(metadata=ACCEPTED)
     tool_call_id: str | None = field(metadata=ACCEPTED)
     template_format: str | None
-    """`hf` or `jinja2` if the text is a template in Jinja, whose variables are in `metadata`. It is
-    rendered before the request is sent, and the history keeps what was sent. None, the default, is
-    plain text, which is never rendered."""
+    """`hf` or `jinja2` if the text is a template in Jinja, whose variables are in `metadata` below
+    `template_values`. It is rendered before the request is sent, and the history keeps what was
+    sent. None, the default, is plain text, which is never rendered."""
     metadata: Mapping[str, JsonValue] = field(metadata=ACCEPTED)
-    """Keys of the application; they are never sent, unless a template writes them."""
+    """Keys of the application; they are never sent. A template uses those of `template_values`."""
 
     def __init__(  # noqa: PLR0913 -- the vocabulary fixes these fields
         self,

@@ -268,7 +268,8 @@ class Request:
     """The language in which `system_prompt` is a template, `hf` or `jinja2`; None is plain text.
     Messages name their own: no other text becomes a template because a request names a language."""
     template_values: JsonMapping | None = None
-    """Values for the variables of all templates; the `metadata` of a message overrides them."""
+    """Values for the variables of all templates; those in the `metadata` of a message, below the
+    same name, override them."""
     signal: AbortSignal | None = None
 
     def __post_init__(self) -> None:

@@ -17,7 +17,7 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.blocks import Block, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
-from ollm_tui.protocol.message import JINJA, Message, has_template_marks
+from ollm_tui.protocol.message import JINJA, TEMPLATE_VALUES, Message, has_template_marks
 from ollm_tui.protocol.request import Request
 from ollm_tui.templates.renderer import TEMPLATE_LIMIT, Refusal, TemplateRenderer
 
@@ -76,9 +76,21 @@ def _templates(request: Request, words: Mapping[str, str]) -> Iterator[_Template
             continue
         place = f"The {clean_line(message.role)[:40]} message {position + 1}"
         _require_jinja(message.template_format, place)
+        all_values = {**values, **_own_values(message, place)}
         for number, block in enumerate(message.content):
             if isinstance(block, TextContent) and has_template_marks(block.text):
-                yield _Template(position, number, place, block.text, {**values, **message.metadata})
+                yield _Template(position, number, place, block.text, all_values)
+
+
+def _own_values(message: Message, place: str) -> JsonMapping:
+    values = message.metadata.get(TEMPLATE_VALUES)
+    if values is None or isinstance(values, dict):
+        return values or {}
+    raise AIError(
+        ErrorCode.BAD_REQUEST,
+        f"{place} is a template whose `{TEMPLATE_VALUES}` are no object.",
+        hint="Put the variables there by name.",
+    )
 
 
 def _require_jinja(language: str, place: str) -> None:
@@ -122,11 +134,12 @@ def _check_values(templates: Sequence[_Template]) -> None:
 def _refused(template: _Template, refusal: Refusal) -> AIError:
     missing = _MISSING.search(refusal.message) if refusal.kind == "undefined" else None
     if missing is not None:
-        places = "`template_values`" if template.position is None else "`metadata` of the message"
+        of_message = "" if template.position is None else " of the request, or of the metadata"
         return AIError(
             ErrorCode.BAD_REQUEST,
             f"{template.place} is a template whose variable {missing[1]!r} has no value.",
-            hint=f"Put it into {places}, or write {{{{ {missing[1]} | default('') }}}}.",
+            hint=f"Put it into `{TEMPLATE_VALUES}`{of_message}, or write"
+            f" {{{{ {missing[1]} | default('') }}}}.",
         )
     code = ErrorCode.TIMEOUT if refusal.kind == "time" else ErrorCode.BAD_REQUEST
     advice = "Make it shorter, or" if refusal.kind in _LIMITS else "Correct it, or"

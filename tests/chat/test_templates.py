@@ -23,7 +23,7 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import RenderRequest, Router
 from tests.support.providers import ScriptedProvider
 
-ASKED = Message("user", "Dear {{ name }}", template_format="jinja2", metadata={"name": "{{ Ann }}"})
+ASKED = Message("user", "Dear {{ name }}", template_format="jinja2", metadata={"template_values": {"name": "{{ Ann }}"}})
 
 
 class Journal:
@@ -58,7 +58,7 @@ class Renderer:
         if self.gate is not None:
             await self.gate.wait()
         values = dict(request.template_values or {})
-        messages = [self._plain(one, {**values, **one.metadata}) for one in request.conversation]
+        messages = [self._plain(one, {**values, **_own(one)}) for one in request.conversation]
         system = request.system_prompt
         if system and request.template_format:
             system = self._filled(system, values)
@@ -79,6 +79,11 @@ class Renderer:
         for name, value in values.items():
             text = text.replace(f"{{{{ {name} }}}}", str(value))
         return text
+
+
+def _own(message: Message) -> JsonMapping:
+    own = message.metadata.get("template_values")
+    return own if isinstance(own, dict) else {}
 
 
 def client_over(
@@ -208,6 +213,20 @@ async def test_a_stop_while_it_is_rendered_takes_the_prompt_back() -> None:
         while len(render.requests) < 2:
             await anyio.lowlevel.checkpoint()
     assert client.conversation.messages == [], "who leaves early sent nothing"
+
+
+async def test_a_variable_may_have_the_name_of_a_mark_of_the_chat() -> None:
+    provider, values = answering(), {"correction": "now", "ended": "late"}
+    client = client_over(provider, Renderer())
+    marked = replace(ASKED, metadata={"template_values": values})
+    await ask(client, marked)
+    await ask(client, None)
+    assert texts(client.conversation.messages) == ["Dear {{ name }}", "Yes {{ name }}."]
+    assert len(provider.requests) == 2
+    for mark in values:
+        with pytest.raises(AIError, match=f"The metadata key '{mark}' of a prompt is set by"):
+            await ask(client, Message("user", "hi", metadata={mark: True}))
+    assert len(client.conversation.messages) == 2
 
 
 async def test_a_prompt_has_the_role_of_the_user() -> None:

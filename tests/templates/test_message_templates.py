@@ -21,7 +21,7 @@ PICTURE = ImageContent(data=b"{{ secret }}")
 
 
 def template(text: str, /, role: str = "user", **values: JsonValue) -> Message:
-    return Message(role, text, template_format="jinja2", metadata=values)
+    return Message(role, text, template_format="jinja2", metadata={"template_values": values})
 
 
 def asking(*messages: Message, **more: object) -> Request:
@@ -92,8 +92,10 @@ async def test_a_variable_without_a_value_is_named_with_its_message() -> None:
             error.message
             == "The user message 2 is a template whose variable 'recipient' has no value."
         )
-        words = "Put it into `metadata` of the message, or write {{ recipient | default('') }}."
-        assert error.hint == words
+        assert error.hint == (
+            "Put it into `template_values` of the request, or of the metadata, or write"
+            " {{ recipient | default('') }}."
+        )
         assert error.code == ErrorCode.BAD_REQUEST
         error = await refusal(
             renderer, asking(first, system_prompt="{{ x }}", template_format="hf")
@@ -157,9 +159,21 @@ async def test_values_are_plain_json() -> None:
             error = await refusal(renderer, asking(template("{{ x }}", x=value)))  # type: ignore[arg-type]
             assert "its value 'x' is not plain JSON" in error.message
         values: dict[str, JsonValue] = {"n": None, "t": [1], "self": 1, "a b": 2, "caller": 3}
-        odd = replace(template("{{ n }}{{ t }}"), metadata=values)
+        odd = replace(template("{{ n }}{{ t }}"), metadata={"template_values": values})
         made = await render_request(asking(odd), {}, renderer)
     assert made.conversation[0].text == "None[1]"
+
+
+async def test_only_the_values_of_the_metadata_are_variables() -> None:
+    async with TemplateRenderer() as renderer:
+        own = replace(template("{{ correction }}"), metadata={"correction": "a mark"})
+        error = await refusal(renderer, asking(own))
+        assert "variable 'correction' has no value" in error.message
+        wrong = replace(template("{{ x }}"), metadata={"template_values": ["x"]})
+        error = await refusal(renderer, asking(wrong))
+        assert error.message == (
+            "The user message 1 is a template whose `template_values` are no object."
+        )
 
 
 async def test_no_message_reaches_python() -> None:
