@@ -42,6 +42,8 @@ class Conversation:
     system_prompt: str | None = None
     system_template: SystemTemplate | None = None
     """The system prompt if it is a template; any other text in `system_prompt` is plain."""
+    rendered_system: tuple[SystemTemplate, str] | None = None
+    """What a template was rendered to last, for figures before it is rendered again."""
     options: GenerationOptions = field(default_factory=GenerationOptions)
     should_think: ShouldThink | None = None
     tools: tuple[str, ...] = ()

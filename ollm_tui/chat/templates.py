@@ -45,6 +45,9 @@ async def rendered_texts(
             hint="Leave `template_format` out, or begin the chat by a runtime.",
         )
     rendered = await parts.render(request, resolved.info)
+    if text == conversation.system_prompt and conversation.system_prompt_format is not None:
+        source = conversation.system_template
+        conversation.rendered_system = source and (source, rendered.system_prompt or "")
     plain = replace(
         options,
         system_prompt=rendered.system_prompt or "",
@@ -52,6 +55,13 @@ async def rendered_texts(
         template_values=None,
     )
     return rendered.conversation, plain
+
+
+def options_for_counting(conversation: Conversation) -> ChatOptions:
+    """Return options with the system prompt as it was rendered last; nothing is rendered."""
+    source, text = conversation.rendered_system or (None, None)
+    is_it = conversation.system_prompt_format is not None and source == conversation.system_template
+    return ChatOptions(system_prompt=text if is_it else None)
 
 
 def system_prompt_of(conversation: Conversation, options: ChatOptions) -> str | None:

@@ -8,6 +8,7 @@ from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.decode.json_span import JsonSpan
 from ollm_tui.decode.leaked_forms import (
     ARGUMENT_KEYS,
+    CALL_ID,
     ID_KEYS,
     NAME_END,
     NAME_KEYS,
@@ -104,7 +105,7 @@ def _read_named(text: str, offered: Mapping[str, ToolSchema], tag: ToolTag) -> l
         middle = text.find(mark, at)
         if middle < 0 or not text.startswith(tag.call_start, at):
             return None
-        name = text[at + len(tag.call_start) : middle]
+        name = text[at + len(tag.call_start) : middle].partition(CALL_ID)[0]
         stop, after = _arguments_end(text, middle + len(mark), tag.call_end)
         args = parse_arguments(text[middle + len(mark) : stop])
         if args is None:

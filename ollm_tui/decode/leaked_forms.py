@@ -7,6 +7,8 @@ from typing import Final, Literal, TypeAlias
 from ollm_tui.decode.stream_search import Part, PrefixMatcher, Run, Words
 
 NAME_END: Final = "[ARGS]"
+CALL_ID: Final = "[CALL_ID]"
+"""What some of Mistral's models write between a name and `[ARGS]`, with an id behind it."""
 CallSyntax: TypeAlias = Literal["json", "python", "bare"]
 """How arguments are written: `{"city": "Paris"}`, `f(city="Paris")`, `f{city:<|"|>Paris<|"|>}`."""
 
@@ -79,7 +81,7 @@ def body_beginnings(names: Iterable[str] | None, tags: Iterable[ToolTag]) -> Pre
     named = (
         Words(("", *(tag.call_start for tag in used))),
         *(_BLANKS, Words(("", NAMESPACE)), name, Run(r":\d", 6)),
-        Words((NAME_END, *(tag.name_end for tag in used))),
+        Words((CALL_ID, NAME_END, *(tag.name_end for tag in used))),
     )
     forms: list[tuple[Part, ...]] = [
         (Words(tuple(f"<{prefix}function=" for prefix in prefixes)), name, Words((">",))),

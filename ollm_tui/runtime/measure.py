@@ -9,7 +9,7 @@ from ollm_tui.chat.model_support import count_pictures
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.request import RequestBuilder
-from ollm_tui.chat.templates import rendered_texts
+from ollm_tui.chat.templates import options_for_counting, rendered_texts
 from ollm_tui.chat.thinking import PlannedThinking
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -121,7 +121,8 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
     if resolved is None:
         return None
     guard = ContextGuard(_counter(parts), parts.windows)
-    maker = _request_maker(conversation, parts, resolved)
+    options = options_for_counting(conversation)
+    maker = _request_maker(conversation, parts, resolved, options=options)
     maker.sends_pictures = not parts.vision.known(resolved)
     request = maker.as_sent(maker.next_request())
     is_empty = not (

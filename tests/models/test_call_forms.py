@@ -123,6 +123,18 @@ def test_the_forms_of_one_family_are_text_of_another(known: KnownModels) -> None
             assert read([text], tags) == [PARIS]
 
 
+def test_an_id_between_name_and_arguments_is_read(known: KnownModels) -> None:
+    mistral = known.of(["mistral-small3.2"]).tool_tags
+    calls = (
+        f"[TOOL_CALLS]weather[CALL_ID]a1B2c3D4e[ARGS]{ARGS}"
+        "[TOOL_CALLS]now[CALL_ID]f5G6h7I8j[ARGS]{}"
+    )
+    for chunks in ways_to_cut(calls):
+        assert read(list(chunks), mistral) == [PARIS, CLOCK]
+    for text in ("[TOOL_CALLS]weather[CALL_ID]a1", f"[TOOL_CALLS]weather[CALL_ID]{ARGS}"):
+        assert read([text], mistral) == [TextPiece(text)]
+
+
 def test_several_calls_in_one_section_are_all_read(known: KnownModels) -> None:
     kimi = known.of(["kimi-k2"]).tool_tags
     calls = "".join(

@@ -78,7 +78,9 @@ async def test_a_system_prompt_that_is_a_template_is_shown_and_sent_as_it_is_ren
 ) -> None:
     paths = paths_in(tmp_path)
     paths.config_file.parent.mkdir(parents=True)
-    text = 'system_prompt = "Count to {{ 6 * 7 }}."\nsystem_prompt_format = "jinja2"\n'
+    comment = "no words of the prompt " * 50
+    text = f'system_prompt = "Count to {{{{ 6 * 7 }}}}.{{# {comment} #}}"\n'
+    text += 'system_prompt_format = "jinja2"\n'
     paths.config_file.write_text(text, "utf-8")
     async with serve(OllamaServer()) as server:
         load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
@@ -88,6 +90,9 @@ async def test_a_system_prompt_that_is_a_template_is_shown_and_sent_as_it_is_ren
                 assert [event async for event in events]
             shown = await runtime.exact_prompt(client.conversation)
             measured = await runtime.measure(client.conversation)
+            room = runtime.room(client.conversation)
+            assert room is not None
+            assert room.used == measured.used, "counted as it is rendered, not as it is written"
             chat_id = runtime.chat_id(client)
             assert chat_id is not None
             reopened = await runtime.open_chat(chat_id)
