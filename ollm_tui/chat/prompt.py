@@ -21,8 +21,6 @@ from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
 
 _MADE: Final = (ImageContent, AudioContent, VideoContent)
-
-
 _MARKS: Final = frozenset({"correction", "ended"})
 """The metadata keys with which a chat marks messages of the user and of the model."""
 

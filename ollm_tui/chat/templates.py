@@ -47,7 +47,8 @@ async def rendered_texts(
     rendered = await parts.render(request, resolved.info)
     if text == conversation.system_prompt and conversation.system_prompt_format is not None:
         source = conversation.system_template
-        conversation.rendered_system = source and (source, rendered.system_prompt or "")
+        shown = rendered.system_prompt or ""
+        conversation.rendered_system = None if source is None else (source, shown)
     plain = replace(
         options,
         system_prompt=rendered.system_prompt or "",

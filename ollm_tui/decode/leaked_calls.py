@@ -24,6 +24,8 @@ from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolSchema
 
 _VALUE = re.compile(r"[{\[]")
+_BEFORE_VALUES = "{[`"
+"""What calls begin with that are JSON or a list."""
 _NAME = re.compile(r"[\w.:-]{1,100}")
 
 
@@ -99,6 +101,7 @@ class LeakedCallDetector:
         own = tuple(own_tags)
         self._whole_answer = answer_beginnings(self._offered, own)
         self._list = next((tag for tag in own if tag.is_whole_answer), None)
+        self._recipients = next((tag for tag in own if tag.text_name), None)
         tagged = [tag for tag in (*TOOL_TAGS, *own) if not tag.is_whole_answer]
         self._tags = {tag.start: tag for tag in tagged}
         self._in_tag = body_beginnings(self._offered, tagged)
@@ -107,6 +110,8 @@ class LeakedCallDetector:
         self._scanner = Scanner(self._in_lead)
         self._blanks: list[str] = []
         self._tag: ToolTag | None = None
+        self._lacks_start = False
+        """Whether the prompt has the tag of the call already."""
         self._opening = ""
         self._ends = TagSearch(())
         self._body = CallBody(is_json=True)
@@ -146,6 +151,8 @@ class LeakedCallDetector:
             self._say_blanks()
             self._scanner.step = self._in_text
             return at
+        if self._recipients is not None and text[at] not in _BEFORE_VALUES:
+            return self._begin_for_recipient(self._recipients, text, at)
         value = _VALUE.search(text, at)
         start = value.start() if value else len(text)
         self._tag = None if is_json_start(text, start) else self._list
@@ -154,6 +161,17 @@ class LeakedCallDetector:
             self._body = CallBody(is_json=True, quotes="\"'")
         self._blanks.clear()
         return start
+
+    def _begin_for_recipient(self, tag: ToolTag, text: str, at: int) -> int:
+        """Read an answer whose first recipient stands behind a tag of the prompt."""
+        self._blanks.clear()
+        if text.startswith(tag.text_mark, at):
+            self._scanner.step = self._in_text
+            return at + len(tag.text_mark)
+        self._tag, self._lacks_start = tag, True
+        self._open("", tag.ends)
+        self._body = CallBody(is_json=False)
+        return at
 
     def _in_tail(self, text: str, at: int, _final: bool) -> int:
         """After the fence of a whole answer: any word makes all of it text."""
@@ -202,6 +220,11 @@ class LeakedCallDetector:
         begins = beginnings.test(text, at, final=final)
         if begins is None:
             return at
+        mark = self._tag.start + self._tag.text_mark
+        if begins and self._tag.text_name and text.startswith(mark, at):
+            self._last = ""
+            self._scanner.step = self._in_text
+            return at + len(mark)
         if begins:
             self._open(self._opening, self._tag.ends)
             self._body = CallBody(is_json=is_json_start(text, word_start(text, at)))
@@ -240,6 +263,8 @@ class LeakedCallDetector:
 
     def _calls(self, text: str) -> list[Read] | None:
         whole_answer = self._tag is None
+        if self._lacks_start and self._tag is not None:
+            text, self._lacks_start = self._tag.call_start + text, False
         calls = read_calls(text, self._offered, arguments_needed=whole_answer, tag=self._tag)
         return calls if all(self._counts(name, args) for name, args in calls or ()) else None
 

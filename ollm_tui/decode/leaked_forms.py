@@ -35,6 +35,13 @@ class ToolTag:
     """What stands around texts in the bare syntax."""
     element_prefix: str = ""
     """What stands before the name of each element, as `x:` in `<x:invoke name="f">`."""
+    text_name: str = ""
+    """What stands in the place of a tool's name before text for the user."""
+
+    @property
+    def text_mark(self) -> str:
+        """What stands before text for the user; the prompt may have its `start` already."""
+        return f"{self.text_name}{self.name_end}" if self.text_name else ""
 
     @property
     def is_whole_answer(self) -> bool:
@@ -65,11 +72,15 @@ _ANY_NAME: Final = Run(r"\w.-", 64)
 
 def answer_beginnings(names: Iterable[str], tags: Iterable[ToolTag] = ()) -> PrefixMatcher:
     """Return how an answer begins that is only calls of these tools: JSON, or a Python list."""
-    listed = tuple(names)
+    listed, tags = tuple(names), tuple(tags)
     fence = (Words(("", FENCE, "```json", "```tool_call", "```xml")), _BLANKS)
     forms = [(*fence, *form) for form in _json_forms(Words(listed))]
     if any(tag.is_whole_answer for tag in tags):
         forms.append((Words(("[",)), _BLANKS, Words(listed), _BLANKS, Words(("(",))))
+    for tag in tags:
+        if tag.text_name:
+            forms.append((Words((tag.text_mark,)),))
+            forms.append((Words(listed), Words((tag.name_end,)), _BLANKS, Words(("{",))))
     return PrefixMatcher(forms)
 
 
@@ -97,6 +108,7 @@ def body_beginnings(names: Iterable[str] | None, tags: Iterable[ToolTag]) -> Pre
         for tag in used
         if tag.syntax == "bare"
     ]
+    forms += [(Words((tag.start + tag.text_mark,)),) for tag in used if tag.text_name]
     return PrefixMatcher((_BLANKS, *form) for form in forms)
 
 

@@ -127,7 +127,7 @@ class _Resolution:
         abilities, modes, names_modes = self._abilities()
         prompt = {value.name: value for value in self._prompt()}
         texts = {name: str(value.value) for name, value in prompt.items()}
-        thinking = self._thinking(modes, names_modes, texts.get("blankThink"))
+        thinking = self._thinking(modes, names_modes, texts)
         window: Any = self._value("sliding_window")
         source: Any = self._value("source")
         own = self._chain[0] if self._chain else None
@@ -205,9 +205,12 @@ class _Resolution:
         return frozenset(named), frozenset(modes or ()), names_modes
 
     def _thinking(
-        self, modes: frozenset[ThinkingMode], names_modes: _Layer | None, blank: str | None
+        self,
+        modes: frozenset[ThinkingMode],
+        names_modes: _Layer | None,
+        texts: Mapping[str, str],
     ) -> ThinkingFacts | None:
-        written = self._top["should_think"]
+        written, blank = self._top["should_think"], texts.get("blankThink")
         if written is None and not modes:
             return None
         config: Thinking = written[1] if written else Thinking()
@@ -219,7 +222,8 @@ class _Resolution:
         if is_own and built_in is not None:
             config = config.on_model_of(built_in)
         support = config.support(modes, blank, is_users=is_users)
-        support = replace(support, is_default_wanted=is_own)
+        words = texts if support.prompt_format is not None else None
+        support = replace(support, is_default_wanted=is_own, prompt_words=words)
         if written is None and blank is None and is_users:
             support = replace(support, switch=None, efforts=None)  # nothing is said of them
         if built_in is not None:

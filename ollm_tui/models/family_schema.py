@@ -35,6 +35,7 @@ from ollm_tui.models.family_thinking import (
     ThinkPrompts,
 )
 from ollm_tui.models.name_pattern import BadPatternError, NamePattern
+from ollm_tui.protocol.message import has_template_marks
 from ollm_tui.protocol.request import ThinkingMode
 
 DEFAULT_VARIANT: Final = "@"
@@ -86,9 +87,13 @@ class CallForm(_Section):
     """What stands around texts in the syntax `bare`."""
     element_prefix: Tagged | None = None
     """What stands before the names of elements."""
+    text_name: Tagged | None = None
+    """What stands in the place of a tool's name before text for the user."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "CallForm":
+        if self.text_name is not None and not (self.in_call and self.name_end):
+            raise ValueError("needs `inCall: true` and `nameEnd` with `textName`")
         if (self.key_tags is None) != (self.value_tags is None):
             raise ValueError("needs keyTags and valueTags together")
         if (self.quote is None) != (self.syntax != "bare"):
@@ -109,6 +114,7 @@ class CallForm(_Section):
             syntax=self.syntax,
             quote=self.quote or '"',
             element_prefix=self.element_prefix or "",
+            text_name=self.text_name or "",
         )
 
 
@@ -183,6 +189,16 @@ class FamilyPart(_Section):
     model_path: FileBeside | None = None
     """A file of the folder that is loaded in place of the model's own."""
     engine_options: EngineOptions | None = None
+
+    @field_validator("system_prompt")
+    @classmethod
+    def _plain(cls, text: str | None) -> str | None:
+        if text is not None and has_template_marks(text):
+            raise ValueError(
+                "is a template, which is not rendered here: write plain text, or set"
+                " `system_prompt` with `system_prompt_format` in the settings"
+            )
+        return text
 
     @model_validator(mode="after")
     def _one_template(self) -> Self:

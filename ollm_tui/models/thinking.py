@@ -78,6 +78,8 @@ class ThinkingSupport:
     """Instructions by mode, and `role`, as `ThinkingConfig` has them."""
     prompt_format: str | None = None
     """The format of `prompts`, if they are templates."""
+    prompt_words: Mapping[str, str] | None = None
+    """The family's variables, which such templates may use."""
     thinks_by_itself: bool = True
     """Whether the model was made to think; else instructions make it."""
     is_engines: bool = True

@@ -26,6 +26,8 @@ _BETWEEN: Final = "Write your thinking between {start} and {end}, then write the
 _AFTER: Final = "Write the explanation between {start} and {end}."
 _UP_TO: Final = "Begin with your thinking, then write {answer}, then the answer."
 _STEPS: Final = "Think in at most {steps} steps."
+_UNSET: Final = {"steps": "", "depth": "", "start": "", "end": ""}
+"""What a template gets for those that are not set; any other variable must have a value."""
 _DEPTH: Final = "Go at most {depth} levels deep in your thinking."
 
 
@@ -63,11 +65,12 @@ def thinking_prompt(
     whole = "\n".join(part for part in (text, *_limits(set_limits, text)) if part)
     if not whole:
         return None
-    return ThinkingPrompt(
-        text=whole,
-        format=model.prompt_format if prompts else None,
-        variables={**_tags(plan), **set_limits, "mode": plan.mode},
-    )
+    language = model.prompt_format if prompts else None
+    words: dict[str, str | int] = {}
+    if language is not None:
+        words = {**_UNSET, **(model.prompt_words or {})}
+    variables = {**words, **_tags(plan), **set_limits, "mode": plan.mode}
+    return ThinkingPrompt(text=whole, format=language, variables=variables)
 
 
 def with_instructions(system_prompt: str | None, instructions: str | None) -> str | None:

@@ -210,7 +210,7 @@ class Runtime:
         return ModelThinking(find, self._render)
 
     async def _render(self, template: str, variables: JsonMapping) -> str:
-        return await self.manager.templates.renderer.render(template, variables)
+        return await self.manager.templates.render_instructions(template, variables)
 
     async def _render_request(self, request: Request, info: ModelInfo | None) -> Request:
         """Render the texts of a request that are templates, with the words of the family."""

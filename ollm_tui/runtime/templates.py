@@ -12,6 +12,7 @@ from anyio import to_thread
 from ollm_tui.decode.json_fields import string
 from ollm_tui.models.capabilities import capabilities_of
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonMapping
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.request import Request
 from ollm_tui.runtime.details import ModelDetails, TemplateFacts
@@ -66,6 +67,17 @@ class Templates:
         from ollm_tui.templates.message_templates import render_request
 
         return await render_request(request, words, self.renderer)
+
+    async def render_instructions(self, text: str, values: JsonMapping) -> str:
+        """Return instructions for thinking that are a template, rendered.
+
+        Raises:
+            AIError: it cannot be rendered.
+        """
+        # Needed only where a family has such instructions.
+        from ollm_tui.templates.message_templates import render_instructions
+
+        return await render_instructions(text, values, self.renderer)
 
     async def read_for(self, details: ModelDetails) -> ModelDetails:
         """Return a model's details with what its template supports, if that can be found out."""

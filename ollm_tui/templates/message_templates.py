@@ -65,6 +65,22 @@ async def render_request(
     return _filled(request, templates, texts)
 
 
+async def render_instructions(text: str, values: JsonMapping, renderer: TemplateRenderer) -> str:
+    """Return instructions for thinking, which a family has as a template.
+
+    Raises:
+        AIError: BAD_REQUEST if it cannot be rendered, or a variable has no value.
+    """
+    (rendered,) = await renderer.render_texts([(text, values)])
+    if isinstance(rendered, str):
+        return rendered.strip()
+    raise AIError(
+        ErrorCode.BAD_REQUEST,
+        f"The instructions for thinking are a template that was refused: {rendered.reason}.",
+        hint="Correct `defaultThinkPrompt` of the family, or of the settings beside the file.",
+    )
+
+
 def _templates(request: Request, words: Mapping[str, str]) -> Iterator[_Template]:
     values: JsonObject = {**words, **(request.template_values or {})}
     prompt = request.system_prompt or ""

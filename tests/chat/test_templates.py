@@ -12,7 +12,7 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.json_types import JsonMapping
+from ollm_tui.protocol.json_types import JsonMapping, JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.provider_events import Finish, TextDelta
@@ -23,7 +23,12 @@ from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import RenderRequest, Router
 from tests.support.providers import ScriptedProvider
 
-ASKED = Message("user", "Dear {{ name }}", template_format="jinja2", metadata={"template_values": {"name": "{{ Ann }}"}})
+ASKED = Message(
+    "user",
+    "Dear {{ name }}",
+    template_format="jinja2",
+    metadata={"template_values": {"name": "{{ Ann }}"}},
+)
 
 
 class Journal:
@@ -216,7 +221,8 @@ async def test_a_stop_while_it_is_rendered_takes_the_prompt_back() -> None:
 
 
 async def test_a_variable_may_have_the_name_of_a_mark_of_the_chat() -> None:
-    provider, values = answering(), {"correction": "now", "ended": "late"}
+    values: JsonObject = {"correction": "now", "ended": "late"}
+    provider = answering()
     client = client_over(provider, Renderer())
     marked = replace(ASKED, metadata={"template_values": values})
     await ask(client, marked)

@@ -303,7 +303,7 @@ async def test_a_template_of_instructions_is_rendered_and_its_fault_is_the_end()
     own = replace(TAUGHT, prompts={"first": "{{ steps }}"}, prompt_format="jinja2", steps=2)
     asked = await ask("first", family=own, render=render)
     assert asked.requests[0].system_prompt == "Rendered."
-    variables = {"start": "<t>", "end": "</t>", "steps": 2, "mode": "first"}
+    variables = {"start": "<t>", "end": "</t>", "steps": 2, "depth": "", "mode": "first"}
     assert seen == [("{{ steps }}", variables)]
     bad = await ask("first", family=replace(own, prompts={"first": "{{ bad"}), render=render)
     assert isinstance(bad.end, chat_events.ErrorEvent)

@@ -17,7 +17,10 @@ from ollm_tui.templates.renderer import TemplateRenderer
 from tests.contract.test_every_field import ADAPTERS, CHATS, Asked, adapter
 
 ASKED = Message(
-    "user", "hello {{ name }}", template_format="jinja2", metadata={"template_values": {"name": "{{ Ann }}"}}
+    "user",
+    "hello {{ name }}",
+    template_format="jinja2",
+    metadata={"template_values": {"name": "{{ Ann }}"}},
 )
 SYSTEM = "Be {{ tone }}."
 

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -146,9 +147,17 @@ def test_built_in_patterns_take_no_time_for_any_name() -> None:
     hostile = [mark * 200 for mark in ("-", "a", "qwen3-", "llama-", "granite", "0", "-_.")]
     for pattern in patterns:
         for name in hostile:
-            begun = time.perf_counter()
-            pattern.is_in(plain_name(name))
-            assert time.perf_counter() - begun < LIMIT_S, pattern.text
+            plain = plain_name(name)
+            assert any(_seconds(partial(pattern.is_in, plain)) < LIMIT_S for _ in range(3)), (
+                pattern.text
+            )
+
+
+def _seconds(act: Callable[[], object]) -> float:
+    """Return the time of this thread's own work, whatever else the machine does."""
+    begun = time.thread_time()
+    act()
+    return time.thread_time() - begun
 
 
 @pytest.mark.parametrize(
@@ -364,6 +373,9 @@ BROKEN = {
     ),
     "_id: Fam\nshouldThink: {defaultThinkPrompt: {prompt: {lastThinkPromt: x}}}": (
         "Did you mean `lastThinkPrompt`?"
+    ),
+    "_id: Fam\ntemplateFormat: hf\nsystemPrompt: 'Today is {{ date }}.'": (
+        ":3: `systemPrompt` is a template, which is not rendered here"
     ),
     "_id: Fam\nshouldThink: {mode: deap}": ":2: `shouldThink.mode` must be one of 'off'",
     "_id: Fam\n_id: Fam": ":2: `_id` is set twice.",

@@ -119,7 +119,10 @@ TEXTS = [
         f'<{DSML}invoke name="f"><parameter name="a">1</parameter></{DSML}invoke>'
     )),
     (DEEPSEEK, in_elements("words")),
-    (FUNCTIONARY, ">>>all\nHello."),
+    (FUNCTIONARY, ">>>allways\nHello."),
+    (FUNCTIONARY, "f\n{} words"),
+    (FUNCTIONARY, "f\nis a function"),
+    (FUNCTIONARY, "alls\nHello."),
     (FUNCTIONARY, ">>>f\n{} words"),
     (FUNCTIONARY, ">>> f\nprint(1)"),
 ]  # fmt: skip
@@ -223,3 +226,20 @@ def test_cuts_never_change_what_is_read(
     whole, chunks = case
     tags = known.of([model]).tool_tags
     assert pieces_of(chunks, tags) == pieces_of([whole], tags)
+
+
+@pytest.mark.parametrize("start", [">>>", ""])
+def test_the_name_of_the_user_among_the_recipients_is_not_shown(
+    known: KnownModels, start: str
+) -> None:
+    tags = known.of([FUNCTIONARY]).tool_tags
+    for text, expected in (
+        ("all\nHello.\n", [TextPiece("Hello.\n")]),
+        ("all\nI look.>>>f\n{}", [TextPiece("I look."), f()]),
+        ('f\n{"a": 1}', [f(a=1)]),
+        ("f\n{}\n>>>f\n{}", [f(), f()]),
+    ):
+        for chunks in ways_to_cut(start + text):
+            pieces = pieces_of(list(chunks), tags)
+            shown = [one for one in pieces if not isinstance(one, TextPiece) or one.text.strip()]
+            assert shown == expected, chunks

@@ -164,7 +164,9 @@ async def test_a_message_that_is_a_template_is_rendered_with_the_words_of_the_fa
         "_id: Tiny\nmodelPattern: {'@': 'tiny*'}\nprompt: {tone: stern, name: nobody}"
     )
     text = "Be {{ tone }}, {{ name }} of {{ strftime_now('%Y') | length }}."
-    message = Message("user", text, template_format="jinja2", metadata={"template_values": {"name": "{{ Ann }}"}})
+    message = Message(
+        "user", text, template_format="jinja2", metadata={"template_values": {"name": "{{ Ann }}"}}
+    )
     async with open_runtime(model="ollama://tiny") as runtime:
         await runtime.ask(message)
         request = Request(model="ollama://tiny", messages=[message], stream=False)

@@ -13,16 +13,21 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.chat.thinking import ModelThinking
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import AppPaths
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.chat_events import ChatEvent, ErrorEvent, Finish
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.protocol.request import ShouldThink
+from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from ollm_tui.providers.catalog import ModelCatalog
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
+from ollm_tui.runtime.compose import load_runtime
 from ollm_tui.runtime.model_lookup import find_thinking
 from tests.support.engine import COLOUR, WEATHER, embedded, needs_engine
+from tests.support.fake_ollama import OllamaServer
+from tests.support.http_server import serve
 from tests.support.tiny_gguf import (
     AFTER_TOOL,
     ANSWER,
@@ -174,3 +179,35 @@ def test_a_path_that_a_server_reports_is_not_read_and_a_service_knows_its_models
     assert family is not None
     assert (family.is_users, family.thinks_by_itself) == (False, True)
     assert find(ModelRef("cloud", "qwen3:8b"), None) is None
+
+
+async def test_instructions_that_are_a_template_have_the_words_of_the_family(
+    tmp_path: Path,
+) -> None:
+    paths = AppPaths(*(tmp_path / kind for kind in ("config", "data", "state", "cache")))
+    paths.families_dir.mkdir(parents=True)
+    own = """
+_id: Zebra
+modelPattern: {'@': 'tiny*'}
+supports: [{thinkMode: [first, deep, off]}]
+prompt: {persona: 'a {{ calm }} zebra'}
+shouldThink:
+  mode: first
+  defaultThinkPrompt:
+    templateFormat: jinja2
+    prompt:
+      firstThinkPrompt: 'You are {{ persona }}.{% if steps %} Count.{% endif %}'
+      deepThinkPrompt: 'You are {{ person }}.'
+"""
+    (paths.families_dir / "zebra.yaml").write_text(own, "utf-8")
+    async with serve(OllamaServer()) as server:
+        load = load_runtime(Flags(), {"OLLAMA_HOST": server.url}, paths)
+        async with load() as runtime:
+            client = runtime.new_client("local://tiny:latest")
+            await end_of(client.chat("hi"))
+            client.conversation.should_think = ThinkingConfig(mode="deep")
+            refused = await end_of(client.chat("hi"))
+    (first, *_) = [one.json() for one in server.received if one.path == "/api/chat"]
+    assert "You are a {{ calm }} zebra." in str(first)
+    assert isinstance(refused, ErrorEvent)
+    assert "are a template that was refused: it fails: 'person' is undefined" in str(refused.error)
