@@ -150,19 +150,19 @@ def _check_values(templates: Sequence[_Template]) -> None:
 def _refused(template: _Template, refusal: Refusal) -> AIError:
     missing = _MISSING.search(refusal.message) if refusal.kind == "undefined" else None
     if missing is not None:
-        of_message = "" if template.position is None else " of the request, or of the metadata"
+        of_message = "" if template.position is None else " or of the metadata"
         return AIError(
             ErrorCode.BAD_REQUEST,
             f"{template.place} is a template whose variable {missing[1]!r} has no value.",
-            hint=f"Put it into `{TEMPLATE_VALUES}`{of_message}, or write"
-            f" {{{{ {missing[1]} | default('') }}}}.",
+            hint=f"Write {{{{ {missing[1]} | default('') }}}}, or put a value into"
+            f" `{TEMPLATE_VALUES}` of the request{of_message}.",
         )
     code = ErrorCode.TIMEOUT if refusal.kind == "time" else ErrorCode.BAD_REQUEST
     advice = "Make it shorter, or" if refusal.kind in _LIMITS else "Correct it, or"
     return AIError(
         code,
         f"{template.place} is a template that was refused: {refusal.reason}.",
-        hint=f"{advice} send the text itself without `template_format`.",
+        hint=f"{advice} make it plain text.",
     )
 
 

@@ -185,8 +185,8 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/tui/transcript/painters/test_picture.py::test_the_space_is_there_before_the_picture",
     ),
     "Chat templates of a model family": (
-        "tests/providers/embedded/test_provider.py::"
-        "test_the_family_and_the_settings_beside_a_file_fill_a_request",
+        "tests/providers/embedded/test_templates.py::"
+        "test_a_file_without_a_template_gets_that_of_its_family",
     ),
     "GPU support in the built-in engine": (
         "tests/library/test_machine_probe.py::"

@@ -93,8 +93,8 @@ async def test_a_variable_without_a_value_is_named_with_its_message() -> None:
             == "The user message 2 is a template whose variable 'recipient' has no value."
         )
         assert error.hint == (
-            "Put it into `template_values` of the request, or of the metadata, or write"
-            " {{ recipient | default('') }}."
+            "Write {{ recipient | default('') }}, or put a value into `template_values` of the"
+            " request or of the metadata."
         )
         assert error.code == ErrorCode.BAD_REQUEST
         error = await refusal(
@@ -116,7 +116,7 @@ async def test_a_template_refuses_with_its_own_words_or_for_its_syntax() -> None
         )
         error = await refusal(renderer, asking(template("{% if %}")))
         assert "it is not a valid template (line 1" in error.message
-        assert error.hint == "Correct it, or send the text itself without `template_format`."
+        assert error.hint == "Correct it, or make it plain text."
         made = await render_request(
             asking(template("{{ strftime_now('%Y') | length }}")), {}, renderer
         )
