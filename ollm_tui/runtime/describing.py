@@ -211,7 +211,10 @@ class SettingSources:
     def _of_settings(self) -> Iterator[EffectiveValue]:
         config = self._loaded.config
         if config.system_prompt is not None:
-            yield self._configured("system_prompt", config.system_prompt, ("system_prompt",))
+            value = self._configured("system_prompt", config.system_prompt, ("system_prompt",))
+            is_template = config.system_prompt_format is not None
+            note = "; a template, rendered for each prompt" if is_template else ""
+            yield replace(value, source=f"{value.source}{note}")
         if (mode := self._own("tool_mode")) is not None:
             yield mode
         for name, text in option_values(config.options.to_options()).items():

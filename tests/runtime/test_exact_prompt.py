@@ -93,6 +93,9 @@ async def test_a_system_prompt_that_is_a_template_is_shown_and_sent_as_it_is_ren
             room = runtime.room(client.conversation)
             assert room is not None
             assert room.used == measured.used, "counted as it is rendered, not as it is written"
+            details = await runtime.manager.show(shown.ref)
+            sources = {value.name: value.source for value in details.settings}
+            assert sources["system_prompt"].endswith("; a template, rendered for each prompt")
             chat_id = runtime.chat_id(client)
             assert chat_id is not None
             reopened = await runtime.open_chat(chat_id)
