@@ -43,6 +43,8 @@ class TextWriter:
         self._held_return = ""
         self._at_line_start = True
         self._is_thinking = False
+        self._has_text = False
+        """Whether text of this turn was written."""
         self._no_answer: chat.NoAnswer | None = None
         self._media_reported: set[str] = set()
         self._is_structured = is_structured
@@ -55,11 +57,10 @@ class TextWriter:
         match event:
             case chat.TextDelta() | chat.StructuredAnswer():
                 self._answer(event)
-            case chat.ThinkingDelta(hidden=True) | chat.TurnComplete():
-                pass
-            case chat.ThinkingDelta(delta=delta):
-                self._is_thinking = True
-                self._output.thinking(delta)
+            case chat.TurnComplete():
+                self._has_text = False
+            case chat.ThinkingDelta():
+                self._thinking(event)
             case chat.Withdrawn():
                 self._withdraw()
             case chat.Retrying(attempt=attempt, wait_s=wait_s, error=error):
@@ -85,9 +86,15 @@ class TextWriter:
         self._end_thinking()
         if isinstance(event, chat.TextDelta):
             if not self._is_structured:
+                self._has_text = True
                 self._text(event.delta)
         elif self._is_structured:
             self._output.json(event.value, indent=2, is_answer=True)
+
+    def _thinking(self, event: chat.ThinkingDelta) -> None:
+        if not event.hidden:
+            self._is_thinking = True
+            self._output.thinking(event.delta)
 
     def _withdraw(self) -> None:
         """Say what the text that was written is: it follows as something else."""
@@ -95,7 +102,8 @@ class TextWriter:
             self._end_thinking()
             if self._output.is_watched:
                 self._output.note("The text above was the answer, not thinking.")
-        elif not self._is_structured:
+        elif self._has_text:
+            self._has_text = False
             self._close()
             self._output.note("The text above was thinking, not the answer.")
 

@@ -78,3 +78,15 @@ def test_thinking_that_was_the_answer_is_said_to_be_it_where_a_person_saw_it() -
         assert written.getvalue() == "4.\n"
         assert note in terminal.getvalue()
         assert bool(note) == bool(terminal.getvalue())
+
+
+def test_nothing_is_said_of_hidden_thinking_that_was_the_answer() -> None:
+    written, told = io.StringIO(), Terminal()
+    shown = TextWriter(Output(written, told))
+    shown.event(chat_events.TextDelta(delta="I look.", turn=1, block="b1"))
+    shown.event(chat_events.TurnComplete(turn_number=1))
+    shown.event(chat_events.ThinkingDelta(delta="4.", turn=2, block="b2", hidden=True))
+    shown.event(chat_events.Withdrawn(blocks=("b2",), turn=2))
+    shown.event(chat_events.TextDelta(delta="4.", turn=2, block="b3"))
+    shown.event(chat_events.Finish(reason="stop"))
+    assert told.getvalue() == ""
