@@ -50,8 +50,8 @@ class Player:
         """
         self._require_open()
         running, self._waiting = self._waiting or await self._start(), None
-        self._require_open()
         try:
+            self._require_open()  # it may have been stopped while the program started
             await self._send(running, sound)
             if self._program.is_device:
                 # initialises while this one plays

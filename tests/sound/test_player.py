@@ -23,7 +23,7 @@ async def test_sounds_are_played_in_order(tmp_path: Path) -> None:
 
 
 async def test_nothing_plays_after_a_stop(tmp_path: Path) -> None:
-    script = 'trap "" TERM; while :; do date +%s%N > "$1.new"; mv "$1.new" "$1"; done'
+    script = 'trap "" TERM; while :; do echo >> "$1"; done'
     async with player(["sh", "-c", script, "-", str(tmp_path / "beat")]) as one:
         async with anyio.create_task_group() as group:
 
@@ -36,9 +36,9 @@ async def test_nothing_plays_after_a_stop(tmp_path: Path) -> None:
             with pytest.raises(AIError) as caught:
                 await one.play(b"RIFF")
         assert caught.value.known_code is ErrorCode.ABORTED
-        last = (tmp_path / "beat").read_bytes()
+        last = (tmp_path / "beat").stat().st_size
         await anyio.sleep(0.1)
-        assert (tmp_path / "beat").read_bytes() == last
+        assert (tmp_path / "beat").stat().st_size == last
         with pytest.raises(AIError):
             await one.play(b"RIFF")
 

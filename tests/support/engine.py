@@ -80,6 +80,6 @@ def ask(
 def is_running(pid: int) -> bool:
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the second if it ends while it is read
         return False
     return status.rpartition(")")[2].split()[0] not in "ZX"

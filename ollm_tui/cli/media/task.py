@@ -11,7 +11,7 @@ from ollm_tui.protocol.codec import error_to_json
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.task_models import ModelTask, model_for_task
+from ollm_tui.runtime.media.task_models import ModelTask, model_for_task
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject

@@ -73,19 +73,52 @@ class SdCppProvider(OpenAICompatibleProvider):
 
     async def _draw(self, body: JsonObject, report: ReportDrawing | None) -> Response:
         with offered(self._transport.endpoint, "pictures"):
-            within_s = self._transport.spec.first_byte_timeout_s
-            reply = as_object(
-                await self._root_json("POST", "/sdcpp/v1/img_gen", body, within_s=within_s)
-            )
+            reply = await self._submit(body)
         job = string(reply, "id")
         if job is None:
             raise no_picture(self._transport.endpoint, reply)
         return await self._follow(job, report)
 
+    async def _submit(self, body: JsonObject) -> JsonObject:
+        """Send a job; leaving early waits a moment for its id and cancels it.
+
+        Without that, a request that was on its way would be drawn for nobody.
+        """
+        reply: JsonObject = {}
+        error: AIError | None = None
+        answered, sending = anyio.Event(), anyio.CancelScope(shield=True)
+        within_s = self._transport.spec.first_byte_timeout_s
+
+        async def send() -> None:
+            nonlocal reply, error
+            try:
+                with sending:
+                    answer = self._root_json("POST", "/sdcpp/v1/img_gen", body, within_s=within_s)
+                    reply = as_object(await answer)
+            except AIError as failure:
+                error = failure
+            answered.set()
+
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(send)
+                try:
+                    await answered.wait()
+                finally:
+                    sending.deadline = anyio.current_time() + CANCEL_S
+        except anyio.get_cancelled_exc_class():
+            job = string(reply, "id")
+            if job is not None:
+                await self._cancel(_path(job))
+            raise
+        if error is not None:
+            raise error
+        return reply
+
     async def _follow(self, job: str, report: ReportDrawing | None) -> Response:
         """Wait for the end of a job; leaving early cancels it, if it has not begun."""
         has_ended = False
-        path = f"/sdcpp/v1/jobs/{quote(job, safe='')}"
+        path = _path(job)
         try:
             async for reply in poll(partial(self._state, path)):
                 state = as_object(reply)
@@ -108,9 +141,12 @@ class SdCppProvider(OpenAICompatibleProvider):
             ) from error
         finally:
             if not has_ended:
-                with anyio.move_on_after(CANCEL_S, shield=True), suppress(AIError):
-                    await self._root_json("POST", f"{path}/cancel")
+                await self._cancel(path)
         raise no_picture(self._transport.endpoint, {})
+
+    async def _cancel(self, path: str) -> None:
+        with anyio.move_on_after(CANCEL_S, shield=True), suppress(AIError):
+            await self._root_json("POST", f"{path}/cancel")
 
     async def _state(self, path: str) -> JsonValue:
         return await self._root_json("GET", path, most_bytes=LARGEST_REPLY)
@@ -133,6 +169,10 @@ class SdCppProvider(OpenAICompatibleProvider):
 
     async def _fetch_models(self) -> Sequence[ModelInfo]:
         return read_sdcpp(await self._root_json("GET", "/sdcpp/v1/capabilities"))
+
+
+def _path(job: str) -> str:
+    return f"/sdcpp/v1/jobs/{quote(job, safe='')}"
 
 
 async def _body(drawing: Drawing) -> JsonObject:

@@ -1,1 +1,1 @@
-"""What the front ends use of models that do not chat: speech."""
+"""Models that do not chat, for the front ends: which one a task uses, and the voice of the app."""

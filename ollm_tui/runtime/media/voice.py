@@ -11,7 +11,7 @@ from ollm_tui.protocol.blocks import AudioContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.media.encoding import base64_bytes
-from ollm_tui.runtime.task_models import model_for_task
+from ollm_tui.runtime.media.task_models import model_for_task
 from ollm_tui.sound.player import Player
 from ollm_tui.sound.program import SoundSetup
 from ollm_tui.sound.recorder import Recorder

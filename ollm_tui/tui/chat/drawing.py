@@ -8,7 +8,7 @@ from ollm_tui.chat.drawing import DrawingWish, newest_picture, wish_of
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.task_models import drawing_model, knows_drawing
+from ollm_tui.runtime.media.task_models import drawing_model, knows_drawing
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.services import Say

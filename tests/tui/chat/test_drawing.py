@@ -10,7 +10,7 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.protocol.blocks import ImageContent
 from ollm_tui.protocol.message import Message
-from ollm_tui.runtime.task_models import knows_drawing
+from ollm_tui.runtime.media.task_models import knows_drawing
 from tests.support.fake_drawing import FakeSdCpp, FakeWebUI
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, serve

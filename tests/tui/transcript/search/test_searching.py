@@ -180,7 +180,7 @@ async def test_the_palette_opens_it_too(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         fill(stage)
         await stage.pilot.press("ctrl+p")
-        await stage.type("search in")
+        await stage.type("search in this")
         await stage.pilot.press("enter")
         await stage.settle()
         await stage.type("noon")
