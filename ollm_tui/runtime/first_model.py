@@ -33,7 +33,7 @@ class FirstModel:
     """Why this one, to go after its name: `used last`, `already loaded`, ...; or a sentence, why
     the named one cannot be used."""
     with_models: tuple[str, ...] = ()
-    """Labels of the providers that answered with models."""
+    """Labels of the providers that answered with models to chat with."""
     silent: tuple[str, ...] = ()
     """Labels and ports of the providers that should answer and do not.
 
@@ -96,7 +96,11 @@ def choose_first(
     return FirstModel(
         ref=ref,
         reason=reason,
-        with_models=tuple(listing.label for listing in candidates if listing.models),
+        with_models=tuple(
+            listing.label
+            for listing in candidates
+            if any(can_chat(info) for info in listing.models)
+        ),
         engine_installed=engine_installed,
         silent=tuple(_with_port(listing, ports) for listing in candidates if listing.problem),
     )

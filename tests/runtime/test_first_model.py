@@ -70,6 +70,12 @@ def test_an_unusable_file_is_never_chosen() -> None:
     assert choose_first([listing("embedded", broken)], last=None, starter=None).ref is None
 
 
+def test_a_provider_that_has_only_voices_has_no_model_to_chat_with() -> None:
+    voice = ModelInfo(name="espeak-ng", capability=from_alias("tts"))
+    first = choose_first([listing("embedded", voice)], last=None, starter=None)
+    assert (first.ref, first.with_models) == (None, ())
+
+
 def test_a_server_that_should_answer_is_named_and_one_that_is_not_set_up_is_not() -> None:
     refused = AIError(ErrorCode.SERVICE_UNAVAILABLE, "Nobody there.")
     absent = Listing(provider="lmstudio", label="LM Studio", absent=True)

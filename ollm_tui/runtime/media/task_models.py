@@ -115,7 +115,7 @@ async def drawing_model(runtime: "Runtime", name: str | None, chat_model: str | 
     info = runtime.catalog.find(ref) if ref is not None else None
     if name is None and info is not None and info.capability and can_do(info, "picture"):
         return str(ref)
-    choice = await model_for_task("picture", runtime, Flags(model=name))
+    choice = await model_for_task("picture", runtime, Flags(model=name), in_app=True)
     return str(choice.model.ref)
 
 

@@ -143,5 +143,5 @@ async def test_the_only_model_that_draws_is_found_and_a_chat_without_one_says_wh
 
     async with scene(tmp_path, FakeOpenAI(), "generic", default=False) as played:
         assert not knows_drawing(played.runtime)
-        await played.image("a red cat", "No picture model found.", "stable-diffusion.cpp")
+        await played.image("a red cat", "No picture model found.", "`picture` below [defaults]")
         assert played.messages == []
