@@ -38,7 +38,8 @@ WITHIN_S: Final = 2.0
 _TRIAL_S: Final = 0.5
 _TRIALS: Final[tuple[JsonValue, ...]] = (None, {}, [])
 """Values that show at once whether a schema leads to itself without end."""
-_PATTERN_S: Final = 0.2
+_PATTERN_S: Final = 0.05
+"""Processor time for one pattern and one text."""
 _MOST_COUNTED: Final = 100
 _SHOWN: Final = 80
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
