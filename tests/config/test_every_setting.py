@@ -196,6 +196,7 @@ def test_every_number_has_a_least_and_a_greatest_value() -> None:
             )
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("key", "value"), CASES)
 def test_a_wrong_value_is_named_with_its_place_and_its_default_counts(
     key: str, value: str, load: Load, paths: AppPaths

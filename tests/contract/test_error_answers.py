@@ -278,6 +278,7 @@ def test_there_are_enough_shapes() -> None:
     assert len(ANSWERS) + len(INSIDE) >= 60
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(("kind", "name"), remotes_with(ANSWERS, OFTEN))
 async def test_a_refusal_is_a_sentence_with_the_servers_words_and_what_to_do(
     kind: str, name: str

@@ -63,6 +63,7 @@ def check(calls: list[ToolCall], expected: list[dict[str, object]], *, complete:
             assert json.loads(call.raw_args or "{}") == wanted["args"]
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("stream", load_streams("openai", "ollama"), ids=stream_id)
 def test_recorded_calls_are_put_together(stream: RecordedStream) -> None:
     cut = stream.expected.get("incomplete_tool_calls")

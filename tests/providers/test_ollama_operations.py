@@ -184,6 +184,7 @@ def recorded() -> list[tuple[str, bytes, dict[str, Any]]]:
     return found
 
 
+@pytest.mark.one_in(4)
 @needs_corpus
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize(("name", "body", "meta"), recorded(), ids=lambda v: str(v)[:30])
