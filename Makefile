@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 pytho
 BIN := .venv/bin
 BOOTSTRAP = $(PYTHON) scripts/bootstrap.py
 # The tests of a file stay together, in their order; JOBS=0 runs all in the process of pytest itself.
-JOBS ?= 6
+JOBS ?= 4
 SIDE_BY_SIDE = -n $(JOBS) --dist loadfile --no-loadscope-reorder
 # A few files hold most of the slow ones: a process that is done takes tests over from the others.
 SHARED = -n $(JOBS) --dist worksteal
@@ -11,12 +11,12 @@ SHARED = -n $(JOBS) --dist worksteal
 # Each process of a test run reads every module, and thousands of programs do: compiling once is enough.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-slow check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-properties test-slow check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
-.PHONY: bench bench-abort bench-aborts bench-chat-search bench-copying bench-documents
+.PHONY: bench bench-abort bench-aborts bench-chats bench-chat-search bench-chat-store bench-copying bench-documents
 .PHONY: bench-download bench-echo bench-exits
-.PHONY: bench-hostile bench-idle bench-kill bench-kill-download bench-kill-pull bench-long-chat
-.PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search
+.PHONY: bench-hostile bench-idle bench-import bench-kill bench-kill-download bench-kill-pull bench-long-chat
+.PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search bench-similar
 .PHONY: bench-servers bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
@@ -29,9 +29,9 @@ run: need-python  ## Install what is missing, fetch the starter model, open the 
 	@$(BOOTSTRAP) run
 	@$(BIN)/ollm $(ARGS)
 
-test: need-python  ## Install what the tests need and run them in six processes (ARGS="..." are passed on)
+test: need-python  ## Install what the tests need and run them in four processes (ARGS="..." are passed on)
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) $(ARGS)
+	$(BIN)/python -m pytest -q $(SIDE_BY_SIDE) -m "not slow and not structure" $(ARGS)
 
 test-fast: need-python  ## The tests without the real engine and the pseudo-terminal
 	@$(BOOTSTRAP) test
@@ -43,7 +43,11 @@ test-dev: need-python  ## The runtime's tests in Python's development mode: noth
 
 test-slow: need-python  ## The rest of the long series, and minutes of real terminal sessions
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q $(SHARED) -m slow $(ARGS)
+	$(BIN)/python -m pytest -q $(SHARED) -m slow --hypothesis-profile=full $(ARGS)
+
+test-properties: need-python  ## The properties with all their examples: the usual tests take 40 of each 100
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "hypothesis and not slow" --hypothesis-profile=full $(ARGS)
 
 test-faults: need-python  ## Answers damaged, cut at every byte, stalled and without end, in full size, in about 6 minutes
 	@$(BOOTSTRAP) test
@@ -54,21 +58,24 @@ test-ray: need-python  ## Replicas under Ray Serve that are killed and added (fe
 	@OLLM_VENV=.venv-ray $(BOOTSTRAP) ray
 	$(BIN)/python -m pytest -q -m ray tests/e2e/test_ray.py $(ARGS)
 
-test-engines: need-python  ## Hearing and speech with real weights (fetches 130 MB, into .sound-models), and 100 stops of each engine
+test-engines: need-python  ## Hearing, speech, similar messages and, from Python 3.12, drawing by real engines (fetches 155 MB), and 100 stops of each
 	@$(BOOTSTRAP) engines
 	$(BIN)/python -m tests.support.sound_weights .sound-models
-	SOUND_MODELS=$(CURDIR)/.sound-models $(BIN)/python -m pytest -q -m "slow or not slow" tests/engines tests/providers/embedded/test_round_trip.py tests/providers/embedded/test_engine_contract.py $(ARGS)
+	$(BIN)/python -m tests.support.embedding_weights .sound-models
+	SOUND_MODELS=$(CURDIR)/.sound-models $(BIN)/python -m pytest -q -m "slow or not slow" tests/engines tests/providers/embedded/test_round_trip.py tests/providers/embedded/test_real_drawing.py tests/providers/embedded/test_engine_contract.py tests/runtime/test_similar_engine.py $(ARGS)
 
 bench-exits: need-python  ## Every way to end a streaming program, and what it leaves behind
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.exits
 
-check: need-python  ## Format, lint, types, import contracts: all that a change has to pass beside the tests
+check: need-python  ## Format, lint, types, imports, the structure of the code, the guides: all that a change has to pass beside the tests
 	@$(BOOTSTRAP) check
+	@$(BOOTSTRAP) test
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "structure and not slow" tests/architecture tests/docs $(ARGS)
 
 fmt: need-python  ## Format and sort what can be done by machine
 	@$(BOOTSTRAP) check
@@ -132,9 +139,9 @@ bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.abort
 
-bench-kill: need-python  ## Kill a program that saves chats 200 times, and count what is lost
+bench-kill: need-python  ## Kill programs that save, index, import, export, delete... 200 times (ARGS="TIMES SEED MOMENT...")
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m benchmarks.kill_store
+	$(BIN)/python -m benchmarks.kill_store $(ARGS)
 
 bench-kill-pull: need-python  ## Kill a program that pulls a model in parts 200 times, and count what is reused
 	@$(BOOTSTRAP) test
@@ -160,9 +167,25 @@ bench-chat-search: need-python  ## Search 100,000 messages as one types, make th
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.chat_search $(ARGS)
 
+bench-chat-store: need-python  ## Start, list, search and save with 10,000 chats and 1,000,000 messages (3 GB; ARGS="FOLDER" keeps them)
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.chat_store $(ARGS)
+
+bench-import: need-python  ## Import an export of ChatGPT of 100 MB: memory, progress, stopped half-way (ARGS="MB")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.import_chats $(ARGS)
+
+bench-similar: need-python  ## Find paraphrases among 100,000 messages: ARGS=MODEL.gguf, an embedding model
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.similar $(ARGS)
+
 bench-search: need-python  ## Search a chat of 5,000 messages and 20 MB: time to all matches, longest stall
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.search $(ARGS)
+
+bench-chats: need-python  ## Open and filter 10,000 saved chats against a bare DataTable of the same rows (ARGS="CHATS ROUNDS")
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.chats $(ARGS)
 
 bench-models: need-python  ## Open and filter 2,000 models against a bare DataTable of the same rows (ARGS="MODELS ROUNDS")
 	@$(BOOTSTRAP) test

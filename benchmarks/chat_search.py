@@ -8,8 +8,6 @@ the numbers of the newest messages that match, without their texts. A save is a 
 answer, each on the disk, alone and while the index is made of the same chats.
 """
 
-import itertools
-import json
 import random
 import sqlite3
 import statistics
@@ -22,6 +20,7 @@ from pathlib import Path
 
 import anyio
 
+from benchmarks.big_store import fill, vocabulary
 from benchmarks.stalls import watched_loop
 from ollm_tui.protocol.message import Message
 from ollm_tui.store.conversations import FILE_NAME, open_store
@@ -33,48 +32,11 @@ from ollm_tui.store.search.query import SearchQuery, parse_query
 from ollm_tui.store.search.service import ChatSearch
 
 MESSAGES = 100_000
-WORDS = 60_000
 OF_A_CHAT = 50
 SEARCHES = 20
+PAGE = 20
+"""Results that the app lists at first."""
 SAVES = 60
-
-
-def vocabulary(chance: random.Random) -> list[str]:
-    """Return words of one to four syllables, the most frequent first."""
-    syllables = [a + b + c for a in "bcdfghjklmnprstvwz" for b in "aeiou" for c in ("", "n", "r")]
-    return [
-        "".join(chance.choices(syllables, k=chance.choice((1, 2, 2, 3, 3, 4))))
-        for _ in range(WORDS)
-    ]
-
-
-def make_chats(path: Path, count: int, chance: random.Random, words: Sequence[str]) -> None:
-    """Write chats of 50 messages with 60 to 600 words each."""
-    frequencies = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(words))))
-    pool = chance.choices(words, cum_weights=frequencies, k=2_000_000)
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute("BEGIN")
-        for number in range(1, count + 1):
-            chat, place = divmod(number - 1, OF_A_CHAT)
-            if not place:
-                connection.execute(
-                    "INSERT INTO conversations (id, title, title_by, created_ms, updated_ms,"
-                    " options, revision) VALUES (?, ?, 'question', ?, ?, '{}', 1)",
-                    (f"{chat:036}", f"Chat {chat}", number, number),
-                )
-            length = chance.randrange(100, 600) if place % 2 else 60
-            start = chance.randrange(len(pool) - length)
-            role = "assistant" if place % 2 else "user"
-            text = " ".join(pool[start : start + length])
-            body = json.dumps({"role": role, "content": [{"type": "text", "text": text}]})
-            parent = f"m{number - 1:035}" if place else None
-            connection.execute(
-                "INSERT INTO messages (id, conversation_id, parent_id, depth, role, state,"
-                " created_ms, updated_ms, body) VALUES (?, ?, ?, ?, ?, 'complete', ?, ?, ?)",
-                (f"m{number:035}", f"{chat:036}", parent, place + 1, role, number, number, body),
-            )
-        connection.execute("COMMIT")
 
 
 def alone(index: sqlite3.Connection, query: SearchQuery) -> float:
@@ -83,8 +45,8 @@ def alone(index: sqlite3.Connection, query: SearchQuery) -> float:
     for (shard,) in index.execute("SELECT number FROM shards ORDER BY number DESC").fetchall():
         table = words_table(shard)
         statement = f"SELECT rowid FROM {table} WHERE {table} MATCH ? ORDER BY rowid DESC LIMIT ?"
-        rows += len(index.execute(statement, (fts_expression(query), 50 - rows)).fetchall())
-        if rows >= 50:
+        rows += len(index.execute(statement, (fts_expression(query), PAGE - rows)).fetchall())
+        if rows >= PAGE:
             break
     return time.perf_counter() - began
 
@@ -114,7 +76,7 @@ async def search_as_typed(path: Path, words: Sequence[str], chance: random.Rando
                 for end in range(2, len(text) + 1):
                     query = parse_query(text[:end], is_typing=True)
                     began = time.perf_counter()
-                    await search.search(query)
+                    await search.search(query, limit=PAGE)
                     (first if end == 2 else further).append(time.perf_counter() - began)
                     reference.append(alone(index, query))
     await search.close()
@@ -147,7 +109,7 @@ async def measure(folder: Path, count: int) -> None:
     if not path.exists():
         async with open_store(path):
             pass
-        make_chats(path, count, chance, words)
+        fill(path, count // OF_A_CHAT, count, chance, words)
     began, worked = time.perf_counter(), time.process_time()
     with indexing(IndexPlace(path)) as indexer:
         assert indexer is not None
@@ -161,7 +123,7 @@ async def measure(folder: Path, count: int) -> None:
         other = Path(place) / FILE_NAME
         await saves(other, "a save, no index")
         async with open_store(other):
-            make_chats(other, 20_000, chance, words)
+            fill(other, 20_000 // OF_A_CHAT, 20_000, chance, words)
         search = ChatSearch(other, first_look_s=0)
         search.start()
         await saves(other, "a save, index being made")

@@ -29,7 +29,7 @@ from textual.widgets import Input, Markdown
 from benchmarks.stalls import Stalls, p99, watched_loop
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.transcript.transcript import Transcript
-from tests.tui.transcript.painters.hostile_documents import DOCUMENTS
+from tests.tui.painters.hostile_documents import DOCUMENTS
 
 SIZE = (120, 40)
 TOKEN = 4

@@ -1,41 +1,55 @@
-"""Kill a program that saves chats, many times, and count what was lost.
+"""Kill programs that use saved chats, many times and at many moments, and count what was lost.
 
-    python -m benchmarks.kill_store [TIMES] [SEED]
+    python -m benchmarks.kill_store [TIMES] [SEED] [MOMENT...]
 
-All kills hit the same file, so that each run starts from what the last one left.
+All kills of a moment hit the same files, so that each run starts from what the last one left.
 """
 
 import sys
 import tempfile
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.store.killing import kill_once
+from tests.store.kills.killing import MOMENTS, Verdict, kill_once
 
 TIMES = 200
 LAG_S = 0.25
 REOPEN_S = 1.0
 
 
+def shown(moment: str, verdicts: Sequence[Verdict]) -> str:
+    """Return the figures of one moment."""
+    problems = [problem for verdict in verdicts for problem in verdict.problems]
+    longest = max(verdict.reopen_s for verdict in verdicts)
+    lag = max(verdict.lag_s for verdict in verdicts)
+    return (
+        f"{moment:10} {len(verdicts):4} kills   {sum(v.acknowledged for v in verdicts):6}"
+        f" acknowledged, {len(problems)} lost or torn   reopened in {longest * 1000:4.0f} ms"
+        + (f"   {lag * 1000:.0f} ms of a stream lost" if lag else "")
+        + "".join(f"\n    {problem}" for problem in problems[:5])
+    )
+
+
 def main() -> int:
     """Run the kills, print the figures, and fail when something was lost."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else TIMES
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    moments = sys.argv[3:] or MOMENTS
+    verdicts: dict[str, list[Verdict]] = {moment: [] for moment in moments}
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "chats.db"
-        verdicts = [kill_once(path, seed + number) for number in range(times)]
-    lags = sorted(verdict.lag_s for verdict in verdicts)
-    opened = sorted(verdict.reopen_s for verdict in verdicts)
-    lost = [message for verdict in verdicts for message in verdict.lost]
-    whole = sum(verdict.integrity == "ok" for verdict in verdicts)
-    cut = sum(verdict.state == "interrupted" for verdict in verdicts)
-    print(f"kills {times} from seed {seed}; whole files {whole}/{times}; cut answers marked {cut}")
-    print(f"acknowledged {sum(v.acknowledged for v in verdicts)}, lost {len(lost)} {lost[:3]}")
-    print(f"stream lost  median {lags[times // 2] * 1000:.0f} ms   max {lags[-1] * 1000:.0f} ms")
-    print(
-        f"reopening    median {opened[times // 2] * 1000:.0f} ms   max {opened[-1] * 1000:.0f} ms"
-    )
-    failed = lost or whole < times or lags[-1] > LAG_S or opened[-1] > REOPEN_S
-    return 1 if failed else 0
+        for number in range(times):
+            moment = moments[number % len(moments)]
+            verdicts[moment].append(
+                kill_once(moment, Path(folder) / moment, seed + number // len(moments))
+            )
+    print(f"kills {times} from seed {seed}, in {time.monotonic() - began:.0f} s")
+    for moment, its in verdicts.items():
+        print(shown(moment, its))
+    every = [verdict for its in verdicts.values() for verdict in its]
+    is_late = any(one.reopen_s > REOPEN_S or one.lag_s > LAG_S for one in every)
+    return 1 if is_late or any(one.problems for one in every) else 0
 
 
 if __name__ == "__main__":

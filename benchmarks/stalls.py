@@ -18,6 +18,8 @@ class Stalls:
     """By how much it was late."""
     own: list[float] = field(default_factory=list)
     """Processor time of the loop's thread since the one before."""
+    work: list[float] = field(default_factory=list)
+    """Processor time of the whole program since the one before."""
 
     @property
     def longest(self) -> float:
@@ -30,6 +32,17 @@ class Stalls:
         return max(self.own, default=0.0)
 
     @property
+    def longest_work(self) -> float:
+        """The longest delay, as far as the program worked in it: the rest is the machine's."""
+        return max(map(min, self.gaps, self.work), default=0.0)
+
+    def join(self, others: "Stalls") -> None:
+        """Add the heartbeats of another time."""
+        self.gaps += others.gaps
+        self.own += others.own
+        self.work += others.work
+
+    @property
     def p99(self) -> float:
         """The delay that one in a hundred is above."""
         return p99(self.gaps)
@@ -39,9 +52,11 @@ class Stalls:
         return sum(gap > limit_s for gap in self.gaps)
 
     def __str__(self) -> str:
-        gap, busy = max(zip(self.gaps, self.own, strict=True), default=(0.0, 0.0))
+        every = zip(self.gaps, self.own, self.work, strict=True)
+        gap, busy, work = max(every, default=(0.0, 0.0, 0.0))
         return (
-            f"longest stall {gap * 1000:6.1f} ms (loop itself {busy * 1000:5.1f} ms)   "
+            f"longest stall {gap * 1000:6.1f} ms (loop itself {busy * 1000:5.1f} ms,"
+            f" program {work * 1000:5.1f} ms)   "
             f"over 100 ms {self.over(0.1):3}   over 50 ms {self.over(0.05):3}"
         )
 
@@ -58,10 +73,11 @@ async def watched_loop(beat_s: float = BEAT_S) -> AsyncIterator[Stalls]:
 
     async def beat() -> None:
         while True:
-            began, worked = time.perf_counter(), time.thread_time()
+            began, worked, program = time.perf_counter(), time.thread_time(), time.process_time()
             await anyio.sleep(beat_s)
             stalls.gaps.append(max(time.perf_counter() - began - beat_s, 0.0))
             stalls.own.append(time.thread_time() - worked)
+            stalls.work.append(time.process_time() - program)
 
     async with anyio.create_task_group() as group:
         group.start_soon(beat)

@@ -8,6 +8,7 @@ Each is imported when it is used, so that `import ollm_tui` costs nothing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
+    from ollm_tui.chat.compaction import Compaction
     from ollm_tui.chat.conversation import Conversation
     from ollm_tui.chat.prompt import ChatOptions
     from ollm_tui.commands.host import CommandContext
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         AudioContent,
         Block,
         Content,
+        DocumentContent,
         EmbeddingContent,
         ImageContent,
         TextContent,
@@ -26,22 +28,32 @@ if TYPE_CHECKING:
     )
     from ollm_tui.protocol.chat_events import (
         ChatEvent,
+        Compacted,
         ContextWarning,
         ErrorEvent,
         Finish,
         MediaDelta,
         NoAnswer,
         PicturesLeftOut,
+        PromptProgress,
         Retrying,
         StructuredAnswer,
         TextDelta,
         ThinkingDelta,
+        ToolCallOutput,
         ToolCallResult,
         ToolCallStart,
         TurnComplete,
         Withdrawn,
     )
     from ollm_tui.protocol.errors import AIError, ErrorCode
+    from ollm_tui.protocol.media_ports import (
+        SupportsDrawingJobs,
+        SupportsInfill,
+        SupportsMusic,
+        SupportsVideo,
+        SupportsVideoJobs,
+    )
     from ollm_tui.protocol.message import Message, Timings, Usage
     from ollm_tui.protocol.model import (
         ModelCapability,
@@ -58,7 +70,6 @@ if TYPE_CHECKING:
         SupportsCreate,
         SupportsDelete,
         SupportsDispose,
-        SupportsDrawingJobs,
         SupportsEmbed,
         SupportsInitialize,
         SupportsList,
@@ -120,10 +131,13 @@ __all__ = [
     "ChatOptions",
     "Command",
     "CommandContext",
+    "Compacted",
+    "Compaction",
     "Completion",
     "Content",
     "ContextWarning",
     "Conversation",
+    "DocumentContent",
     "DrawingProgress",
     "EmbeddingContent",
     "ErrorCode",
@@ -139,6 +153,7 @@ __all__ = [
     "ModelRef",
     "NoAnswer",
     "PicturesLeftOut",
+    "PromptProgress",
     "PromptText",
     "PromptToken",
     "ProviderAdapter",
@@ -158,10 +173,12 @@ __all__ = [
     "SupportsDispose",
     "SupportsDrawingJobs",
     "SupportsEmbed",
+    "SupportsInfill",
     "SupportsInitialize",
     "SupportsList",
     "SupportsLoad",
     "SupportsLoadFor",
+    "SupportsMusic",
     "SupportsPictures",
     "SupportsPromptText",
     "SupportsPull",
@@ -176,6 +193,8 @@ __all__ = [
     "SupportsTranscription",
     "SupportsUnload",
     "SupportsVersion",
+    "SupportsVideo",
+    "SupportsVideoJobs",
     "SupportsWindow",
     "TextContent",
     "TextDelta",
@@ -185,6 +204,7 @@ __all__ = [
     "Timings",
     "Tool",
     "ToolCall",
+    "ToolCallOutput",
     "ToolCallResult",
     "ToolCallStart",
     "ToolFailure",
@@ -205,26 +225,30 @@ __all__ = [
 ]
 _HOMES = {
     "chat.client": "ChatClient",
+    "chat.compaction": "Compaction",
     "chat.conversation": "Conversation",
     "chat.prompt": "ChatOptions",
     "commands.host": "CommandContext",
     "commands.registry": "Command Completion command",
     "protocol": "provider_events",
     "protocol.blocks": (
-        "AudioContent Block Content EmbeddingContent ImageContent TextContent ThinkingContent "
-        "UnknownContent VideoContent"
+        "AudioContent Block Content DocumentContent EmbeddingContent ImageContent TextContent "
+        "ThinkingContent UnknownContent VideoContent"
     ),
     "protocol.chat_events": (
-        "ChatEvent ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
-        "Retrying StructuredAnswer TextDelta ThinkingDelta ToolCallResult ToolCallStart "
-        "TurnComplete Withdrawn"
+        "ChatEvent Compacted ContextWarning ErrorEvent Finish MediaDelta NoAnswer PicturesLeftOut "
+        "PromptProgress Retrying StructuredAnswer TextDelta ThinkingDelta ToolCallOutput "
+        "ToolCallResult ToolCallStart TurnComplete Withdrawn"
     ),
     "protocol.errors": "AIError ErrorCode",
+    "protocol.media_ports": (
+        "SupportsDrawingJobs SupportsInfill SupportsMusic SupportsVideo SupportsVideoJobs"
+    ),
     "protocol.message": "Message Timings Usage",
     "protocol.model": "ModelCapability ModelDraft ModelInfo ModelRef PullProgress",
     "protocol.ports": (
         "Approver ProviderAdapter ProviderStream SupportsCopy SupportsCreate SupportsDelete "
-        "SupportsDispose SupportsDrawingJobs SupportsEmbed SupportsInitialize SupportsList "
+        "SupportsDispose SupportsEmbed SupportsInitialize SupportsList "
         "SupportsLoad SupportsLoadFor SupportsPictures SupportsPromptText SupportsPull "
         "SupportsPush SupportsQuantize SupportsRunning SupportsSegments SupportsShow "
         "SupportsSpeech SupportsTextTokenCount SupportsTokenCount SupportsTranscription "

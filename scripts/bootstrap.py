@@ -2,7 +2,7 @@
 
     python scripts/bootstrap.py run     the app with its embedded engine, and the starter model
     python scripts/bootstrap.py test    what the tests need
-    python scripts/bootstrap.py engines what the tests of hearing and speech need
+    python scripts/bootstrap.py engines what the tests of hearing, speech and drawing need
     python scripts/bootstrap.py check   what the static checks need
     python scripts/bootstrap.py mutants what planting bugs needs
     python scripts/bootstrap.py ray     Ray Serve, in an environment of its own
@@ -25,6 +25,8 @@ ENVIRONMENT = ROOT / os.environ.get("OLLM_VENV", ".venv")
 BIN = ENVIRONMENT / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 OLDEST = (3, 11)
+DRAWING = (3, 12)
+"""Older ones have no engine that draws."""
 GROUPS = {
     "run": (),
     "test": ("test",),
@@ -149,6 +151,16 @@ def install_sound() -> None:
         say("no miniaudio for this machine; going on without it, sound needs commands of yours")
 
 
+def install_engines() -> None:
+    """Install the engines that hear, speak and draw; the one that draws needs Python 3.12."""
+    if not install("hear and speak", ["--editable", ".[hear,speak]"]):
+        raise ask_for("the engines for hearing and speech could not be installed: see above.")
+    if sys.version_info < DRAWING:
+        say("drawing is not tried: it needs `make test-engines PYTHON=python3.12`")
+    elif not install("draw", ["--only-binary", "cyllama", "--editable", ".[draw]"]):
+        say("no cyllama for this machine; going on without it, drawing is not tried")
+
+
 def prepare(target: str) -> None:
     """Bring everything in place that a make target needs."""
     if sys.version_info < OLDEST:
@@ -158,8 +170,8 @@ def prepare(target: str) -> None:
     requirements = group_requirements(GROUPS[target])
     if requirements and not install(target, requirements):
         raise ask_for(f"what `make {target}` needs could not be installed: see above.")
-    if target == "engines" and not install("hear and speak", ["--editable", ".[hear,speak]"]):
-        raise ask_for("the engines for hearing and speech could not be installed: see above.")
+    if target == "engines":
+        install_engines()
     if target == "run" and engine:
         fetch_starter()
 

@@ -201,7 +201,8 @@ def _fault(test: Function | None) -> str | None:
             return f"{test.name}: max_examples must be a plain number"
         if value.value < LEAST_EXAMPLES:
             return f"{test.name} has {value.value} examples, not {LEAST_EXAMPLES}"
-    return None
+        return None
+    return f"{test.name} names no number of examples"
 
 
 def _name(call: ast.Call) -> str:

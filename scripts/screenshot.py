@@ -6,22 +6,31 @@ The real app runs without a terminal; only the answers are given, so that the pi
 same until the app changes.
 """
 
+import math
 import sys
+from array import array
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import anyio
 from textual.widgets import Input, TextArea
 
+from ollm_tui.attachments.media import media_of
 from ollm_tui.library.downloads.job import Job, ProviderPull
+from ollm_tui.protocol.blocks import TextContent
+from ollm_tui.protocol.chat_events import Finish
+from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo, from_alias
 from ollm_tui.providers.catalog import Listing
+from ollm_tui.sound.wav import SampleFormat
+from tests.support.video_bytes import mp4
 from tests.tui.models.managed import ManagedRuntime, ScriptedManager
 from tests.tui.models.scenes import IN_MEMORY, MACHINE, QWEN, opened
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedCatalog, finish, text, thinking
 from tests.tui.scripted_fetching import ScriptedDownloads, no_pause
 from tests.tui.svg import normalised, picture
+from tests.tui.transcript.test_pictures_in_chat import picture_event, scene
 
 ANSWER = """At noon sunlight crosses **little air**, so mostly the short waves are scattered \
 and reach you from everywhere. At dusk it crosses ten times as much: blue is spent on the way, \
@@ -41,6 +50,8 @@ def scattered(wavelength_nm: float) -> float:
 ```
 """
 SIZE = (96, 34)
+LEVELS = (0.1, 0.4, 0.7, 0.9, 0.8, 0.5, 0.2, 0.1, 0.3, 0.6, 0.8, 0.4)
+"""How loud a recording is, by tenths of a second."""
 GB = 1_000_000_000
 
 
@@ -141,11 +152,72 @@ async def find_models(stage: Stage) -> None:
     await stage.ask("/pull qwen3")
 
 
+async def dictation(stage: Stage) -> None:
+    """Show a recording with its level."""
+    await chat(stage)
+    line = stage.controller.voice._line
+    line.begin_recording("localai://whisper-1")
+    for level in LEVELS:
+        line.show_level(level, 4.2)
+
+
+async def drawing(stage: Stage) -> None:
+    """Show a picture that is being drawn."""
+    stage.controller.say("Drawing with sd://painter.")
+    await stage.ask("a boat on the sea, below the sun")
+    stage.client.give(picture_event(scene(), step=12, total_steps=20))
+
+
+async def reading(stage: Stage) -> None:
+    """Show an answer that is read aloud."""
+    stage.controller.say("Answers are read aloud by built-in://en_US-lessac-medium.")
+    await chat(stage)
+    stage.controller.voice._line.show_reading()
+
+
+def recording() -> bytes:
+    """Return a WAV file that is loud and quiet as words are."""
+    form = SampleFormat()
+    samples = array("h")
+    for number in range(round(4.2 * form.rate)):
+        at = number / form.rate
+        loud = abs(math.sin(5.3 * at) * math.sin(1.7 * at + 0.4)) * (0.3 + abs(math.sin(11 * at)))
+        samples.append(int(9000 * loud * math.sin(1400 * at)))
+    return form.wav(samples.tobytes())
+
+
+async def attachments(stage: Stage) -> None:
+    """Show a question with a sound and a video."""
+    film = mp4(6.0, 1280, 720) + bytes(1_400_000)
+    files = [media_of("meeting.wav", recording()), media_of("walk.mp4", film)]
+    words = TextContent("Is the voice in the recording that of the person in the video?")
+    answer = "Most likely: the words fit the lips from the second sentence on."
+    asked = Message("user", [words, *(file.content for file in files if file is not None)])
+    stage.controller.presenter.recall([asked, Message("assistant", answer)])
+
+
+async def editing(stage: Stage) -> None:
+    """Show a drawing after an edit, and where it was saved."""
+    stage.controller.say("Drawing with sd://painter.")
+    await stage.ask("a boat on the sea, below the sun")
+    stage.client.give(picture_event(scene()), Finish(reason="stop"))
+    await stage.settle()
+    await stage.ask("make it evening")
+    stage.client.give(picture_event(scene(evening=True)), Finish(reason="stop"))
+    await stage.settle()
+    stage.controller.say("Saved boat.png.")
+
+
 PICTURES: dict[str, Callable[[Stage], Awaitable[None]]] = {
     "chat": chat,
     "models": picker,
     "manager": manager,
     "find-models": find_models,
+    "dictation": dictation,
+    "drawing": drawing,
+    "reading": reading,
+    "attachments": attachments,
+    "editing": editing,
 }
 
 
@@ -154,7 +226,7 @@ async def draw(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for field in (Input, TextArea):
         field.cursor_blink._default = False  # two pictures of one state would differ
-    for name, scene in PICTURES.items():
+    for name, show in PICTURES.items():
         manager = ScriptedManager(loaded=[(QWEN, IN_MEMORY)])
         runtime = ManagedRuntime(
             catalog=models(),
@@ -163,7 +235,7 @@ async def draw(folder: Path) -> None:
             downloads=ScriptedDownloads(*downloads(name)),
         )
         async with staged(folder, runtime, size=SIZE) as stage:
-            await scene(stage)
+            await show(stage)
             await stage.settle()
             (folder / f"{name}.svg").write_text(normalised(picture(stage.app)), "utf-8")
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ollm_tui.cli.reference import main as write_settings_and_commands
-from ollm_tui.tui.keys.table import reference_page
+from ollm_tui.tui.keys.keymap import reference_page
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -27,10 +27,10 @@ from tests.support.isolation import (
 
 pytest_plugins = ["pytester", "tests.support.workers"]
 
-settings.register_profile(
-    "default", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("default")
+full = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile("full", full)
+settings.register_profile("usual", full, max_examples=40)
+settings.load_profile("usual")
 
 # The workers of a run side by side are children of the process that enters the network.
 if "PYTEST_XDIST_WORKER" not in os.environ:

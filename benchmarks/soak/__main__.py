@@ -25,6 +25,8 @@ from tests.support.pty_session import PtySession
 ROOT = Path(__file__).parents[2]
 TURNS = 5000
 LOOK_EVERY = 100
+RESTS_S = 1.5
+"""Within this time files of a chat that was left are closed."""
 SIZE = (100, 30)
 ECHO = "import os,tty;tty.setraw(0);[os.write(1,os.read(0,64)) for _ in iter(int,1)]"
 
@@ -65,6 +67,7 @@ def soak(home: Path, turns: int, seed: int) -> tuple[list[Census], Person]:
 
         def look(turn: int) -> None:
             person.settle()
+            time.sleep(RESTS_S)
             looks.append(take(session, reference, chats, turn))
             say(looks[-1], time.monotonic() - began)
 

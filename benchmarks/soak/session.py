@@ -14,6 +14,8 @@ SHOWN_S = 3.0
 """How long a chat that was chosen may take to be on the screen."""
 AGAIN_S = 0.2
 """How long a pressed Esc may take to end the answer before it is pressed again."""
+PRESSES = 3
+"""How often the approval mode is changed where a press was for the chat that is left."""
 ESC, CTRL_N, CTRL_R, DOWN, SHIFT_TAB = b"\x1b", b"\x0e", b"\x12", b"\x1b[B", b"\x1b[Z"
 
 
@@ -102,8 +104,12 @@ class Person:
 
     def _let_tools_read(self) -> None:
         """Allow it once the chat that was left is gone; where none was left it still stands."""
-        if wait_until(lambda: "auto-approve" not in self.session.screen_text(), SHOWN_S):
-            self.session.write(SHIFT_TAB)
+        for _ in range(PRESSES):
+            # A key that comes while the chat changes counts for the one that is left.
+            if wait_until(lambda: "auto-approve" not in self.session.screen_text(), SHOWN_S):
+                self.session.write(SHIFT_TAB)
+            if wait_until(lambda: "auto-approve reads" in self.session.screen_text(), PATIENCE_S):
+                return
         self.session.wait_for("auto-approve reads", PATIENCE_S)
 
     def _press_until_ended(self, number: int) -> None:

@@ -1,28 +1,29 @@
-"""Attached files: an image for a model with vision, or text for the prompt.
+"""Attached files: pictures, sound, videos and PDF files for models, or text for the prompt.
 
 Only regular files are read, up to a limit. A pipe, a device or a file of the kernel is refused
 without being opened, since opening one may wait or do something. Links are followed, since a
 person's folders may be links; what is opened is their end, and never a link that took its place.
 """
 
-import base64
 import errno
 import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TypeAlias, TypeVar
 
 import anyio
 import anyio.to_thread
 
+from ollm_tui.attachments.media import MOST_MEDIA_BYTES, AttachedMedia, media_again, media_of
 from ollm_tui.attachments.paths import readings
 from ollm_tui.config.regular_file import TooLongError, read_bounded, real_path
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.images import ImageHeader, image_data, read_image_header
-from ollm_tui.protocol.blocks import ImageContent
+from ollm_tui.protocol.base64_text import to_base64
+from ollm_tui.protocol.blocks import ImageContent, MediaContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 MOST_TOGETHER_BYTES: Final = 50_000_000
@@ -46,8 +47,6 @@ SENT_KINDS: Final = ("png", "jpeg", "webp", "gif")
 """The kinds that all servers with vision accept."""
 _SENDABLE: Final = "Models accept PNG, JPEG, WebP and GIF"
 _HEAD: Final = 64
-_PIECE: Final = 3 * 64 * 1024
-"""Bytes encoded at once: no piece but the last ends with padding."""
 _OTHER_PICTURES: Final = (
     (re.compile(rb"II\*\x00|MM\x00\*"), "TIFF"),
     (re.compile(rb".{4}ftyp(?:hei[cfmsx]|hev[cmx]|mif1|msf1)", re.DOTALL), "HEIC"),
@@ -133,6 +132,8 @@ class AttachedImage:
     size: int
     """Bytes."""
     content: ImageContent
+    path: Path | None = field(default=None, compare=False)
+    """Where it was read; None if it was in no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +152,20 @@ class AttachedText:
         return f"{self.name}:\n{fence}\n{ended}{fence}\n"
 
 
-Attachment: TypeAlias = AttachedImage | AttachedText
+AttachedFile: TypeAlias = AttachedImage | AttachedMedia
+"""What is sent as a block of its own."""
+Attachment: TypeAlias = AttachedFile | AttachedText
 
 
 def attachment_of(file: FileBytes) -> Attachment:
     """Classify a file by its first bytes; its name does not count.
 
     Raises:
-        AIError: BAD_REQUEST if it is neither an image nor text.
+        AIError: BAD_REQUEST if it is nothing that can be sent.
     """
     header = read_image_header(file.data)
+    if header is None and (media := media_of(file.name, file.data)) is not None:
+        return media
     if header is not None or _other_picture(file.data):
         return _picture(file, header)
     return _text(file)
@@ -175,8 +180,10 @@ def image_of(file: FileBytes) -> AttachedImage:
     return _picture(file, read_image_header(file.data))
 
 
-def reattached(content: ImageContent) -> AttachedImage | None:
-    """Attach an image of a chat again; return None if the chat has only a link to it."""
+def reattached(content: MediaContent) -> AttachedFile | None:
+    """Attach a file of a chat again; return None if the chat has only a link to it."""
+    if not isinstance(content, ImageContent):
+        return media_again(content)
     data = image_data(content.data, content.url)
     header = read_image_header(data.head()) if data is not None else None
     if data is None or header is None or header.kind not in SENT_KINDS:
@@ -198,24 +205,21 @@ def _picture(file: FileBytes, header: ImageHeader | None) -> AttachedImage:
         raise refusal(
             f"{file.name} is a {header.kind.upper()} file. {_SENDABLE}; convert it first."
         )
+    if len(file.data) > MOST_PICTURE_BYTES:
+        most = MOST_PICTURE_BYTES // 1_000_000
+        raise refusal(f"{file.name} has {len(file.data) / 1e6:,.1f} MB; {most} MB is the limit.")
     pixels = header.width * header.height
     if pixels > MOST_PIXELS:
         shown = f"{header.width:,} x {header.height:,} pixels"
         raise refusal(f"{file.name} has {shown}; {MOST_PIXELS // 1_000_000} million is the limit.")
     content = ImageContent(
-        data=_base64(file.data),
+        data=to_base64(file.data),
         mime_type=f"image/{header.kind}",
         width=header.width,
         height=header.height,
         name=file.name,
     )
     return AttachedImage(file.name, header.kind, len(file.data), content)
-
-
-def _base64(data: bytes) -> str:
-    """Encode as servers expect it, once and in pieces, so that other threads run in between."""
-    pieces = (data[at : at + _PIECE] for at in range(0, len(data), _PIECE))
-    return "".join(base64.b64encode(piece).decode("ascii") for piece in pieces)
 
 
 def _other_picture(data: bytes) -> str | None:
@@ -235,17 +239,36 @@ def _text(file: FileBytes) -> AttachedText:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise refusal(f"{file.name} is neither a picture nor text.")
+        raise refusal(f"{file.name} is no picture, sound, video, PDF or text.")
     return AttachedText(file.name, text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 async def attach(path: Path) -> Attachment:
-    """Read a file as an image or as text.
+    """Read a file as what it is.
 
     Raises:
         AIError: BAD_REQUEST, with a sentence that says why not.
     """
-    return await _in_thread(lambda: attachment_of(read_file(path, MOST_PICTURE_BYTES)), path)
+
+    def work() -> Attachment:
+        attachment = attachment_of(read_file(path, MOST_MEDIA_BYTES))
+        if isinstance(attachment, AttachedText):
+            return attachment
+        return replace(attachment, path=path.absolute())
+
+    return await _in_thread(work, path)
+
+
+async def attach_file(path: Path) -> AttachedFile:
+    """Read a file that must be a picture, sound, video or PDF.
+
+    Raises:
+        AIError: BAD_REQUEST, with a sentence that says why not.
+    """
+    attachment = await attach(path)
+    if isinstance(attachment, AttachedText):
+        raise refusal(f"{attachment.name} is no picture, sound, video or PDF.")
+    return attachment
 
 
 async def attach_image(path: Path) -> AttachedImage:

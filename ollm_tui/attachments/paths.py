@@ -22,8 +22,10 @@ LONGEST_PATH: Final = 4096
 MOST_DROPPED: Final = 20
 """Files that are dropped at once."""
 _LONGEST_DROP: Final = MOST_DROPPED * LONGEST_PATH
-_PICTURE_END: Final = re.compile(
-    r"\.(?:png|jpe?g|jfif|gif|webp|bmp|heic|heif|avif|tiff?|svg)['\"]?\Z", re.IGNORECASE
+_FILE_END: Final = re.compile(
+    r"\.(?:png|jpe?g|jfif|gif|webp|bmp|heic|heif|avif|tiff?|svg|pdf"
+    r"|wav|mp3|m4a|ogg|oga|opus|flac|aac|mp4|m4v|mov|webm|avi)['\"]?\Z",
+    re.IGNORECASE,
 )
 _FILE_URL: Final = re.compile(
     r"file:(?://(?:localhost)?(?=/)|(?=/(?!/)))(?P<path>/.*)\Z", re.IGNORECASE | re.DOTALL
@@ -37,12 +39,12 @@ _SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packag
 _ELSEWHERE: Final = ("/", "~", "./", "../")
 
 
-def may_be_pictures(text: str) -> bool:
-    """Whether a pasted text may be nothing but paths of pictures."""
+def may_be_files(text: str) -> bool:
+    """Whether a pasted text may be nothing but paths of files to attach."""
     if len(text) > _LONGEST_DROP:
         return False
     text = text.strip()
-    return _PICTURE_END.search(text) is not None and text.count("\n") < MOST_DROPPED
+    return _FILE_END.search(text) is not None and text.count("\n") < MOST_DROPPED
 
 
 def readings(text: str) -> Iterator[tuple[Path, ...]]:

@@ -3,20 +3,24 @@
 An answer that did not end well is kept with `metadata["ended"]`: `stopped` or `failed`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 
 import anyio
 from anyio.abc import ObjectSendStream
 
+from ollm_tui.chat.compacting import Compactor, apply_compaction, compactor_for
+from ollm_tui.chat.compaction import Compaction
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.drawing import DrawingRun, DrawingWish, open_job, wish_of
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, check_question
 from ollm_tui.chat.prompt_run import Ending, PromptRun
+from ollm_tui.chat.resolving import unless_stopped
 from ollm_tui.chat.saving import FINISH_S, Saving
+from ollm_tui.chat.summary import SummaryProgress
 from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
@@ -44,6 +48,8 @@ class ChatClient:
         journal: ChatJournal | None = None,
     ) -> None:
         self._parts = parts
+        self.changes = parts.changes
+        """What tools changed in this chat; None if that is not kept."""
         self.conversation = conversation or Conversation()
         self.saving = Saving(journal)
         """Whether the chat is being saved, and why not."""
@@ -105,6 +111,18 @@ class ChatClient:
         """
         return self._asking(None, options or ChatOptions(), signal, rewind=False)
 
+    async def add(self, message: Message) -> None:
+        """Append a message that asks for no answer; the next prompt is sent with it.
+
+        Raises:
+            AIError: CONFLICT while a prompt is being answered.
+        """
+        if self._busy:
+            raise _still_answering()
+        self.conversation.messages.append(message)
+        with anyio.move_on_after(FINISH_S, shield=True):
+            await self.saving.whole(message)
+
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages; a saved chat keeps the others as a branch.
 
@@ -117,6 +135,67 @@ class ChatClient:
             raise AIError(ErrorCode.BAD_REQUEST, "The chat has no such message any more.")
         self.conversation.rewind(kept)
         self.saving.rewind(kept)
+
+    async def propose_summary(
+        self,
+        focus: str = "",
+        *,
+        signal: AbortSignal | None = None,
+        progress: SummaryProgress | None = None,
+    ) -> Compaction:
+        """Have the model summarise all but the newest messages; `compact` makes it count.
+
+        `focus` says what must not be lost. `progress` may be read meanwhile.
+
+        Raises:
+            AIError: CONFLICT while a prompt is being answered; BAD_REQUEST if there are no older
+                messages; ABORTED by the signal; the model failed, or wrote no summary.
+        """
+        return await self._proposed(lambda one: one.summarise(None, focus, progress), signal)
+
+    async def propose_leaving_out(self, *, signal: AbortSignal | None = None) -> Compaction:
+        """Propose to leave out the oldest messages; `compact` makes it count.
+
+        Raises:
+            AIError: as `propose_summary`, but no answer is needed.
+        """
+        return await self._proposed(lambda one: one.leave_out(), signal)
+
+    async def compact(self, compaction: Compaction) -> None:
+        """Continue with what was proposed; a saved chat keeps the messages as another branch.
+
+        Raises:
+            AIError: CONFLICT while a prompt is being answered, or if the chat has changed since.
+        """
+        if self._busy:
+            raise _still_answering()
+        await apply_compaction(compaction, self.conversation, self.saving)
+
+    def reworded(self, compaction: Compaction, text: str) -> Compaction:
+        """Return what was proposed with other words in the place of its summary."""
+        model, estimate = self.conversation.model or "model", self.guard.estimate_message
+        before = max(1, estimate(model, compaction.message()))
+        after = estimate(model, compaction.with_text(text, 0).message())
+        return compaction.with_text(text, round(compaction.tokens_after * after / before))
+
+    async def _proposed(
+        self, propose: Callable[[Compactor], Awaitable[Compaction]], signal: AbortSignal | None
+    ) -> Compaction:
+        if self._busy:
+            raise _still_answering()
+        self._busy = True
+        try:
+            signal = signal or AbortSignal()
+            compactor = await compactor_for(self._parts, self.conversation, self.guard, signal)
+            proposal = await unless_stopped(signal, lambda: propose(compactor))
+        except AIError as error:
+            without_secrets(error, self._parts.redact)
+            raise
+        finally:
+            self._busy = False
+        if proposal is None:
+            raise AIError(ErrorCode.ABORTED, "It was stopped.")
+        return proposal
 
     @asynccontextmanager
     async def _asking(

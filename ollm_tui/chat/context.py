@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ollm_tui.chat.conversation import CountedPrompt
-from ollm_tui.protocol.message import Usage
+from ollm_tui.protocol.message import Message, Usage
 from ollm_tui.protocol.ports import SupportsWindow
 from ollm_tui.protocol.request import Request
 from ollm_tui.providers.router import ResolvedModel
@@ -48,6 +48,19 @@ class ContextGuard:
             ),
         )
         return self.state.verdict
+
+    async def count(self, request: Request, resolved: ResolvedModel) -> int:
+        """Count a request that is not one of the conversation; never fails."""
+        provider = None if resolved.is_silent else resolved.provider
+        return (await self._counter.count(request, provider)).tokens
+
+    def estimate(self, request: Request) -> int:
+        """Estimate a request at once, without what was learned of its model."""
+        return self._counter.estimate(request).uncorrected
+
+    def estimate_message(self, model: str, message: Message) -> int:
+        """Estimate one message in the same way."""
+        return self.estimate(Request(model=model, messages=[message]))
 
     def used_by(self, request: Request, model: str, base: CountedPrompt | None) -> int:
         """Return the tokens of a request: the newest count, and an estimate of the rest.

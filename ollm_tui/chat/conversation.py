@@ -35,6 +35,8 @@ class Conversation:
 
     own_title: str | None = None
     """The title that the user gave; None takes it from the first prompt."""
+    made_title: str | None = None
+    """The title that a model made; the one that the user gave counts more."""
     profile: str | None = None
     """Name of the profile that was chosen last; single settings may have changed since."""
     model: str | None = None
@@ -73,9 +75,10 @@ class Conversation:
 
     @property
     def title(self) -> str | None:
-        """The person's own, else the first line of the first question; None before it."""
-        texts = (message.text.strip() for message in self.messages if message.role == "user")
-        return self.own_title or next((text.splitlines()[0] for text in texts if text), None)
+        """The person's own, else a model's, else the first line of the first question."""
+        texts = (message.text.strip() for message in self.messages if is_question(message))
+        made = self.own_title or self.made_title
+        return made or next((text.splitlines()[0] for text in texts if text), None)
 
     @property
     def schema(self) -> JsonMapping | None:

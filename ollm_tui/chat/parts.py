@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
-from ollm_tui.chat.model_support import ToolModes, VisionSupport
+from ollm_tui.chat.compaction import CompactionKind
+from ollm_tui.chat.model_support import MediaSupport, ToolModes
 from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.chat.tool_loop import OffersTools
 from ollm_tui.chat.turn import Sleep
@@ -15,6 +16,7 @@ from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.router import RenderRequest, Router
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
+from ollm_tui.tools.writing.journal import ChangeJournal
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
@@ -42,6 +44,8 @@ class ChatParts:
 
     router: Router
     tools: OffersTools | None = None
+    changes: ChangeJournal | None = None
+    """What tools changed in this chat."""
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)
     encodings: Encodings = field(default_factory=Encodings)
@@ -50,8 +54,8 @@ class ChatParts:
     """Shared by all chats, so that their figures agree; None gives each chat its own."""
     windows: Mapping[str, int] = field(default_factory=dict)
     """Context windows set by the user, by model address or name."""
-    vision: VisionSupport = field(default_factory=VisionSupport)
-    """Which models have vision; may be shared by all chats."""
+    media: MediaSupport = field(default_factory=MediaSupport)
+    """Which media models take; may be shared by all chats."""
     thinking: ModelThinking = field(default_factory=ModelThinking)
     """How models think; may be shared by all chats."""
     sleep: Sleep = anyio.sleep
@@ -60,5 +64,8 @@ class ChatParts:
     """Returns what families say of a model, by its name and its entry in the listing; blocks."""
     render: RenderRequest | None = None
     """Renders messages that are templates; without it, providers refuse them."""
+    compacts: CompactionKind | None = None
+    """What makes room by itself at the limit of a known window: a summary, or leaving messages out.
+    None is nothing."""
     redact: Redact = str
     """Redacts secrets from the errors of adapters."""

@@ -1,12 +1,13 @@
 """From a conversation to the messages of the next request; pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import takewhile
 from typing import Final
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.protocol.blocks import (
+    MEDIA,
     AudioContent,
     Block,
     ImageContent,
@@ -16,12 +17,21 @@ from ollm_tui.protocol.blocks import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping
-from ollm_tui.protocol.message import TEMPLATE_VALUES, Message
+from ollm_tui.protocol.message import (
+    COMMAND,
+    COMPACTION,
+    TEMPLATE_VALUES,
+    Message,
+    is_compaction,
+)
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.protocol.tools import STOPPED, ToolCall
 
-_MADE: Final = (ImageContent, AudioContent, VideoContent)
-_MARKS: Final = frozenset({"correction", "ended"})
+EVERY_MEDIUM: Final = frozenset({"image", "audio", "video", "document"})
+"""The types of content that is attached."""
+_NAMED: Final = (ImageContent, AudioContent, VideoContent)
+"""What is sent below its name; a document has a field for it."""
+_MARKS: Final = frozenset({"correction", "ended", COMMAND, COMPACTION})
 """The metadata keys with which a chat marks messages of the user and of the model."""
 
 
@@ -58,21 +68,19 @@ def messages_to_send(
     history: Sequence[Message],
     *,
     turns_left_out: int = 0,
-    attachments: bool = True,
-    pictures: bool = True,
+    unsent: Collection[str] = (),
 ) -> tuple[Message, ...]:
     """Return a history that strict servers and chat templates accept, without its oldest turns.
+
+    What a compaction stands for is not sent.
 
     Two user messages in a row, as a failed answer leaves them, are sent as one. Answers that are
     only thinking are left out, since they would be empty on the wire. A call without a result, as
     a crash leaves it, gets one that says it was stopped. A user message that is empty without what
-    is left out goes together with its answer: nothing stands in the place of an image. An image
-    from a file is sent below the file's name, as the text of a file is.
+    is left out goes together with its answer: nothing stands in the place of an image. A file is
+    sent below its name, as the text of one is. `unsent` are the types of content to leave out.
     """
     sent: list[Message] = []
-    unsent: tuple[type[Block], ...] = () if pictures else (ImageContent,)
-    if not attachments:
-        unsent = (ImageContent, AudioContent, VideoContent)
     is_left_out = False
     for whole in _with_every_result(newest_turns(history, turns_left_out)):
         message = _without(unsent, whole) if unsent else whole
@@ -118,8 +126,16 @@ def results_after(messages: Sequence[Message], position: int) -> dict[str, Messa
 
 
 def is_question(message: Message) -> bool:
-    """Whether the user wrote it; corrections sent to the model belong to its answer."""
-    return message.role == "user" and not message.metadata.get("correction")
+    """Whether the user wrote it: no correction (part of an answer), no command, no summary."""
+    marks = message.metadata
+    is_other = marks.get("correction") or marks.get(COMMAND) or is_compaction(message)
+    return message.role == "user" and not is_other
+
+
+def sent_from(history: Sequence[Message]) -> int:
+    """Return the position from which on a history is sent: that of the last compaction, or 0."""
+    positions = range(len(history) - 1, -1, -1)
+    return next((at for at in positions if is_compaction(history[at])), 0)
 
 
 def check_question(message: Message) -> None:
@@ -143,9 +159,9 @@ def check_question(message: Message) -> None:
         )
 
 
-def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None:
-    """Leave blocks of these kinds out; return None if nothing else is in the message."""
-    kept = [block for block in message.content if not isinstance(block, kinds)]
+def _without(kinds: Collection[str], message: Message) -> Message | None:
+    """Leave blocks of these types out; return None if nothing else is in the message."""
+    kept = [block for block in message.content if block.type not in kinds]
     if len(kept) == len(message.content):
         return message
     if not kept and not message.tool_calls:
@@ -155,18 +171,18 @@ def _without(kinds: tuple[type[Block], ...], message: Message) -> Message | None
 
 def _without_made(message: Message) -> Message:
     """Name the pictures, sound and video that a model made: no protocol takes them back."""
-    kept = [block for block in message.content if not isinstance(block, _MADE)]
+    kept = [block for block in message.content if not isinstance(block, MEDIA)]
     if len(kept) == len(message.content):
         return message
-    names = " ".join(f"[{block.type}]" for block in message.content if isinstance(block, _MADE))
+    names = " ".join(f"[{block.type}]" for block in message.content if isinstance(block, MEDIA))
     return replace(message, content=(*kept, TextContent(names)))
 
 
 def _with_names(message: Message) -> Message:
-    """Insert the file name before each named image; no protocol has a field for it."""
+    """Insert the file name before each named file; most protocols have no field for it."""
     content: list[Block] = []
     for block in message.content:
-        if isinstance(block, ImageContent) and block.name:
+        if isinstance(block, _NAMED) and block.name:
             before = content[-1] if content else None
             is_below_words = isinstance(before, TextContent) and not before.text.endswith("\n")
             apart = "\n\n" if is_below_words else ""
@@ -178,10 +194,14 @@ def _with_names(message: Message) -> Message:
 
 
 def newest_turns(history: Sequence[Message], turns_left_out: int) -> Sequence[Message]:
-    """Leave out the oldest turns; the newest always stays."""
-    starts = turn_starts(history)
+    """Leave out what a compaction stands for, and the oldest turns; the newest always stays."""
+    sent = history[begin:] if (begin := sent_from(history)) else history
+    starts = turn_starts(sent)
     left_out = min(turns_left_out, len(starts) - 1)
-    return history[starts[left_out] :] if left_out > 0 else history
+    if left_out <= 0:
+        return sent
+    newest = sent[starts[left_out] :]
+    return (sent[0], *newest) if is_compaction(sent[0]) else newest
 
 
 def turn_starts(history: Sequence[Message]) -> list[int]:
@@ -189,7 +209,7 @@ def turn_starts(history: Sequence[Message]) -> list[int]:
     starts: list[int] = []
     before = ""
     for position, message in enumerate(history):
-        if _is_unsent(message):
+        if _is_unsent(message) or is_compaction(message):
             continue
         if message.role == "user" and before != "user":
             starts.append(position)

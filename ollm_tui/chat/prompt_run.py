@@ -3,6 +3,7 @@
 States: looking for the model -> answering -> running tools -> answering ... -> ended.
 """
 
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
@@ -17,12 +18,14 @@ from ollm_tui.chat.answer_schema import (
     correction,
     mismatch,
 )
+from ollm_tui.chat.compacting import RoomKeeper
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.model_support import count_pictures, require_words
+from ollm_tui.chat.model_support import count_media, require_words
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import ChatOptions, no_result
 from ollm_tui.chat.request import RequestBuilder
+from ollm_tui.chat.resolving import resolve_model, unless_stopped
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.templates import rendered_texts
 from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
@@ -32,11 +35,9 @@ from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import CHECKED, Message
-from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.provider_events import End
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.router import ResolvedModel
-from ollm_tui.tokens.limits import exceeded
 
 CUT_CALL = "Not run: the answer was cut before its end, so the call may not be whole."
 ONLY_CALLS = Verdict(faults=("It has only calls of tools.",))
@@ -63,6 +64,7 @@ class PromptRun:
         self._guard = guard
         self._options = options
         self._signal = signal
+        self._room = RoomKeeper(parts, conversation, saving, guard, signal)
         self.has_template = False
         """Whether the prompt is a template that was not rendered yet, and so is not saved."""
         self._corrections = 0
@@ -90,9 +92,7 @@ class PromptRun:
         )
 
     async def _turns(self) -> Ending:
-        resolved = await self._resolve()
-        if resolved is not None:
-            resolved = await self._unless_stopped(partial(self._parts.router.informed, resolved))
+        resolved = await resolve_model(self._parts, self._conversation, self._options, self._signal)
         if resolved is None:
             return chat_events.Finish(reason="abort")
         if not await self._render_texts(resolved):
@@ -100,7 +100,7 @@ class PromptRun:
         self._builder = RequestBuilder(
             self._parts, self._conversation, self._options, self._signal, resolved
         )
-        if not await self._is_ready() or not await self._look_at_pictures():
+        if not await self._is_ready() or not await self._look_at_media():
             return chat_events.Finish(reason="abort")
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in count(1):
@@ -161,43 +161,43 @@ class PromptRun:
             )
         return True
 
-    async def _look_at_pictures(self) -> bool:
-        """Leave images out, with a note, if the model lacks vision; return False if stopped."""
-        count = self._count_pictures()
-        if not count:
+    async def _look_at_media(self) -> bool:
+        """Leave out, with a note, what the model does not take; return False if stopped."""
+        if not (attached := self._attached()):
             return True
-        resolved = self._builder.resolved
-        lacks_vision = partial(self._parts.vision.is_text_only, resolved)
-        is_text_only = await self._unless_stopped(lacks_vision)
-        if is_text_only:
-            await self._leave_pictures_out(count)
-        return is_text_only is not None
+        look = partial(self._parts.media.lacking, self._builder.resolved, attached)
+        if lacking := await self._unless_stopped(look):
+            await self._leave_out(lacking, attached)
+        return lacking is not None
 
-    def _count_pictures(self) -> int:
+    def _attached(self) -> Counter[str]:
+        """Count by type what would be sent beside the text."""
         conversation = self._conversation
         if conversation.drops_attachments:
-            return 0
-        return count_pictures(conversation.messages, conversation.turns_left_out)
+            return Counter()
+        return count_media(conversation.messages, conversation.turns_left_out)
 
-    async def _leave_pictures_out(self, count: int) -> None:
+    async def _leave_out(self, kinds: frozenset[str], attached: Counter[str]) -> None:
         model = self._builder.resolved.ref.model
-        require_words(self._conversation.messages, model)
-        self._builder.sends_pictures = False
-        await self._emit(chat_events.PicturesLeftOut(count=count, model=model))
+        require_words(self._conversation.messages, model, kinds)
+        self._builder.unsent |= kinds
+        count, named = sum(attached[kind] for kind in kinds), tuple(sorted(kinds))
+        await self._emit(chat_events.PicturesLeftOut(count=count, model=model, kinds=named))
 
-    async def _gives_up_pictures(self, failed: Turn, error: AIError) -> bool:
-        """Whether the server refused images, so that the request is sent again without them."""
-        count = self._count_pictures()
-        if not count or not self._builder.sends_pictures or failed.partial() is not None:
+    async def _gives_up_media(self, failed: Turn, error: AIError) -> bool:
+        """Whether the server refused attachments, so that the request is sent without them."""
+        attached = self._attached()
+        sent = attached.keys() - self._builder.unsent
+        if not sent or failed.partial() is not None:
             return False
-        if not self._parts.vision.learn_from(self._builder.resolved.ref, error):
+        if not self._parts.media.learn_from(self._builder.resolved.ref, error, sent):
             return False
-        await self._leave_pictures_out(count)
+        await self._leave_out(frozenset(sent), attached)
         return True
 
     async def _turn(self, number: int) -> Ending | None:
         """Send one request and run its tool calls; return None if another turn has to follow."""
-        blocked = await self._blocked(number)
+        blocked = await self._room.check(self._builder, number, self._emit)
         if blocked is not None:
             return blocked
         turn, end = await self._ask(number)
@@ -210,7 +210,7 @@ class PromptRun:
                 )
             elif turn.partial() is None and await self._gives_up_thinking(end.error, number):
                 pass
-            elif not await self._gives_up_pictures(turn, end.error):
+            elif not await self._gives_up_media(turn, end.error):
                 return chat_events.ErrorEvent(error=self._failure(turn, end.error), turn=number)
             turn, end = await self._ask(number)
         if end.reason == "abort":
@@ -283,22 +283,6 @@ class PromptRun:
         return chat_events.Finish(
             reason=end.reason, usage=end.usage, timings=end.timings, turn=number
         )
-
-    async def _blocked(self, number: int) -> Ending | None:
-        """Warn if the request nears the window; return the error if it exceeds it."""
-        request, resolved = self._builder.request(), self._builder.resolved
-        verdict = await self._unless_stopped(partial(self._guard.check, request, resolved))
-        if verdict is None:
-            return chat_events.Finish(reason="abort", turn=number)
-        self._conversation.counted = self._guard.state.base if self._guard.state else None
-        if verdict.kind == "blocked":
-            return chat_events.ErrorEvent(error=exceeded(verdict), turn=number)
-        if verdict.kind == "warning":
-            used, limit, estimated = verdict.used, verdict.limit, verdict.estimated
-            await self._emit(
-                chat_events.ContextWarning(used=used, limit=limit, estimated=estimated, turn=number)
-            )
-        return None
 
     async def _ask(self, number: int) -> tuple[Turn, End]:
         growing = self._saving.growing()
@@ -374,26 +358,5 @@ class PromptRun:
             with anyio.CancelScope(deadline=deadline, shield=True):
                 await self._saving.whole(message)
 
-    async def _resolve(self) -> ResolvedModel | None:
-        model = self._options.model or self._conversation.model
-        if model is None:
-            raise AIError(
-                ErrorCode.MODEL_NOT_FOUND, "No model is selected.", hint="Choose one to chat with."
-            )
-        ref, router = ModelRef.parse(model), self._parts.router
-        # An address was chosen and shown, so `local://` is not replaced by another provider.
-        look = partial(router.resolve, model) if ref is None else partial(router.at, ref)
-        resolved = await self._unless_stopped(look)
-        if resolved is not None and self._options.model is None:
-            self._conversation.model = str(resolved.ref)
-        return resolved
-
     async def _unless_stopped(self, work: Callable[[], Awaitable[T]]) -> T | None:
-        """Await `work`, or return None if the signal ends it first."""
-        with anyio.CancelScope() as scope:
-            unsubscribe = self._signal.subscribe(scope.cancel)
-            try:
-                return await work()
-            finally:
-                unsubscribe()
-        return None
+        return await unless_stopped(self._signal, work)

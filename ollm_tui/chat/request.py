@@ -8,7 +8,7 @@ from anyio import to_thread
 from ollm_tui.chat.answer_schema import AnswerSchema
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.prompt import ChatOptions, merged_options, messages_to_send
+from ollm_tui.chat.prompt import EVERY_MEDIUM, ChatOptions, merged_options, messages_to_send
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
 from ollm_tui.chat.templates import system_prompt_of
@@ -78,8 +78,8 @@ class RequestBuilder:
         self.resolved = resolved
         self._should_think = wanted_thinking(conversation, options)
         self._thinking = thinking or parts.thinking.plan_known(self._should_think, resolved)
-        self.sends_pictures = True
-        """Whether images are sent; not to a model that is known to lack vision."""
+        self.unsent: frozenset[str] = frozenset()
+        """The types of content that are left out, since the model or its server takes none."""
         names = conversation.tools if options.tools is None else options.tools
         self.offer: ToolOffer = (
             NothingOffered(not_offered("", ())) if parts.tools is None else parts.tools.offer(names)
@@ -147,8 +147,7 @@ class RequestBuilder:
         messages = messages_to_send(
             conversation.messages,
             turns_left_out=conversation.turns_left_out,
-            attachments=not conversation.drops_attachments,
-            pictures=self.sends_pictures,
+            unsent=EVERY_MEDIUM if conversation.drops_attachments else self.unsent,
         )
         request = Request(
             model=self.resolved.ref.model,

@@ -1,7 +1,7 @@
 """Save a chat as it grows; a full disk does not end the chat."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import anyio
 
@@ -41,6 +41,11 @@ class Saving:
         """Continue after the first `kept` messages of the chat."""
         if self.journal is not None:
             self.journal.rewind(kept)
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        """Continue after the first `kept` messages with others; they are on the disk on return."""
+        if self.journal is not None:
+            await self.guarded(self.journal.branch(kept, messages))
 
     async def whole(self, message: Message) -> None:
         """Write a message that will not change; it is on the disk on return."""

@@ -4,12 +4,13 @@ Results are emitted as they come and stored in the order of the calls.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import anyio
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol import chat_events
+from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
@@ -26,6 +27,14 @@ class ToolOffer(Protocol):
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
+
+
+@runtime_checkable
+class StreamsOutput(Protocol):
+    """An offer whose tools may show output while they run."""
+
+    def listen(self, call_id: str, show: Callable[[str], None]) -> None:
+        """Have `show` called with the end of a call's output while it runs."""
 
 
 class OffersTools(Protocol):
@@ -92,8 +101,29 @@ class ToolRound:
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
         block = self._blocks[call.id]
         await emit(chat_events.ToolCallStart(call=call, turn=self._turn, block=block))
-        result = self._refused(call) if number >= self._limit else await self._offer.run(call)
+        result = self._refused(call) if number >= self._limit else await self._run(call, emit)
         await self._end(call, result, emit)
+
+    async def _run(self, call: ToolCall, emit: Emit) -> ToolResult:
+        """Run a call, and emit the newest of its output as fast as that is taken."""
+        if not isinstance(self._offer, StreamsOutput):
+            return await self._offer.run(call)
+        newest = _Newest()
+        self._offer.listen(call.id, newest.put)
+        with single_error():
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._relay, call, newest, emit)
+                result = await self._offer.run(call)
+                group.cancel_scope.cancel()
+        return result
+
+    async def _relay(self, call: ToolCall, newest: "_Newest", emit: Emit) -> None:
+        block = self._blocks[call.id]
+        while True:
+            output = await newest.take()
+            await emit(
+                chat_events.ToolCallOutput(call=call, output=output, turn=self._turn, block=block)
+            )
 
     async def _end(self, call: ToolCall, result: ToolResult, emit: Emit) -> None:
         self._results[call.id] = result
@@ -113,12 +143,32 @@ class ToolRound:
         )
 
 
+class _Newest:
+    """The newest text; one that was not taken in time is replaced."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._came = anyio.Event()
+
+    def put(self, text: str) -> None:
+        """Replace the text."""
+        self._text = text
+        self._came.set()
+
+    async def take(self) -> str:
+        """Wait for a text that was not taken."""
+        await self._came.wait()
+        self._came = anyio.Event()
+        return self._text
+
+
 def _message(result: ToolResult) -> Message:
     failed = {"is_error": True} if result.is_error else {}
+    shown = {} if result.display is None else {"display": result.display}
     return Message(
         "tool",
-        result.content,
+        [TextContent(result.content), *result.media] if result.media else result.content,
         name=result.name,
         tool_call_id=result.call_id,
-        metadata={"outcome": result.outcome, **failed},
+        metadata={"outcome": result.outcome, **failed, **shown},
     )

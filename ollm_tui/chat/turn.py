@@ -3,7 +3,6 @@
 States: asking -> answering -> ended, and back to asking for a retry. It ends exactly once.
 """
 
-import base64
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,6 +15,7 @@ from ollm_tui.chat.readers import AnswerReader, AnswerStart
 from ollm_tui.chat.saving import GrowingMessage
 from ollm_tui.decode.assembler import MessageAssembler
 from ollm_tui.protocol import chat_events, provider_events
+from ollm_tui.protocol.base64_text import from_base64
 from ollm_tui.protocol.blocks import (
     AudioContent,
     ImageContent,
@@ -35,6 +35,7 @@ from ollm_tui.protocol.provider_events import (
     Finish,
     LeftOut,
     MediaDelta,
+    PromptProgress,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -103,7 +104,7 @@ def _raw(data: MediaData | None) -> bytes:
     if isinstance(data, bytes):
         return data
     try:
-        return base64.b64decode((data or "").rpartition(",")[2], validate=True)
+        return from_base64((data or "").rpartition(",")[2])
     except ValueError:
         return b""
 
@@ -233,6 +234,9 @@ class Turn:
                 if isinstance(event, LeftOut):
                     await self._tell(event, emit)
                     continue
+                if isinstance(event, PromptProgress):
+                    await emit(self._reading(event))
+                    continue
                 for read in self._reader.feed(event):
                     await self._take(self._start.feed(read), emit)
         return ErrorEvent(
@@ -246,6 +250,11 @@ class Turn:
             self._left_out.add(known)
             instead = f"The answer was requested without `{event.field}`."
             await emit(self._retrying(event.error, instead=instead))
+
+    def _reading(self, event: PromptProgress) -> chat_events.PromptProgress:
+        return chat_events.PromptProgress(
+            phase="reading", done=event.done, total=event.total, turn=self._number
+        )
 
     def _retrying(
         self, error: AIError, attempt: int = 1, wait_s: float = 0.0, instead: str | None = None

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from ollm_tui import __version__
 from ollm_tui.cli.chats.arguments import ChatOptions, add_chats, chat_options
+from ollm_tui.cli.mcp.arguments import McpOptions, add_mcp, mcp_options
 from ollm_tui.cli.media.arguments import MediaOptions, add_media, media_options
 from ollm_tui.cli.models_arguments import (
     ModelOptions,
@@ -73,6 +74,8 @@ class Arguments:
     action: str | None = None
     prompt: str | None = None
     images: tuple[str, ...] = ()
+    attached: tuple[str, ...] = ()
+    """What is attached as what it is: pictures, sound, videos, PDF files and text."""
     schema: str | None = None
     """The file of the JSON Schema that answers must match."""
     as_json: bool = False
@@ -93,6 +96,10 @@ class Arguments:
     models: ModelOptions = field(default_factory=ModelOptions)
     media: MediaOptions = field(default_factory=MediaOptions)
     chats: ChatOptions = field(default_factory=ChatOptions)
+    mcp: McpOptions = field(default_factory=McpOptions)
+
+
+_HOW_KEYS = "It is asked for, or piped in: ollm keys set NAME < FILE"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -115,6 +122,9 @@ class _Parser(argparse.ArgumentParser):
             self._is_intermixing = False
 
     def error(self, message: str) -> NoReturn:
+        if [*self._given[:2]] == ["keys", "set"] and message.startswith("unrecognized"):
+            why = "a key on a command line stays in the history of the shell"
+            raise UsageError(f"`ollm keys set` takes a name alone: {why}.", _HOW_KEYS)
         wrong = _INVALID_CHOICE.match(message)
         if wrong is None:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"See {self.prog} --help.")
@@ -159,8 +169,10 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     _add_run(commands, shared)
     _add_config(commands, shared)
+    _add_keys(commands, shared)
     add_models(commands, shared)
     add_chats(commands, shared)
+    add_mcp(commands, shared)
     add_media(commands, shared)
     about = "check models, servers and settings, and say how to fix what is missing"
     add_command(commands, "doctor", about, shared)
@@ -174,6 +186,8 @@ def _add_prompt_options(parser: argparse.ArgumentParser) -> None:
     add("-p", "--prompt", metavar="TEXT", help=about)
     about = "attach a picture to the prompt (PNG, JPEG, WebP or GIF); may be repeated"
     add("--image", dest="images", metavar="FILE", action="append", help=about)
+    about = "attach a picture, sound, video, PDF or text file; may be repeated"
+    add("--attach", dest="attached", metavar="FILE", action="append", help=about)
     about = "file with a JSON Schema that the answer must match; prints only JSON that does"
     add("--schema", metavar="FILE", help=about)
 
@@ -208,8 +222,15 @@ def _shared_options() -> _Parser:
     about += "thinking"
     add("--profile", metavar="NAME", help=about)
     add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
+    about = "what tools may do without a question, with -p: a tool's name, or 'shell:git log *'"
+    add("--allow", metavar="WHAT", action="append", help=about)
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
+    add("--chat", metavar="ID", help="continue a chat by its id, or by a unique part of it")
+    about = "keep nothing: no saved chat, no search, no prompt history"
+    add("--private", action="store_true", help=about)
     add("--theme", metavar="NAME", help="colour theme of the chat")
+    about = "chat in lines that a screen reader reads; OLLM_SCREEN_READER=1 does the same"
+    add("--screen-reader", dest="screen_reader", action="store_true", help=about)
     add("--config", dest="config_path", metavar="FILE", type=Path, help="settings file to use")
     about = "output JSON; for a prompt, one event per line"
     add("--json", dest="as_json", action="store_true", help=about)
@@ -234,6 +255,20 @@ def _add_config(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parse
             )
 
 
+def _add_keys(commands: "argparse._SubParsersAction[_Parser]", shared: "_Parser") -> None:
+    keys = add_command(commands, "keys", "keep the API keys of providers, and the hub's token")
+    actions = keys.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for name, about in (
+        ("list", "the keys that are kept, and where; never the keys themselves"),
+        ("set", "keep a key; it is asked for, or read from standard input"),
+        ("rm", "remove a key"),
+    ):
+        action = add_command(actions, name, about, shared)
+        if name != "list":
+            about = "a provider, such as openai, or `hub` for the token of Hugging Face"
+            action.add_argument("name", metavar="NAME", help=about)
+
+
 def parse(argv: Sequence[str]) -> Arguments:
     """Read a command line.
 
@@ -244,13 +279,17 @@ def parse(argv: Sequence[str]) -> Arguments:
     values = vars(build_parser().parse_args(argv))
     if values["command"] == "run":
         _read_run(values)
-    values["images"] = tuple(values.get("images", ()))
+    for kind in ("images", "attached"):
+        values[kind] = tuple(values.get(kind, ()))
     if (names := values.get("tools")) is not None:
         values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
+    values["allow"] = tuple(values.get("allow") or ())
     flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
     media, chats = media_options(values), chat_options(values)
     own = typed_fields(Arguments, values)
-    return Arguments(**own, flags=flags, models=models, media=media, chats=chats)
+    return Arguments(
+        **own, flags=flags, models=models, media=media, chats=chats, mcp=mcp_options(values)
+    )
 
 
 def _read_run(values: dict[str, Any]) -> None:

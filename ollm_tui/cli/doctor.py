@@ -27,6 +27,7 @@ from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.registry import plugin_commands
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import dotted
 from ollm_tui.config.paths import AppPaths, default_paths, home_folder
 from ollm_tui.config.plugins import Group, Plugin, find_plugins, load_plugins, plugin_folder
 from ollm_tui.config.regular_file import is_folder, is_there, real_path
@@ -35,9 +36,9 @@ from ollm_tui.config.values import BUILT_IN_KINDS
 from ollm_tui.decode.redact import environment_secrets, redactor
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers import provider_factory
-from ollm_tui.runtime.chats import plugin_tools
 from ollm_tui.runtime.checkup import Checkup, check_up
 from ollm_tui.runtime.compose import open_runtime
+from ollm_tui.runtime.tools.toolbox import plugin_tools
 from ollm_tui.store.conversations import FILE_NAME, look_through
 
 LEAST_WIDTH, LEAST_HEIGHT = 60, 16
@@ -150,6 +151,11 @@ def system_report(
             (name, bool(os.environ.get(name, "").strip()))
             for name, path in ENGINE_VARIABLES.items()
             if "api_key" in path
+        ),
+        key_origins=tuple(
+            (name, str(loaded.origin_of(dotted(("providers", name, "api_key")))))
+            for name, settings in loaded.config.providers.items()
+            if settings.api_key is not None
         ),
         folders=tuple(
             Folder(name=name, path=str(path), is_writable=_is_writable(path))

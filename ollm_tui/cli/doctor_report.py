@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.runtime.checkup import Checkup, ProviderCheck
+from ollm_tui.runtime.media.engines_here import MediaEngine
 from ollm_tui.runtime.other_models import OtherFolder, count_of
 
 Private = Callable[[str], str]
@@ -52,6 +53,8 @@ class SystemReport:
     terminal: tuple[tuple[str, str], ...]
     chats: tuple[bool, str]
     """Whether the saved chats are in order, and a sentence about them."""
+    key_origins: tuple[tuple[str, str], ...] = ()
+    """Where the key of each provider that has one comes from."""
     plugins: tuple[tuple[bool, str], ...] = ()
     """Plugins: whether each works, and a sentence."""
 
@@ -76,6 +79,9 @@ def private_report(report: SystemReport, private: Private) -> SystemReport:
     return replace(
         _redacted(report, private, "system", "settings_file", "chats", "plugins"),
         problems=tuple((kind, private(clean_line(text))) for kind, text in report.problems),
+        key_origins=tuple(
+            (clean_line(name), private(clean_line(origin))) for name, origin in report.key_origins
+        ),
         folders=tuple(_redacted(one, private, "path") for one in report.folders),
         terminal=tuple((name, private(clean_line(value))) for name, value in report.terminal),
     )
@@ -107,6 +113,7 @@ def as_text(checkup: Checkup, report: SystemReport) -> Iterator[str]:
     yield from _section(f"ollm {report.version} · {report.system}", ())
     yield from _section("Models and servers", provider_lines(checkup))
     yield from _section("Without a server", engine_lines(checkup))
+    yield from _section("Sound and pictures", media_lines(checkup))
     yield from _section("Settings", _settings(report))
     yield from _section("Folders", _folders(report))
     is_right, words = report.chats
@@ -150,6 +157,8 @@ def _settings(report: SystemReport) -> Iterator[str]:
         yield "   -> `ollm config check` lists what is wrong."
     keys = ", ".join(f"{name} {'set' if is_set else 'not set'}" for name, is_set in report.keys)
     yield f"   keys: {keys}"
+    for name, origin in report.key_origins:
+        yield f"   key of {name}: {origin}"
 
 
 def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
@@ -176,6 +185,7 @@ def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
             for one in checkup.others.folders
         ],
         "other_folders_setting": checkup.others.setting or None,
+        "media": [_media_json(one) for one in checkup.media],
         "settings": {
             "file": report.settings_file,
             "exists": report.settings_there,
@@ -184,6 +194,7 @@ def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
             ],
         },
         "keys": dict(report.keys),
+        "key_origins": dict(report.key_origins),
         "folders": [
             {"name": one.name, "path": one.path, "writable": one.is_writable}
             for one in report.folders
@@ -193,6 +204,16 @@ def as_json(checkup: Checkup, report: SystemReport) -> JsonObject:
             {"ok": is_right, "message": clean_line(words)} for is_right, words in report.plugins
         ],
         "terminal": dict(report.terminal),
+    }
+
+
+def _media_json(one: MediaEngine) -> JsonObject:
+    return {
+        "task": one.task,
+        "name": clean_line(one.name),
+        "version": one.version,
+        "problem": _clean(one.problem),
+        "advice": one.advice,
     }
 
 
@@ -297,6 +318,19 @@ def engine_lines(checkup: Checkup) -> Iterator[str]:
         yield f"{sign} {folder.title}: {folder.path} holds {count_of(folder.models)}{listed}"
     if checkup.others.setting:
         yield f"   -> `{checkup.others.setting}` below [embedded] has them listed."
+
+
+def media_lines(checkup: Checkup) -> Iterator[str]:
+    """Yield what hears, speaks, draws, records and plays here, and what adds what is missing."""
+    for one in checkup.media:
+        version = f" {one.version}" if one.version else ""
+        if one.problem is None:
+            yield f"ok {one.task}: {one.name}{version}"
+        else:
+            name = f"{one.name}{version}, " if one.name != "sound" else ""
+            yield f"-- {one.task}: {name}{one.problem}"
+        if one.advice:
+            yield f"   -> {one.advice}"
 
 
 def result_lines(checkup: Checkup) -> Iterator[str]:

@@ -12,13 +12,13 @@ from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.pull_report import JobReport, JsonJob, LiveJob, PlainJob, job_to_json
 from ollm_tui.cli.stop import Stop
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.figures import time_left
 from ollm_tui.library.downloads.job import ENDED, Job, Origin
 from ollm_tui.library.downloads.queue import DownloadQueue
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.single_error import single_error
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.tui.figures import time_left
 
 RESUME_HINT = "Paused. Repeat the command to resume, or resume it in the app (F3)."
 CONTINUES_ELSEWHERE = "Stopped watching; the other program continues."

@@ -6,15 +6,13 @@ from typing import TypeAlias, assert_never
 
 from ollm_tui.cli.output import ERROR, OK, SCHEMA_MISMATCH, STOPPED, Output
 from ollm_tui.decode.clean import Cleaner
+from ollm_tui.frontend.figures import ELSEWHERE, WHOLE, left_out_note, seconds
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.codec import event_to_json
 from ollm_tui.protocol.errors import ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tui.figures import seconds
 
-WHOLE = "Streaming is not available; the answer comes all at once."
-ELSEWHERE = "Trying another server."
 SHOWN_RESULT = 200
 """Characters of a tool's result that are worth a line."""
 
@@ -68,7 +66,13 @@ class TextWriter:
                 again = f"Retrying in {seconds(wait_s)} ({attempt})." if wait_s else at_once
                 self._output.note(f"{event.why} {event.instead or again}")
             case (
-                chat.ContextWarning() | chat.PicturesLeftOut() | chat.MediaDelta() | chat.NoAnswer()
+                chat.PromptProgress()
+                | chat.ContextWarning()
+                | chat.Compacted()
+                | chat.PicturesLeftOut()
+                | chat.MediaDelta()
+                | chat.NoAnswer()
+                | chat.ToolCallOutput()
             ):
                 self._remark(event)
             case chat.Finish(reason=reason):
@@ -117,20 +121,29 @@ class TextWriter:
             self._output.note(f"{name} {result.outcome}: {result.content[:SHOWN_RESULT]}")
 
     def _remark(
-        self, event: chat.ContextWarning | chat.PicturesLeftOut | chat.MediaDelta | chat.NoAnswer
+        self,
+        event: chat.PromptProgress
+        | chat.ContextWarning
+        | chat.Compacted
+        | chat.PicturesLeftOut
+        | chat.MediaDelta
+        | chat.NoAnswer
+        | chat.ToolCallOutput,
     ) -> None:
         match event:
             case chat.ContextWarning(used=used, limit=limit):
                 self._output.note(f"The conversation uses {used} of {limit} tokens.")
-            case chat.PicturesLeftOut(count=count, model=model):
-                self._output.note(f"{model} accepts text only: {pictures(count)} not sent.")
+            case chat.Compacted():
+                self._output.note(event.message)
+            case chat.PicturesLeftOut(count=count, model=model, kinds=kinds):
+                self._output.note(left_out_note(count, model, kinds))
             case chat.MediaDelta(modality=modality) if modality not in self._media_reported:
                 self._media_reported.add(modality)
                 self._output.note(f"The model sends {modality}, which cannot be shown here.")
             case chat.NoAnswer():
                 self._no_answer = event  # the ending has the sentence, unless there is more
             case _:
-                pass  # a further piece of what was mentioned
+                pass  # a further piece of what was mentioned, or a step before the answer
 
     def _text(self, delta: str) -> None:
         text = self._held_return + delta
@@ -188,11 +201,6 @@ class JsonWriter:
 
 
 EventWriter: TypeAlias = TextWriter | JsonWriter
-
-
-def pictures(count: int) -> str:
-    """Write how many pictures there are, with their verb."""
-    return "a picture is" if count == 1 else f"{count} pictures are"
 
 
 def shown_arguments(call: ToolCall) -> str:

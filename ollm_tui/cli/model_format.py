@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.figures import time_left
 from ollm_tui.library.fit import Fit, fit_words
 from ollm_tui.models.capabilities import ABILITIES, capabilities_of, ranking_of
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
 from ollm_tui.runtime.details import EffectiveValue, ModelDetails, TemplateFacts
-from ollm_tui.tui.figures import time_left
 
 Address: TypeAlias = Callable[[ModelRef], str]
 """Writes the address of a model as people do."""
@@ -60,7 +60,7 @@ def fit_text(fit: Fit | None) -> str:
     if fit is None:
         return ""
     parts = f"{size_text(fit.weights)} model, {size_text(fit.cache)} context of {fit.context}"
-    more = f", {size_text(fit.beside)} adapters and draft model" if fit.beside else ""
+    more = f", {size_text(fit.beside)} beside it" if fit.beside else ""
     return f"{fit_words(fit)}; {parts} tokens{more}"
 
 

@@ -18,6 +18,7 @@ from ollm_tui.cli.model_format import (
 from ollm_tui.cli.model_runtime import find_model, in_runtime
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.decode.counted import counted, size_text
+from ollm_tui.models.tool_check import DETAIL, check_rows, tool_check_of
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.details import ContextFacts, ModelDetails
@@ -98,7 +99,7 @@ def _write_beginning(name: str, option: str, text: str, output: Output) -> None:
 
 def _facts(details: ModelDetails) -> list[tuple[str, str]]:
     info, can = details.info, details.info.capability
-    facts = details.template_facts
+    facts, check = details.template_facts, tool_check_of(info)
     rows = [
         ("LABEL", info.label or ""),
         ("DESCRIPTION", info.description or ""),
@@ -114,6 +115,7 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
         ("GIVES", modalities_text(can.output) if can else ""),
         ("CAN", ", ".join(word for key, word in _FEATURES.items() if can and key in can.features)),
         ("ABILITIES", abilities_text(info)),
+        ("TOOL CHECK", "; ".join(check_rows(check)) if check else ""),
         ("TEMPLATE HAS", template_text(facts) if facts else ""),
         ("MODIFIED", info.modified_at or ""),
     ]
@@ -123,7 +125,9 @@ def _facts(details: ModelDetails) -> list[tuple[str, str]]:
     return rows + [(f"PARAMETERS: {name}", value) for name, value in details.parameters]
 
 
-_ELSEWHERE = frozenset({"size_vram", "memory_bytes", "expires_at", "shape", "loaded_with_bytes"})
+_ELSEWHERE = frozenset(
+    {"size_vram", "memory_bytes", "expires_at", "shape", "loaded_with_bytes", DETAIL}
+)
 
 
 def _rows(key: str, value: JsonValue) -> Sequence[tuple[str, str]]:

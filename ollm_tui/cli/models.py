@@ -21,6 +21,7 @@ from ollm_tui.cli.model_prompt import run_prompt
 from ollm_tui.cli.model_runtime import Stopped, in_runtime
 from ollm_tui.cli.model_search import run_rate, run_search
 from ollm_tui.cli.model_show import run_show
+from ollm_tui.cli.model_tools import run_tool_check
 from ollm_tui.cli.model_work import run_create, run_push, run_quantize
 from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.pull import run_pull
@@ -195,6 +196,7 @@ _ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
     "rate": run_rate,
     "show": run_show,
     "prompt": run_prompt,
+    "tool-check": run_tool_check,
     "explain": run_explain,
     "pull": run_pull,
     "downloads": run_downloads,

@@ -22,6 +22,11 @@ def _add_search(action: argparse.ArgumentParser) -> None:
     action.add_argument("--offline", action="store_true", help=about)
 
 
+def _add_tool_check(action: argparse.ArgumentParser) -> None:
+    about = "how often each task is asked (default: 3)"
+    action.add_argument("--runs", metavar="N", type=int, help=about)
+
+
 def _add_rate(action: argparse.ArgumentParser) -> None:
     about = "1 to 5, or none to remove the rating"
     action.add_argument("stars", metavar="STARS", choices=STARS, help=about)
@@ -60,6 +65,7 @@ class ModelOptions:
     offline: bool = False
     stars: int | None = None
     """1 to 5; None removes the rating."""
+    runs: int = 3
 
 
 def add_command(
@@ -245,6 +251,12 @@ _COMMANDS: Final = (
         help="show the exact prompt that a model gets for a question",
         values=_NAME,
         add_options=_add_prompt,
+    ),
+    _Command(
+        name="tool-check",
+        help="check how well a model calls tools, and use the way that works best",
+        values=_NAME,
+        add_options=_add_tool_check,
     ),
     _Command(
         name="explain",

@@ -209,7 +209,9 @@ def _usable(repo: HubRepo, address: HubAddress, wanted: str | None) -> Sequence[
         matches = matching(repo.variants, path=address.path, quantization=wanted)
     else:
         models = tuple(one for one in repo.variants if one.kind == "model")
-        matches = models or tuple(one for one in repo.variants if one.kind != "projector")
+        drawing = tuple(one for one in repo.variants if one.kind == "drawing")
+        others = (one for one in repo.variants if one.kind not in ("projector", "part"))
+        matches = models or drawing or tuple(others)
     if not matches:
         names = ", ".join(dict.fromkeys(v.quantization or v.name for v in repo.variants))
         hint = f"Available: {names}." if names else "It contains no model files."

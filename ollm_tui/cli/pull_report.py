@@ -8,11 +8,11 @@ from ollm_tui.cli.model_format import Address
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.figures import time_left
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.library.downloads.pull_download import PullSum
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelRef, PullProgress
-from ollm_tui.tui.figures import time_left
 
 REDRAW_S = 0.1
 STEP_PERCENT = 10

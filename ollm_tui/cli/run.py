@@ -1,65 +1,82 @@
 """One prompt, answered on standard output: the same chat as the screen's, without a screen."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import anyio
 
-from ollm_tui.attachments.attachment import MOST_TOGETHER_BYTES, AttachedImage, attach_image
+from ollm_tui.attachments.attachment import (
+    MOST_TOGETHER_BYTES,
+    AttachedText,
+    Attachment,
+    attach,
+    attach_image,
+)
 from ollm_tui.attachments.paths import as_path
 from ollm_tui.chat.answer_schema import read_schema
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.cli.allowing import Allowed, NobodyToAsk
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
-from ollm_tui.cli.output import OK, NeedsApproval, Output, UsageError
+from ollm_tui.cli.output import NEEDS_APPROVAL, OK, NeedsApproval, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
+from ollm_tui.frontend.figures import media_figures
 from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.chats import OfferedTool, unknown_tools
 from ollm_tui.runtime.compose import Runtime, open_runtime
+from ollm_tui.runtime.tools.toolbox import OfferedTool, unknown_tools
 from ollm_tui.store.branches import others_line
-from ollm_tui.tui.figures import picture_figures
 
-MOST_IMAGES: Final = 20
+MOST_FILES: Final = 20
 
 
-async def with_images(prompt: str, images: Sequence[str], output: Output) -> Content:
-    """Put pictures below a prompt, and describe them on standard error.
+async def with_files(
+    prompt: str, images: Sequence[str], files: Sequence[str], output: Output
+) -> Content:
+    """Put pictures and other files below a prompt, and describe them on standard error.
 
     Raises:
         UsageError: one of them cannot be sent; nothing is sent then.
     """
-    if not images:
+    if not (images or files):
         return prompt
-    if len(images) > MOST_IMAGES:
-        raise UsageError(f"{len(images)} pictures are too many; {MOST_IMAGES} is the limit.")
-    pictures = [await _attached(name) for name in images]
-    if sum(picture.size for picture in pictures) > MOST_TOGETHER_BYTES:
-        most = MOST_TOGETHER_BYTES // 1_000_000
-        raise UsageError(f"The pictures have more than {most} MB together.")
+    count = len(images) + len(files)
+    if count > MOST_FILES:
+        what = "files" if files else "pictures"
+        raise UsageError(f"{count} {what} are too many; {MOST_FILES} is the limit.")
+    attached = [await _attached(name, "--image", attach_image) for name in images]
+    attached += [await _attached(name, "--attach", attach) for name in files]
+    media = [one for one in attached if not isinstance(one, AttachedText)]
+    if sum(one.size for one in media) > MOST_TOGETHER_BYTES:
+        what, most = "files" if files else "pictures", MOST_TOGETHER_BYTES // 1_000_000
+        raise UsageError(f"The {what} have more than {most} MB together.")
     if output.is_watched:
-        for picture in pictures:
-            output.note(f"{picture.name} · {picture_figures(picture.content)}")
-    return [TextContent(prompt), *(picture.content for picture in pictures)]
+        for one in media:
+            output.note(f"{one.name} · {media_figures(one.content)}")
+    texts = [one.block for one in attached if isinstance(one, AttachedText)]
+    return [TextContent("\n\n".join([prompt, *texts])), *(one.content for one in media)]
 
 
-async def _attached(name: str) -> AttachedImage:
+async def _attached(
+    name: str, option: str, read: Callable[[Path], Awaitable[Attachment]]
+) -> Attachment:
     path = as_path(name)
     if path is None:
-        raise UsageError("--image needs the path of a file.")
+        raise UsageError(f"{option} needs the path of a file.")
     try:
-        return await attach_image(path)
+        return await read(path)
     except AIError as error:
         raise UsageError(error.message, error.hint) from None
 
@@ -74,9 +91,17 @@ async def _with_schema(arguments: Arguments) -> Flags:
         raise UsageError(error.message, error.hint) from None
 
 
+def _with_allowed(flags: Flags) -> Flags:
+    """Offer what may act, beside the tools that are named."""
+    if not flags.allow:
+        return flags
+    return replace(flags, tools=(*(flags.tools or ()), *Allowed.of(flags.allow).names))
+
+
 def run_prompt(prompt: str, arguments: Arguments, output: Output) -> int:
     """Send the prompt, write the answer, and return the exit code."""
     paths = default_paths()
+    arguments = replace(arguments, flags=_with_allowed(arguments.flags))
     loaded = load_for(paths, os.environ, arguments.flags, output, chooses_model=True)
     if arguments.flags.tools is None:
         for problem in unknown_tools(loaded):
@@ -94,22 +119,27 @@ async def _run(
     prompt: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
     with stopping() as stop:
-        content = await with_images(prompt, arguments.images, output)
+        content = await with_files(prompt, arguments.images, arguments.attached, output)
         flags = await _with_schema(arguments)
         async with open_runtime(loaded, paths) as runtime:
             for problem in runtime.plugin_problems:
                 output.note(problem)
             writer = _writer(arguments, output)
+            nobody = NobodyToAsk(Allowed.of(flags.allow))
+            runtime.ask_before_tools(nobody)
             try:
                 client, options = await _prepared(runtime, flags, output)
                 schema = flags.schema or client.conversation.schema
                 writer = _writer(arguments, output, is_structured=schema is not None)
                 code = await _ask(client, content, options, stop, writer, output)
-                if client.saving.problem is None and flags.goes_on:
+                if client.saving.problem is None and flags.continued is not None:
                     await _note_news(runtime, client, output)
             except AIError as error:
                 writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
+            if nobody.needed:
+                output.note(nobody.sentence)
+                code = code or NEEDS_APPROVAL
             # A signal does not interrupt closing what was opened.
             return stop.exit_code if stop.number is not None else code
     return stop.exit_code
@@ -120,7 +150,8 @@ async def _prepared(
 ) -> tuple[ChatClient, ChatOptions]:
     """Return the chat to ask in, and with which tools and schema."""
     offered = runtime.offered_tools()
-    allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled)
+    may_act = Allowed.of(flags.allow)
+    allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled, may_act)
     if flags.schema is None:
         await _check_profile(runtime)
     client = await _client(runtime, flags, output)
@@ -168,9 +199,9 @@ async def _note_news(runtime: Runtime, client: ChatClient, output: Output) -> No
 
 
 async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
-    """Start a chat that is not saved, or continue the last one."""
-    if flags.goes_on:
-        client = await runtime.last_chat()
+    """Start a chat that is not saved, or continue the one that is named, or the last one."""
+    if flags.continued is not None:
+        client = await runtime.continued(flags.continued)
         if (line := others_line(await runtime.branches.listed(client))) is not None:
             output.note(f"{line} This is the latest branch; /branch in the app shows the others.")
         conversation = client.conversation
@@ -188,11 +219,14 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
 
 
 def _allowed_tools(
-    offered: Sequence[OfferedTool], named: Sequence[str] | None, enabled: Sequence[str]
+    offered: Sequence[OfferedTool],
+    named: Sequence[str] | None,
+    enabled: Sequence[str],
+    may_act: Allowed,
 ) -> tuple[str, ...]:
     """Return the tools that the command line names, else the `enabled` ones that only read."""
     if named is not None:
-        return allowed_tools(named, offered)
+        return allowed_tools(named, offered, may_act)
     reading = (tool.name for tool in offered if tool.effect == "read")
     return tuple(name for name in reading if name in enabled or "all" in enabled)
 
@@ -207,16 +241,20 @@ def _tools_note(
     return missing_tools(enabled, offered)
 
 
-def allowed_tools(names: Sequence[str], offered: Sequence[OfferedTool]) -> tuple[str, ...]:
-    """Return the tools of these names; an error unless all exist and only read."""
+def allowed_tools(
+    names: Sequence[str], offered: Sequence[OfferedTool], may_act: Allowed | None = None
+) -> tuple[str, ...]:
+    """Return the tools of these names; an error unless all exist, and only read or may act."""
+    acting = may_act.names if may_act is not None else ()
     known = {tool.name: tool for tool in offered}
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in known:
             raise UsageError(f"There is no tool {name!r}.", f"Available: {', '.join(known)}.")
-        if known[name].effect != "read":
+        if known[name].effect != "read" and name not in acting:
             raise NeedsApproval(
-                f"{name} does more than read, and there is no terminal for approval."
+                f"{name} does more than read, and there is no terminal for approval. "
+                f"--allow {name} allows it."
             )
     return wanted
 

@@ -41,7 +41,7 @@ def checked(loaded: LoadedConfig, paths: AppPaths) -> tuple[ConfigProblem, ...]:
     """Return all that is wrong with the settings, also what only a front end can know."""
     # Textual and the tools take 200 ms to import, which other commands do not wait for.
     from ollm_tui.models.known_models import KnownModels
-    from ollm_tui.runtime.chats import unknown_tools
+    from ollm_tui.runtime.tools.toolbox import unknown_tools
 
     families = KnownModels(paths.families_dir).problems()
     problems = [*loaded.all_problems, *unknown_tools(loaded), *_appearance(loaded, paths)]

@@ -6,12 +6,18 @@ What a command needs of the outside it asks of a `CommandHost`; drawing and keys
 from typing import Final
 
 from ollm_tui.commands import (
+    changes,
     conversation,
     exports,
+    instructions,
+    making,
+    mcp,
     model,
     options,
+    permissions,
     pictures,
     profiles,
+    snippets,
     speech,
     tools,
     view,
@@ -19,6 +25,20 @@ from ollm_tui.commands import (
 from ollm_tui.commands.registry import Command, commands_of
 
 COMMANDS: Final[tuple[Command, ...]] = commands_of(
-    conversation, pictures, exports, model, profiles, options, tools, speech, view
+    conversation,
+    snippets,
+    instructions,
+    pictures,
+    exports,
+    model,
+    making,
+    profiles,
+    options,
+    tools,
+    mcp,
+    permissions,
+    changes,
+    speech,
+    view,
 )
 """Every command, in the order `/help` and the completion list show them."""

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from ollm_tui.commands.exports import EXPORT_FORMATS, copy_chat
+from ollm_tui.commands.exports import copy_chat
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command, opens
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.exchange.formats import FORMATS
 
 # A fence closes with at least as many of the same marks (CommonMark, "Fenced code blocks").
 _CODE_BLOCK: Final = re.compile(
@@ -28,7 +29,9 @@ async def retry(host: CommandHost, _argument: str) -> None:
     await host.retry()
 
 
-edit = opens("edit", "edit", "Edit your last message and ask again.", ("undo",))
+edit = opens("edit", "edit", "Edit your last message and ask again.")
+editor = opens("editor", "editor", "Write the message in your own editor.", usage="[TEXT]")
+queue = opens("queue", "queue", "Edit, move or remove waiting messages.")
 
 
 @command("find", usage="[TEXT]")
@@ -41,7 +44,7 @@ links = opens("links", "links", "List the links of the newest answer.")
 
 
 def _copies(_host: CommandHost, _argument: str) -> Sequence[Completion]:
-    return [Completion(f"chat {name}", about) for name, about in EXPORT_FORMATS.items()]
+    return [Completion(f"chat {one.name}", one.about) for one in FORMATS.values()]
 
 
 @command("copy", usage="[N | chat [md | json | html]]", complete=_copies)
@@ -61,6 +64,9 @@ async def copy_answer(host: CommandHost, argument: str) -> None:
 
 
 def _copy_block(host: CommandHost, answer: str, argument: str) -> None:
+    if not argument.isdigit():
+        host.say("/copy takes a number for a code block, or `chat` for the whole chat.", "error")
+        return
     blocks = [match["code"] for match in _CODE_BLOCK.finditer(answer)]
     number = int(argument) if re.fullmatch(r"[0-9]{1,4}", argument) else 0
     if 1 <= number <= len(blocks):
@@ -94,6 +100,12 @@ async def attach_file(host: CommandHost, argument: str) -> None:
         await host.attachments().add(argument)
 
 
+@command("paste")
+async def paste_picture(host: CommandHost, _argument: str) -> None:
+    """Attach the picture in the clipboard."""
+    await host.attachments().paste()
+
+
 def _listing(host: CommandHost) -> str:
     lines = host.attachments().listed()
     if not lines:
@@ -110,11 +122,36 @@ def _remove(host: CommandHost, number: str | None) -> None:
         host.say("There is no such attachment.", "error")
 
 
-chats = opens("chats", "chats", "Open or delete a saved chat.", ("resume", "history", "sessions"))
+chats = opens(
+    "chats",
+    "chats",
+    "Open or delete a saved chat, or continue the last one.",
+    ("resume", "history", "sessions"),
+    "[last]",
+)
 search = opens("search", "search", "Search in all saved chats.", usage="[WORDS]")
 branch = opens(
     "branch", "branch", "Show the next branch of this chat, or number N.", ("branches",), "[N]"
 )
+tree = opens("tree", "tree", "Show all branches of this chat.")
+fork = opens("fork", "fork", "Copy this branch to a new chat.")
+undelete = opens("undelete", "undelete", "Undo the last deletion, of this chat first.")
+
+
+def _off(_host: CommandHost, _argument: str) -> Sequence[Completion]:
+    return [Completion("off", "start a chat that is saved")]
+
+
+@command("private", usage="[off]", complete=_off)
+async def begin_private(host: CommandHost, argument: str) -> None:
+    """Start a chat of which nothing is kept."""
+    word = argument.casefold()
+    if word in {"", "on", "off"}:
+        host.show("private", word)
+    else:
+        host.say("/private starts a private chat, and /private off one that is saved.", "error")
+
+
 LONGEST_TITLE: Final = 200
 
 
@@ -141,3 +178,5 @@ prompt = opens(
 context = opens(
     "context", "context", "Show how full the context is, and how to make room.", ("tokens",)
 )
+compact = opens("compact", "compact", "Summarise the older messages to make room.", usage="[FOCUS]")
+stats = opens("stats", "stats", "Show or hide the line of figures after each answer.")

@@ -1,15 +1,19 @@
 """`CommandHost`: what a command may ask of the front end that runs it."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from ollm_tui.chat.conversation import Conversation, Preset
+from ollm_tui.chat.conversation import Conversation
+from ollm_tui.commands.files import Exports, Instructions, Profiles, Snippets
+from ollm_tui.commands.tool_host import Changes, PermissionList
 from ollm_tui.models.actions import ModelAction
+from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.tools import ToolEffect
 
 if TYPE_CHECKING:
     from ollm_tui.chat.drawing import DrawingWish
+    from ollm_tui.chat.making import Makes
+    from ollm_tui.mcp.server import McpServer
     from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.protocol.blocks import Content
 
@@ -21,18 +25,32 @@ View: TypeAlias = Literal[
     "find_models",
     "palette",
     "themes",
+    "settings",
     "profiles",
     "chats",
     "search",
     "context",
+    "compact",
+    "stats",
     "prompt",
     "links",
     "branch",
+    "tree",
+    "fork",
+    "undelete",
     "rename",
+    "private",
     "edit",
+    "editor",
+    "queue",
+    "focus",
+    "go",
+    "marks",
+    "times",
 ]
 """`models` is where one is chosen, `manager` where all are listed with what can be done, and
-`find_models` where one is found and downloaded; `edit` puts the newest question into the input."""
+`find_models` where one is found and downloaded; `edit` puts the newest question into the input, and
+`editor` the draft into the person's own editor."""
 
 
 class OptionRefused(ValueError):
@@ -63,6 +81,13 @@ class Attachments(Protocol):
 
         Raises:
             AIError: it cannot be attached.
+        """
+
+    async def paste(self) -> None:
+        """Attach the picture in the clipboard.
+
+        Raises:
+            AIError: there is none, or the clipboard cannot be read here.
         """
 
     def listed(self) -> Sequence[str]:
@@ -102,80 +127,39 @@ class SpeechActions(Protocol):
         """Stop reading."""
 
 
-class SavedProfile(Protocol):
-    """A profile that was written."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def left_out(self) -> Sequence[str]:
-        """Settings of the chat that a profile cannot hold."""
-
-
-class Profiles(Protocol):
-    """The profiles of the settings: presets for chats."""
-
-    def listed(self) -> Mapping[str, str]:
-        """Return the names, each with a line about the profile; reads no file."""
-
-    async def load(self, name: str) -> Preset:
-        """Return what a profile says of a chat; `none` is the settings without one.
-
-        Raises:
-            AIError: there is none of this name, or it cannot be used.
-        """
-
-    async def save(
-        self, name: str, conversation: Conversation, *, replaces: bool = False
-    ) -> SavedProfile:
-        """Write the settings of a chat as a profile.
-
-        Raises:
-            AIError: it cannot be written, or there is one and `replaces` is False.
-        """
-
-
-class Exports(Protocol):
-    """The open chat in the formats of an export: `md`, `json` or `html`."""
-
-    async def text(self, form: str) -> str:
-        """Return the chat as text.
-
-        Raises:
-            AIError: it is empty, or cannot be read.
-        """
-
-    async def write(self, form: str, path: Path | None, *, replaces: bool) -> Path:
-        """Write the chat to a file, by default to one named by its title; return its path.
-
-        Raises:
-            AIError: it cannot be written; CONFLICT if there is a file and `replaces` is False.
-        """
-
-
 class Drawings(Protocol):
-    """Pictures that a model draws in this chat."""
+    """Pictures that a model draws in this chat, and videos and music that it makes."""
 
-    def is_possible(self) -> bool:
-        """Whether a known model draws; asks no server."""
-
-    async def draw(self, content: "Content", wish: "DrawingWish") -> None:
+    async def draw(self, content: "Content", wish: "DrawingWish", mask: str = "") -> None:
         """Have a model draw a prompt, whose pictures are edited; a wish may name no model.
 
-        Pictures that are attached to a text are edited, too.
+        Pictures that are attached to a text are edited, too. `mask` is a file with a picture that
+        says where they are changed.
 
         Raises:
-            AIError: no model draws, or an answer is still in progress.
+            AIError: no model draws, an answer is still in progress, or the mask cannot be used.
         """
 
-    async def save(self, name: str) -> None:
-        """Write the newest picture to a file; an empty name gets one with a number.
+    async def save(self, name: str, makes: "Makes" = "image") -> None:
+        """Write the newest picture, video or music to a file; an empty name gets a number.
 
         Raises:
-            AIError: there is no picture, or it cannot be written.
+            AIError: there is none, or it cannot be written.
         """
+
+    async def open_newest(self) -> None:
+        """Open the newest picture, sound, video or document in the system's program for it.
+
+        Raises:
+            AIError: there is none, or it cannot be written for the program.
+        """
+
+
+class TaskModels(Protocol):
+    """The models for tasks beside chatting."""
+
+    def models(self, task: ModelTask) -> Sequence[str]:
+        """Return the model that a task uses, or all that can if none is chosen; asks no server."""
 
 
 class CommandContext(Protocol):
@@ -218,10 +202,24 @@ class CommandHost(CommandContext, Protocol):
     """Pictures that a model draws in this chat."""
     voice: SpeechActions
     """Dictation, and reading aloud."""
+    snippets: Snippets
+    """Texts of the person's own."""
+    tasks: TaskModels
+    """The models for tasks beside chatting."""
+    changes: Changes
+    """What tools changed in this chat."""
+
+    @property
+    def permissions(self) -> PermissionList:
+        """What tools may do without a question."""
 
     @property
     def profiles(self) -> Profiles:
         """The profiles of the settings."""
+
+    @property
+    def instructions(self) -> Instructions:
+        """`AGENTS.md` and skills."""
 
     def show(self, view: View, text: str = "") -> None:
         """Open one of the front end's views; `text` is its initial text, if it has one."""
@@ -252,6 +250,12 @@ class CommandHost(CommandContext, Protocol):
 
     def offered_tools(self) -> Sequence[OfferedTool]:
         """Return all tools, switched on or not."""
+
+    def servers(self) -> Mapping[str, "McpServer"]:
+        """Return the MCP servers of the settings, running or not."""
+
+    def tools_off(self) -> Sequence[OfferedTool]:
+        """Return the tools that act and are off: the settings do not name them."""
 
     def attachments(self) -> Attachments:
         """Return what is sent with the next message."""

@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import Final
 
 from ollm_tui.commands.host import CommandHost
-from ollm_tui.commands.registry import Command, Completion
+from ollm_tui.commands.registry import Command, Completion, offered
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.matching import Rank, best_rank
 from ollm_tui.protocol.errors import AIError
@@ -16,13 +16,13 @@ from ollm_tui.protocol.errors import AIError
 _CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
 NOT_THERE: Final[Mapping[str, str]] = {
-    "compact": "A chat cannot be summarized yet. /context shows other ways to make room.",
+    "archive": "Ctrl+R lists all chats, and archives one.",
+    "delete": "On a message d deletes it, and Ctrl+R lists all chats, to delete one.",
+    "import": "Ctrl+R lists all chats, and imports those of a file.",
+    "memory": "Notes that last over chats do not exist yet. /skills adds AGENTS.md to a chat.",
+    "pin": "Ctrl+R lists all chats, and pins one.",
+    "tag": "Ctrl+R lists all chats, and tags one.",
     "compare": "Answers of several models cannot be compared yet. /model chooses another one.",
-    "fork": "A chat cannot be copied yet. Edit a message (Alt+Up, e) to begin a branch.",
-    "mcp": "MCP servers cannot be used yet. /tools lists the available tools.",
-    "private": "There is no private chat yet. /chats deletes one; `save = false` below [chat] "
-    "in the settings saves none.",
-    "settings": "Settings are in a file: `ollm config path` names it.",
 }
 """Commands that people expect and that do not exist, with what to do in their place."""
 _BARE: Final = frozenset({"exit", "quit"})
@@ -76,7 +76,26 @@ def prompt_text(text: str) -> str:
     """Return a prompt without its second slash or the quotes of a block."""
     if block := _BLOCK.fullmatch(text):
         return block["text"].removeprefix("\n").removesuffix("\n") or text
-    return text[1:] if text.startswith("//") else text
+    return text[1:] if text.startswith(("//", "!!")) else text
+
+
+def as_typed(prompt: str) -> str:
+    """Return a prompt as it is typed, so that it is no command."""
+    return f"{prompt[0]}{prompt}" if prompt.startswith(("/", "!")) else prompt
+
+
+class ShellLine(str):
+    """A command for the shell of the person, as it is queued among prompts."""
+
+    __slots__ = ()
+
+
+def shell_line(text: str) -> ShellLine | None:
+    """Return what follows a `!`; None for a prompt. `!!` begins a prompt that starts with a `!`."""
+    stripped = text.strip()
+    if not stripped.startswith("!") or stripped.startswith("!!"):
+        return None
+    return ShellLine(stripped[1:].strip())
 
 
 def _nearest(name: str, commands: Sequence[Command]) -> str | None:
@@ -100,7 +119,7 @@ async def run_command(call: CommandCall | UnknownCommand, host: CommandHost) -> 
         host.say(f"{error.message} {error.hint}" if error.hint else error.message, "error")
 
 
-MOST_SUGGESTIONS: Final = 50
+MOST_SUGGESTIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,18 +144,27 @@ def suggest(text: str, commands: Sequence[Command], host: CommandHost) -> Sugges
     name, space, argument = text[1:].partition(" ")
     if not space:
         # An alias is searched but the name is offered, except where the alias is what was begun.
-        ranked = [
-            (best_rank(name, one.names), _name(name, one))
-            for one in commands
-            if one.is_offered(host)
-        ]
+        if name.casefold() in NOT_THERE:  # another command may mean the opposite
+            return None
+        ranked = [(best_rank(name, one.names), _name(name, one)) for one in offered(commands, host)]
         return _best(0, text, ranked)
     known = next((one for one in commands if name.casefold() in one.names), None)
     if known is None:
         return None
     query = argument.lstrip()
-    ranked = [(best_rank(query, (one.value,)), one) for one in known.complete(host, query)]
+    items = known.complete(host, query)
+    models = [one for one in items if query.casefold() in _words(one.value)[1:]]
+    if len(models) == 1:  # its whole name was typed: nothing is left to choose
+        return None
+    ranked = [(best_rank(query, _words(one.value)), one) for one in items]
     return _best(len(text) - len(query), query, ranked, is_argument=True)
+
+
+def _words(value: str) -> tuple[str, ...]:
+    """Return what a suggestion is found by: the address of a model, and its name alone."""
+    value = value.casefold()
+    _provider, is_address, name = value.partition("://")
+    return (value, name) if is_address else (value,)
 
 
 def _name(query: str, command: Command) -> Completion:
@@ -152,5 +180,6 @@ def _best(
     is_argument: bool = False,
 ) -> Suggestions | None:
     kept = sorted(((rank, one) for rank, one in ranked if rank is not None), key=itemgetter(0))
-    items = tuple(one for _, one in kept[:MOST_SUGGESTIONS])
+    most = MOST_SUGGESTIONS if is_argument else None  # the commands themselves are few
+    items = tuple(one for _, one in kept[:most])
     return Suggestions(start, query, items, is_argument) if items else None

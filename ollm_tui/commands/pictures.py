@@ -11,7 +11,7 @@ from ollm_tui.commands.registry import Completion, command
 from ollm_tui.protocol.blocks import Content, TextContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
-_OPTION: Final = re.compile(r"(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>\S*)")
+_OPTION: Final = re.compile(r'(?:^|\s)--(?P<name>[a-z]+)(?:=|\s+|$)(?P<value>"[^"]*"|\S*)')
 _SIZE: Final = re.compile(r"[1-9]\d{1,4}x[1-9]\d{1,4}")
 _NUMBER: Final = re.compile(r"-?[0-9]{1,18}")
 _MOST: Final = 20
@@ -29,15 +29,11 @@ def _words(host: CommandHost, _argument: str) -> Sequence[Completion]:
     return _WORDS if newest_picture(host.conversation().messages) is not None else ()
 
 
-def _is_offered(host: CommandHost) -> bool:
-    return host.drawings.is_possible()
-
-
 @command(
     "image",
     usage="PROMPT | again | vary [N] | edit TEXT | save [FILE]",
     complete=_words,
-    is_offered=_is_offered,
+    task="picture",
 )
 async def draw_picture(host: CommandHost, argument: str) -> None:
     """Draw a picture of a text, or edit or save the last one."""
@@ -54,8 +50,8 @@ async def draw_picture(host: CommandHost, argument: str) -> None:
         case "save" if not re.search(r"\s", rest.strip()):
             await host.drawings.save(rest.strip())
         case _:
-            picture = _parsed(argument)
-            await host.drawings.draw(picture.prompt, picture.wish)
+            typed = _parsed(argument)
+            await host.drawings.draw(typed.prompt, typed.wish, typed.mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +60,22 @@ class _Typed:
 
     prompt: str
     wish: DrawingWish
+    mask: str
+    """The file of a mask, or an empty text."""
 
 
 def _parsed(text: str) -> _Typed:
-    wish = DrawingWish(model="")
+    wish, mask = DrawingWish(model=""), ""
     for match in _OPTION.finditer(text):
-        wish = _with_option(wish, match["name"], match["value"])
+        value = match["value"].strip('"')
+        if match["name"] == "mask" and value:
+            mask = value
+        else:
+            wish = _with_option(wish, match["name"], value)
     prompt = " ".join(_OPTION.sub(" ", text).split())
     if not prompt:
         raise AIError(ErrorCode.BAD_REQUEST, "What is to be drawn?", hint=_FORM)
-    return _Typed(prompt, wish)
+    return _Typed(prompt, wish, mask)
 
 
 def _with_option(wish: DrawingWish, name: str, value: str) -> DrawingWish:
@@ -107,7 +109,7 @@ async def _again(host: CommandHost, count: int) -> None:
     """Draw the newest prompt that was drawn, with another seed."""
     for message in reversed(host.conversation().messages):
         wish = wish_of(message)
-        if wish is not None:
+        if wish is not None and wish.makes == "image":
             again = replace(wish, seed=None, count=count)
             await host.drawings.draw(message.content, again)
             return
@@ -119,7 +121,7 @@ async def _edit(host: CommandHost, typed: _Typed) -> None:
     if picture is None:
         raise _nothing_drawn()
     content: Content = (TextContent(typed.prompt), picture)
-    await host.drawings.draw(content, typed.wish)
+    await host.drawings.draw(content, typed.wish, typed.mask)
 
 
 def _nothing_drawn() -> AIError:

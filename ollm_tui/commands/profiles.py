@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ollm_tui.attachments.made import kind_of_name
+from ollm_tui.chat.drawing import newest_kind
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.options import CLEARED, OPTION_FORMS, described_schema, show_value
 from ollm_tui.commands.registry import Completion, command
@@ -49,16 +51,23 @@ async def choose_profile(host: CommandHost, argument: str) -> None:
         host.say(f"The profile names tools that do not exist: {names}.", "warning")
 
 
-@command("save", usage="NAME [replace]", complete=_profiles)
+@command("save", usage="[NAME [replace] | FILE]", complete=_profiles)
 async def save_profile(host: CommandHost, argument: str) -> None:
-    """Save this chat's settings as a profile."""
+    """Save what a model made, or this chat's settings."""
+    makes = kind_of_name(argument)
+    if not argument.strip():
+        makes = newest_kind(host.conversation().messages)
+    if makes is not None:
+        await host.drawings.save(argument.strip(), makes)
+        return
     name, _, last = argument.rpartition(" ")
     replaces = last.casefold() == _REPLACE and bool(name)
     name = (name if replaces else argument).strip()
     conversation = host.conversation()
     if not name:
         host.say(
-            "/save NAME saves the model, system prompt, options, tools and thinking of this chat."
+            "/save NAME saves the model, system prompt, options, tools and thinking of this chat; "
+            "/save cat.png the last picture that was drawn in it."
         )
         return
     is_own = name.casefold() == (conversation.profile or "").casefold()

@@ -11,6 +11,8 @@ from typing import TypeAlias
 from ollm_tui.commands.host import CommandHost, View
 from ollm_tui.config.foreign import Misuse, foreign_code
 from ollm_tui.config.plugins import Plugin, load_plugins
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError, ErrorCode
 
 _NAME = re.compile(r"[^\s/]{1,64}")
@@ -46,6 +48,16 @@ class Command:
     """Returns whole arguments; the caller keeps those that match."""
     is_offered: Callable[[CommandHost], bool] = lambda _host: True
     """Whether it is suggested as things are; typed in full, it runs all the same."""
+    task: ModelTask | None = None
+    """What another model than that of the chat may do for it: it is offered if one can."""
+
+    def described(self, host: CommandHost) -> "Command":
+        """Return it with a help that names the model which does its work."""
+        models = host.tasks.models(self.task) if self.task is not None else ()
+        if not models:
+            return self
+        model = clean_name(models[0]) if len(models) == 1 else f"one of {len(models)} models"
+        return replace(self, help=f"With {model}: {self.help[:1].lower()}{self.help[1:]}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -64,6 +76,7 @@ def command(
     usage: str = "",
     complete: Completer = lambda _host, _argument: (),
     is_offered: Callable[[CommandHost], bool] = lambda _host: True,
+    task: ModelTask | None = None,
 ) -> Callable[[CommandFunction], Command]:
     """Make a `Command` of the function below.
 
@@ -80,9 +93,18 @@ def command(
         first_line = (inspect.getdoc(run) or "").partition("\n")[0]
         if not first_line:
             raise Misuse(f"/{name} needs a docstring: its first line is the help.")
-        return Command(name, aliases, usage, first_line, run, complete, is_offered)
+        return Command(name, aliases, usage, first_line, run, complete, is_offered, task)
 
     return decorate
+
+
+def offered(commands: Sequence[Command], host: CommandHost) -> list[Command]:
+    """Return the commands that can be used as things are, with the models that they use."""
+    return [
+        one.described(host)
+        for one in commands
+        if one.is_offered(host) and (one.task is None or host.tasks.models(one.task))
+    ]
 
 
 def opens(

@@ -6,7 +6,7 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 
 
-@command("dictate", aliases=("listen",), usage="[FILE]")
+@command("dictate", aliases=("listen",), usage="[FILE]", task="transcription")
 async def dictate(host: CommandHost, argument: str) -> None:
     """Write down what you say, or a recording, in the input."""
     host.voice.dictate(argument)
@@ -20,7 +20,13 @@ def _switches(_host: CommandHost, _argument: str) -> Sequence[Completion]:
     )
 
 
-@command("speak", aliases=("read",), usage="[on | off | stop]", complete=_switches)
+@command(
+    "speak",
+    aliases=("read",),
+    usage="[on | off | stop]",
+    complete=_switches,
+    task="speech",
+)
 async def speak(host: CommandHost, argument: str) -> None:
     """Read the last answer aloud, or every answer."""
     match argument.lower():

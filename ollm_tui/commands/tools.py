@@ -7,6 +7,7 @@ from typing import Final
 from ollm_tui.commands.host import CommandHost, OfferedTool
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.protocol.tools import ToolEffect, group_of, includes
 
 _GIST: Final = 42
 """Characters that are left of 80 columns."""
@@ -19,6 +20,13 @@ _WAYS: Final[Mapping[str, str]] = {
     "native": "This model calls tools natively.",
     "react": "This model has no native tool calls; tools are described to it in text.",
 }
+_ACTS: Final[Mapping[ToolEffect, str]] = {
+    "read": "reads",
+    "write": "writes",
+    "run": "runs programs",
+    "network": "uses the network",
+}
+_SWITCHING: Final = "To switch one on, name it in the settings (tools.enabled) or with --tools."
 
 
 def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
@@ -28,7 +36,7 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
         Completion(_begun(argument, "off", "none"), "none of them"),
     ]
     return ([] if written else switches) + [
-        Completion(f"{written}{tool.name}", "on" if tool.name in on else tool.effect)
+        Completion(f"{written}{tool.name}", "on" if includes(on, tool.name) else tool.effect)
         for tool in host.offered_tools()
     ]
 
@@ -44,6 +52,8 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
     """Show the tools the model may call, or choose which."""
     conversation, tools = host.conversation(), host.offered_tools()
     names = [tool.name for tool in tools]
+    groups = _with_groups(names)
+    names += [name for name in groups if name not in names]
     exact = {name.casefold(): name for name in names}  # no two differ in case only
     words = argument.replace(",", " ").split()
     wanted = [exact.get(word.casefold(), word) for word in words]
@@ -53,15 +63,32 @@ async def choose_tools(host: CommandHost, argument: str) -> None:
         host.say("No tools are available.")
     elif not wanted:
         way = _WAYS.get(host.tool_mode() or "", "")
-        host.say("\n".join(filter(None, (*_listing(tools, conversation.tools), way))))
+        rows = (*_listing(tools, conversation.tools), way, _switched_off(host.tools_off()))
+        host.say("\n".join(filter(None, rows)))
     elif switch is not None:
-        conversation.tools = tuple(names) if switch else ()
+        conversation.tools = groups if switch else ()
         host.say(_state(conversation.tools))
+    elif unknown and (off := _switched_off(host.tools_off(), unknown[0])):
+        host.say(off, "error")
     elif unknown:
         host.say(_no_such_tool(unknown[0], names), "error")
     else:
         conversation.tools = tuple(name for name in names if name in wanted)
         host.say(_state(conversation.tools))
+
+
+def _switched_off(off: Sequence[OfferedTool], name: str | None = None) -> str:
+    """Return a sentence on tools that act and are off, or on one; empty if there is none."""
+    if name is not None:
+        known = [tool.name for tool in off if tool.name == name.casefold()]
+        return f"{known[0]} acts and is off. {_SWITCHING}" if known else ""
+    listed = ", ".join(f"{tool.name} ({_ACTS[tool.effect]})" for tool in off)
+    return f"Tools that act are off: {listed}. {_SWITCHING}" if off else ""
+
+
+def _with_groups(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names with one for each server in place of its tools."""
+    return tuple(dict.fromkeys(group_of(name) or name for name in names))
 
 
 def _no_such_tool(word: str, names: Sequence[str]) -> str:
@@ -77,7 +104,9 @@ def _no_such_tool(word: str, names: Sequence[str]) -> str:
 def missing_tools(on: Sequence[str], tools: Sequence[OfferedTool]) -> str | None:
     """Return a sentence about tools of a saved chat that no longer exist, or None."""
     known = {tool.name for tool in tools}
-    missing = [clean_name(name[:64]) for name in on if name not in known]
+    # A server may still be starting.
+    gone = [name for name in on if name not in known and group_of(name) is None]
+    missing = [clean_name(name[:64]) for name in gone]
     if not missing:
         return None
     more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
@@ -94,7 +123,7 @@ def _state(on: Sequence[str]) -> str:
 def _listing(tools: Sequence[OfferedTool], on: Sequence[str]) -> list[str]:
     width = max(len(clean_name(tool.name)) for tool in tools)
     rows = [
-        f"{'on ' if tool.name in on else 'off'}  {clean_name(tool.name):<{width}}"
+        f"{'on ' if includes(on, tool.name) else 'off'}  {clean_name(tool.name):<{width}}"
         f"  {tool.effect:<7}  {_gist(tool.description)}".rstrip()
         for tool in tools
     ]

@@ -147,6 +147,14 @@ def _drop_misdirected_keys(layers: Layers, name: str) -> Iterator[ConfigProblem]
         )
 
 
+def current_addresses(layers: Layers, name: str) -> list[str]:
+    """Return where a provider is: its addresses, or that of the service."""
+    urls = [url for setting in _top_addresses(layers, name) for url in _urls(setting)]
+    kind = layers.top(("providers", name, "kind"))
+    service = SERVICES.get(str(kind.value)) if kind is not None else None
+    return urls or ([service] if service else [])
+
+
 def _of_addresses(layers: Layers, name: str) -> list[Setting]:
     settings = [s for key in ADDRESSES for s in layers.all_of(("providers", name, key))]
     return [setting for setting in settings if _urls(setting)]

@@ -20,8 +20,14 @@ class EarlySettings:
     theme: str = DEFAULT_THEME
     keymap: Mapping[str, str] = field(default_factory=dict)
     show_thinking: bool = True
+    show_stats: bool = True
+    maths: bool = True
+    times: bool = False
+    pictures: str = "auto"
     mouse: bool = True
     animations: bool = True
+    screen_reader: bool = False
+    """Whether the chat is written in lines."""
     problem: str | None = None
     """Why the file could not be read; the full settings report it in detail a moment later."""
 
@@ -42,16 +48,35 @@ def early_settings(
         keymap,
         **{
             name: _switch(name, values, environ)
-            for name in ("show_thinking", "mouse", "animations")
+            for name in ("show_thinking", "show_stats", "maths", "times", "mouse", "animations")
         },
+        pictures=_text("pictures", values, environ, "auto"),
+        screen_reader=_wants_lines(values, environ, flags),
         problem=problem,
     )
 
 
-def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> bool:
-    """Read a switch of `[ui]`; the environment wins, and the default is on."""
+def _wants_lines(values: Mapping[str, object], environ: Mapping[str, str], flags: Flags) -> bool:
+    if flags.screen_reader is not None:
+        return flags.screen_reader
+    switch = environ.get("OLLM_SCREEN_READER") or values.get("screen_reader", False)
+    return switch.lower() not in _OFF if isinstance(switch, str) else switch is True
+
+
+def _text(name: str, values: Mapping[str, object], environ: Mapping[str, str], default: str) -> str:
+    """Read a text of `[ui]`; the environment wins."""
     table = values.get("ui")
-    in_file = table.get(name, True) if isinstance(table, dict) else True
+    in_file = table.get(name) if isinstance(table, dict) else None
+    return environ.get(f"OLLM_UI__{name.upper()}") or (
+        in_file if isinstance(in_file, str) else default
+    )
+
+
+def _switch(name: str, values: Mapping[str, object], environ: Mapping[str, str]) -> bool:
+    """Read a switch of `[ui]`; the environment wins."""
+    table = values.get("ui")
+    usual = getattr(EarlySettings(), name)
+    in_file = table.get(name, usual) if isinstance(table, dict) else usual
     switch = environ.get(f"OLLM_UI__{name.upper()}") or in_file
     return switch.lower() not in _OFF if isinstance(switch, str) else switch is not False
 

@@ -17,12 +17,22 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 TomlValue: TypeAlias = str | int | float | bool | list[Any] | Mapping[str, Any]
 TomlTable: TypeAlias = Mapping[str, TomlValue]
+Check: TypeAlias = Callable[[str, str], None]
 LOCK_S: Final = 5.0
 """How long to wait for another program that changes the file."""
 
 
-def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
+def set_key(
+    path: Path,
+    dotted_key: str,
+    value: TomlValue | None,
+    *,
+    check: Check | None = None,
+) -> None:
     """Write one value; None removes the key. Comments stay, and a crash leaves the old file.
+
+    `check` gets the old text and the new one while no other program changes the file; what it
+    raises leaves the file as it is.
 
     Raises:
         AIError: CONFLICT if the file is not valid TOML or the key is a table;
@@ -35,10 +45,10 @@ def set_key(path: Path, dotted_key: str, value: TomlValue | None) -> None:
         if table is not None:
             _set(table, key, value)
 
-    _change(path, change)
+    _change(path, change, check=check)
 
 
-def set_table(path: Path, keys: KeyPath, values: TomlTable) -> None:
+def set_table(path: Path, keys: KeyPath, values: TomlTable, *, check: Check | None = None) -> None:
     """Write a table with these values; its other keys are removed, but not the comments in it.
 
     Raises:
@@ -53,26 +63,29 @@ def set_table(path: Path, keys: KeyPath, values: TomlTable) -> None:
         if is_new and isinstance(table, Table):
             table.add(tomlkit.nl())
 
-    _change(path, change, expected=(keys, values))
+    _change(path, change, expected=(keys, values), check=check)
 
 
 def _change(
     path: Path,
     change: Callable[[MutableMapping[str, object]], None],
     expected: tuple[KeyPath, TomlTable] | None = None,
+    check: Check | None = None,
 ) -> None:
     """Change the file while no other program does; `expected` is checked before it is written."""
     target = real_path(path)  # a link into a dotfiles folder stays one
     try:
         # Of the folder: the file itself is replaced by a new one.
         with folder_lock(target.parent, within_s=LOCK_S):
-            before = _text(path)
+            before = file_text(path)
             document = tomlkit.parse(before)
             change(document)
             after = tomlkit.dumps(document)
             if after.endswith("\n\n") and not before.endswith("\n\n"):
                 after = after.rstrip("\n") + "\n"  # a new table ends with an empty line
             _check(path, after, expected)
+            if check is not None:
+                check(before, after)
             write_private(target, after.encode())
     except (TOMLKitError, ValueError, RecursionError) as error:
         raise AIError(
@@ -92,7 +105,13 @@ def _change(
         ) from error
 
 
-def _text(path: Path) -> str:
+def file_text(path: Path) -> str:
+    """Return the text of a TOML file; a missing one is empty.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It is not valid TOML.
+    """
     try:
         toml_values(path)  # bounds what the slower parser below is given
         return read_bounded(path, LARGEST_FILE_BYTES).decode("utf-8-sig")

@@ -11,7 +11,9 @@ CacheType: TypeAlias = Literal[
 ]
 """What llama.cpp keeps the cache of a context as."""
 MAX_LAYERS = 10_000
-FILES_BESIDE = frozenset({"lora", "draft_model", "chat_template"})
+PICTURE_PARTS = ("vae", "clip_l", "clip_g", "t5xxl", "llm", "taesd")
+"""Settings that name the parts of a model that draws."""
+FILES_BESIDE = frozenset({"lora", "draft_model", "chat_template", *PICTURE_PARTS})
 """Settings that name files, which those beside a model file may have, too."""
 DraftTokens: TypeAlias = Annotated[int, Field(ge=1, le=1024), NoSwitch]
 
@@ -75,4 +77,35 @@ class ModelEngineSettings(EngineSettings):
         examples=["~/templates/mine.jinja"],
         description="File with a chat template (jinja) that the built-in engine uses in place of "
         "the one in the model file.",
+    )
+    vae: FilePath | None = Field(
+        None,
+        examples=["~/downloads/ae.safetensors"],
+        description="If it draws: its decoder (VAE); not set is the one beside its file.",
+    )
+    clip_l: FilePath | None = Field(
+        None,
+        examples=["~/downloads/clip_l.safetensors"],
+        description="If it draws: its text encoder CLIP-L; not set is the one beside its file.",
+    )
+    clip_g: FilePath | None = Field(
+        None,
+        examples=["~/downloads/clip_g.safetensors"],
+        description="If it draws: its text encoder CLIP-G; not set is the one beside its file.",
+    )
+    t5xxl: FilePath | None = Field(
+        None,
+        examples=["~/downloads/t5xxl_fp8.safetensors"],
+        description="If it draws: its text encoder T5-XXL; not set is the one beside its file.",
+    )
+    llm: FilePath | None = Field(
+        None,
+        examples=["~/downloads/qwen3-4b.gguf"],
+        description="If it draws: the language model that reads its prompts; not set is the one "
+        "beside its file.",
+    )
+    taesd: FilePath | None = Field(
+        None,
+        examples=["~/downloads/taesd.safetensors"],
+        description="If it draws: its small decoder (TAESD), for better previews.",
     )

@@ -26,7 +26,8 @@ from ollm_tui.config.checks import (
 from ollm_tui.config.complaints import complaint
 from ollm_tui.config.connection import provider_defaults, resolve_connection
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.hub import blocking_problem, resolve_hub
+from ollm_tui.config.keys.hub import blocking_problem, resolve_hub
+from ollm_tui.config.keys.stored_keys import StoredKeys, drop_of_other_servers, stored_settings
 from ollm_tui.config.origin import (
     DEFAULT,
     ConfigProblem,
@@ -49,7 +50,7 @@ from ollm_tui.config.sources import (
     without_outdated_format,
     without_outdated_model,
 )
-from ollm_tui.config.toml_file import read_toml
+from ollm_tui.config.toml_file import TomlFile, read_toml, toml_text
 from ollm_tui.config.values import SettingsSection
 
 Section = TypeVar("Section", bound=SettingsSection)
@@ -71,6 +72,8 @@ class LoadedConfig:
     """To be reported by `ollm config check`, or where the value is used."""
     environ: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """The environment that they were read with."""
+    flags: Flags = field(default_factory=Flags, repr=False, compare=False)
+    """The command line that they were read with."""
 
     def origin_of(self, key: str) -> Origin:
         """Return the origin of a value by its dotted key."""
@@ -138,10 +141,31 @@ def load_config(
     path = config_path(paths, environ, flags.config_path)
     loading = _Loading()
     _read_sources(loading, path, environ, flags)
+    keys = StoredKeys(paths.data_dir)
+    loading.take(stored_settings(loading.layers, keys))
+    return replace(_resolved(loading, path, environ, keys), flags=flags)
+
+
+def problems_of_text(path: Path, text: str, environ: Mapping[str, str]) -> list[ConfigProblem]:
+    """Return what would be wrong with a settings file that has this text.
+
+    Values of the environment and the command line are left out: they would hide those of the file.
+    """
+    loading = _Loading()
+    _read_file(loading, toml_text(path, text), environ)
+    loading.assume_defaults()
+    return [*_resolved(loading, path, environ).all_problems]
+
+
+def _resolved(
+    loading: _Loading, path: Path, environ: Mapping[str, str], keys: StoredKeys | None = None
+) -> LoadedConfig:
     asked_for = configured_providers(loading.layers) | frozenset(loading.failed_names())
     for name in loading.provider_names():
         loading.take(resolve_connection(loading.layers, name, environ))
     loading.take(resolve_hub(loading.layers, environ))
+    if keys is not None:
+        loading.take(drop_of_other_servers(loading.layers, keys))
     config, misfits = validate(loading.layers)
     loading.problems.extend(misfits)
     config = _with_absolute_paths(config, path.absolute().parent)
@@ -177,8 +201,7 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
         origin = Origin("flag", "--config")
         words = f"There is no file {path}." if file.problem is None else f"{path} cannot be read."
         loading.problems.append(ConfigProblem(words, origin))
-    loading.take(Setting(("aliases", a), name, DEFAULT, 0) for a, name in BUILT_IN_ALIASES.items())
-    loading.take(file_settings(file, environ))
+    _read_file(loading, file, environ)
     loading.take(exposed_key(file))
     names = frozenset(loading.provider_names())
     loading.take(environment_settings(environ, names))
@@ -190,46 +213,44 @@ def _read_sources(loading: _Loading, path: Path, environ: Mapping[str, str], fla
     loading.assume_defaults()
 
 
+def _read_file(loading: _Loading, file: TomlFile, environ: Mapping[str, str]) -> None:
+    loading.take(Setting(("aliases", a), name, DEFAULT, 0) for a, name in BUILT_IN_ALIASES.items())
+    loading.take(file_settings(file, environ))
+
+
 def _in_order(problems: Iterable[ConfigProblem]) -> tuple[ConfigProblem, ...]:
     return tuple(sorted(problems, key=lambda p: (p.origin.kind != "file", p.origin.line or 0)))
 
 
 def _with_absolute_paths(config: AppConfig, folder: Path) -> AppConfig:
     """Make every path absolute, expanding `~`; relative ones start at the settings file."""
-    providers = {
-        name: settings.model_copy(update={"ca_file": folder / expanded(settings.ca_file)})
-        if settings.ca_file
-        else settings
-        for name, settings in config.providers.items()
-    }
-    embedded = _absolute(config.embedded, ("model_folders", "server"), folder)
-    files = ("path", "projector", "lora", "draft_model", "chat_template")
-    models = {name: _absolute(model, files, folder) for name, model in config.models.items()}
-    profiles = {
-        name: _absolute(one, ("schema_file",), folder) for name, one in config.profiles.items()
-    }
+    providers = {name: _absolute(one, folder) for name, one in config.providers.items()}
+    models = {name: _absolute(model, folder) for name, model in config.models.items()}
+    profiles = {name: _absolute(one, folder) for name, one in config.profiles.items()}
+    servers = {name: _absolute(one, folder) for name, one in config.mcp_servers.items()}
     # A relative root starts where the app was started, as it does without the setting.
     root = config.tools.root
     tools = config.tools.model_copy(update={"root": expanded(root) if root else None})
     return config.model_copy(
         update={
             "providers": providers,
-            "embedded": embedded,
+            "embedded": _absolute(config.embedded, folder),
             "tools": tools,
             "models": models,
             "profiles": profiles,
+            "mcp_servers": servers,
         }
     )
 
 
-def _absolute(section: Section, keys: Iterable[str], folder: Path) -> Section:
-    """Make the paths at these keys absolute, single ones and lists."""
+def _absolute(section: Section, folder: Path) -> Section:
+    """Make the paths of a section absolute, single ones and lists."""
     update: dict[str, object] = {}
-    for key in keys:
+    for key in type(section).model_fields:
         match getattr(section, key):
             case Path() as path:
                 update[key] = folder / expanded(path)
-            case list() as paths if paths:
+            case [Path(), *_] as paths:
                 update[key] = [folder / expanded(path) for path in paths]
     return section.model_copy(update=update) if update else section
 

@@ -18,7 +18,7 @@ _LONGEST_COMPARED = 64
 class Origin:
     """A place that a value can come from."""
 
-    kind: Literal["flag", "environment", "file", "default"]
+    kind: Literal["flag", "environment", "file", "keyring", "default"]
     name: str = ""
     """The flag as typed, the name of the variable or the path of the file."""
     line: int | None = None

@@ -39,9 +39,29 @@ class AppPaths:
         return self.data_dir / "models"
 
     @property
+    def opened_dir(self) -> Path:
+        """Pictures and sounds that another program was asked to open."""
+        return self.cache_dir / "opened"
+
+    @property
     def themes_dir(self) -> Path:
         """The user's own themes."""
         return self.config_dir / "themes"
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Which chats running programs have open."""
+        return self.state_dir / "sessions"
+
+    @property
+    def snippets_dir(self) -> Path:
+        """The user's own snippets."""
+        return self.config_dir / "snippets"
+
+    @property
+    def skills_dir(self) -> Path:
+        """The user's own skills."""
+        return self.config_dir / "skills"
 
     @property
     def families_dir(self) -> Path:

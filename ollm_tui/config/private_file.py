@@ -101,6 +101,15 @@ def is_named(descriptor: int, path: Path) -> bool:
         return False
 
 
+def sync_file(path: Path) -> None:
+    """Sync a file that another library has written, before it gets its name."""
+    descriptor = open_regular(path)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def sync_folder(folder: Path) -> None:
     """Sync a folder, so that new names in it survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

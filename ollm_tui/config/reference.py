@@ -17,9 +17,11 @@ from ollm_tui.config.origin import KeyPath, dotted, leaves
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.schema import AppConfig, ProfileSettings
 from ollm_tui.config.sources import ENGINE_VARIABLES
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import SECRET, shown_url
 
 _NAMED: Mapping[str, tuple[type[BaseModel], str]] = {
+    "mcp_servers": (McpServerSettings, "time"),
     "profiles": (ProfileSettings, "coding"),
     "providers": (ProviderSettings, "work"),
     "models": (ModelSettings, '"embedded://qwen3-8b"'),
@@ -192,7 +194,7 @@ def _built_in() -> Iterator[str]:
 
 
 UNSET = "not set"
-_ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint")
+_ADDRESSES = ("base_url", "base_urls", "proxy", "endpoint", "url")
 _SECRET_NAME = re.compile(r"secret|passw|api_?key|auth|credential|(?<!s)token$", re.IGNORECASE)
 
 
@@ -212,6 +214,15 @@ def config_rows(loaded: LoadedConfig) -> list[ConfigRow]:
         for path, value in leaves(loaded.config.model_dump())
         if _matters(path, loaded)
     ]
+
+
+def shown_value(path: KeyPath, value: object) -> str:
+    """Return a value as text, without the secrets in it."""
+    if isinstance(value, Mapping):
+        pairs = ((str(key), inner) for key, inner in value.items())
+        shown = (f"{dotted((key,))} = {_shown((*path, key), inner)}" for key, inner in pairs)
+        return ", ".join(shown) or "{}"
+    return _shown(path, value)
 
 
 def _matters(path: KeyPath, loaded: LoadedConfig) -> bool:

@@ -12,9 +12,16 @@ from ollm_tui.config.backends import BUILT_IN_ALIASES, BUILT_IN_PROVIDERS
 from ollm_tui.config.early import DEFAULT_THEME
 from ollm_tui.config.engine_settings import EngineSettings
 from ollm_tui.config.provider_settings import HubSettings, ModelSettings, ProviderSettings
+from ollm_tui.config.tables.extra_settings import (
+    DownloadSettings,
+    SearchSettings,
+    ShellSettings,
+    SoundSettings,
+    ToolSettings,
+)
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.values import (
     LARGEST_WINDOW,
-    Command,
     FilePath,
     HowLong,
     Idle,
@@ -42,8 +49,24 @@ class UiSettings(SettingsSection):
         True,
         description="Show a model's thinking while it streams; it folds when the answer starts.",
     )
+    maths: bool = Field(
+        True, description="Show formulas in LaTeX, such as `$x^2$`, as Unicode: x²."
+    )
+    show_stats: bool = Field(
+        True,
+        description="Show a line of figures after each answer: tokens, speed, the window, memory.",
+    )
+    pictures: Literal["auto", "kitty", "iterm", "sixel", "blocks", "off"] = Field(
+        "auto",
+        description="How pictures are drawn: `kitty` by the protocol of kitty and Ghostty, "
+        "`iterm` by that of iTerm2, `sixel` by that of older terminals, `blocks` with half blocks, "
+        "`auto` as the terminal can; `off` shows a line of text.",
+    )
+    times: bool = Field(False, description="Show when each message of a saved chat was written.")
     mouse: bool = Field(True, description="Enable the mouse: clicks, wheel and selection.")
-    animations: bool = Field(True, description="Animate the screen; turn off for slow terminals.")
+    animations: bool = Field(
+        True, description="Animate the screen; turn off for reduced motion or slow terminals."
+    )
 
 
 class GenerationSettings(SettingsSection):
@@ -154,7 +177,7 @@ class DefaultModels(SettingsSection):
     embedding: Text | None = Field(
         None,
         examples=["ollama://nomic-embed-text"],
-        description="Model of `ollm embed`: a name, or provider://name.",
+        description="Model of `ollm embed` and of [search] similar: a name, or provider://name.",
     )
     speech: Text | None = Field(
         None, examples=["openai://gpt-4o-mini-tts"], description="Model of `ollm speak`."
@@ -164,6 +187,15 @@ class DefaultModels(SettingsSection):
     )
     picture: Text | None = Field(
         None, examples=["localai://stablediffusion"], description="Model of `ollm draw`."
+    )
+    video: Text | None = Field(
+        None, examples=["localai://wan2.2"], description="Model of `ollm video`."
+    )
+    music: Text | None = Field(
+        None, examples=["localai://ace-step"], description="Model of `ollm music`."
+    )
+    infill: Text | None = Field(
+        None, examples=["ollama://qwen2.5-coder"], description="Model of `ollm infill`."
     )
 
 
@@ -189,7 +221,7 @@ class EmbeddedConfig(EngineSettings):
     )
     espeak: FilePath | Literal["none"] | None = Field(
         None,
-        examples=["/usr/bin/espeak-ng"],
+        examples=["~/.local/bin/espeak-ng"],
         description="The program `espeak-ng`, which speaks, and pronounces words for voices; not "
         'set is the one on PATH, if any; "none" is to do without it.',
     )
@@ -197,21 +229,6 @@ class EmbeddedConfig(EngineSettings):
         [],
         examples=[["lmstudio", "huggingface"]],
         description="Other programs whose folders of model files are searched too, only reading.",
-    )
-
-
-class ToolSettings(SettingsSection):
-    """What models may do beside talking; nothing by default."""
-
-    enabled: list[Text] = Field(
-        [],
-        description="Tools that every new chat offers, by name: see /tools.",
-        examples=[["read_file", "search_files"]],
-    )
-    root: FilePath | None = Field(
-        None,
-        description="The only folder that file tools see; not set is where the app starts.",
-        examples=["~/notes"],
     )
 
 
@@ -228,36 +245,16 @@ class ChatSettings(SettingsSection):
         1800, description="Time limit for one prompt with all its tools, in seconds."
     )
     save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
-
-
-class SoundSettings(SettingsSection):
-    """How the app records and plays sound."""
-
-    record_command: Command | None = Field(
-        None,
-        examples=["arecord -q -f S16_LE -r 16000 -c 1 -t wav -"],
-        description="Program that records: it prints a WAV file until it is ended; not set is the "
-        "microphone of this machine. No shell runs it.",
+    titles: bool = Field(
+        True,
+        description="Have the model of a saved chat make its title after the first answer, in the "
+        "background; not if the model is slow.",
     )
-    play_command: Command | None = Field(
-        None,
-        examples=["pw-play -"],
-        description="Program that plays what it reads; not set is the sound output of this "
-        "machine. No shell runs it.",
-    )
-    longest_recording_s: Seconds = Field(
-        300, description="Maximum length of a recording, in seconds."
-    )
-    voice: Text | None = Field(
-        None, examples=["nova"], description="Voice of /speak; not set is up to the model."
-    )
-
-
-class DownloadSettings(SettingsSection):
-    """How models are downloaded."""
-
-    at_once: Whole = Field(
-        2, ge=1, le=16, description="Number of downloads that run at the same time."
+    make_room: Literal["off", "summarise", "leave-out"] = Field(
+        "off",
+        description="What happens by itself when a prompt nears the end of the context window: "
+        "`summarise` has the model summarise the older messages, `leave-out` no longer sends them. "
+        "The chat keeps them.",
     )
 
 
@@ -282,6 +279,9 @@ class AppConfig(BaseSettings):
     )
 
     theme: str = Field(DEFAULT_THEME, min_length=1, description="Name of a colour theme.")
+    screen_reader: bool = Field(
+        False, description="Write the chat in lines that a screen reader reads, without a screen."
+    )
     model: Text | None = Field(
         None,
         examples=["local://qwen3:8b"],
@@ -326,13 +326,18 @@ class AppConfig(BaseSettings):
     chat: ChatSettings = Field(
         ChatSettings(), description="Limits for one prompt, and whether chats are saved."
     )
+    shell: ShellSettings = Field(ShellSettings(), description="Commands that you run with `!`.")
     hub: HubSettings = Field(
         HubSettings(), description="The hub that model files are searched on and downloaded from."
     )
+    search: SearchSettings = Field(SearchSettings(), description="The search in all saved chats.")
     sound: SoundSettings = Field(
         SoundSettings(), description="Recording for /dictate, and playing for /speak."
     )
     downloads: DownloadSettings = Field(DownloadSettings(), description="The download queue.")
+    mcp_servers: dict[str, McpServerSettings] = Field(
+        {}, description="Servers of the Model Context Protocol whose tools are offered, by name."
+    )
     profiles: dict[str, ProfileSettings] = Field(
         {}, description="Profiles: presets for chats, by name."
     )

@@ -57,7 +57,11 @@ def escaped(text: str) -> str:
 
 FILE_RANK = 1
 READABLE_BY_OTHERS = 0o077
-_NAMED_KEY: Mapping[str, str] = {"providers": "api_key_env", "hub": "token_env"}
+_NAMED_KEY: Mapping[str, str] = {
+    "providers": "api_key_env",
+    "hub": "token_env",
+    "mcp_servers": "${NAME}",
+}
 
 
 def file_settings(file: TomlFile, environ: Mapping[str, str]) -> Iterator[Setting | ConfigProblem]:
@@ -95,7 +99,8 @@ def exposed_key(file: TomlFile) -> Iterator[ConfigProblem]:
 
 def _is_literal_key(path: KeyPath, value: object) -> bool:
     of_provider = path[0] == "providers" and path[2:3] in (("api_key",), ("headers",))
-    secret = of_provider or path == ("hub", "token")
+    of_mcp = path[0] == "mcp_servers" and path[2:3] in (("env",), ("headers",))
+    secret = of_provider or of_mcp or path == ("hub", "token")
     return secret and isinstance(value, str) and bool(value) and "${" not in value
 
 

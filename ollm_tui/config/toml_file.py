@@ -59,6 +59,11 @@ def read_toml(path: Path) -> TomlFile:
         return _unreadable(path, "The file is not UTF-8 text.", line)
 
 
+def toml_text(path: Path, text: str) -> TomlFile:
+    """Return what a settings file with this text would hold."""
+    return _parse(path, text)
+
+
 def toml_values(path: Path) -> dict[str, object]:
     """Read the values of any TOML file.
 

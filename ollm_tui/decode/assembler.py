@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.decode.videos import read_video_header
 from ollm_tui.protocol import provider_events as events
 from ollm_tui.protocol.blocks import (
     AudioContent,
@@ -11,6 +12,7 @@ from ollm_tui.protocol.blocks import (
     ImageContent,
     TextContent,
     ThinkingContent,
+    VideoContent,
 )
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.message import Message
@@ -95,6 +97,8 @@ class MessageAssembler:
                 self._calls.append(call)
             case events.MediaDelta(modality="image"):
                 self._add_picture(event)
+            case events.MediaDelta(modality="video", data=data, step=None) if data:
+                self._add_video(data)
             case events.MediaDelta(modality="audio", data=data) if data:
                 self._going_on_with_sound().add(data)
             case _:
@@ -146,6 +150,17 @@ class MessageAssembler:
                 width=header.width,
                 height=header.height,
             )
+        )
+
+    def _add_video(self, data: bytes) -> None:
+        """Add a whole video, which is a block of its own."""
+        header = read_video_header(data)
+        if header is None:
+            return
+        self._close()
+        self._begun += 1
+        self._ended.append(
+            VideoContent(data=data, mime_type=header.mime_type, duration_s=header.duration_s)
         )
 
     def _going_on_with_sound(self) -> _OpenSound:

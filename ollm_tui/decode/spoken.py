@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import Final
 
+from ollm_tui.decode.sentences import WIDE_ENDS, is_end
+
 LONGEST: Final = 400
 """Characters from which on a sentence is divided at a space or a comma."""
 _LONGEST_WORD: Final = 2_000
@@ -18,13 +20,7 @@ _FENCE: Final = re.compile(r"(`{3,}|~{3,}|\$\$)")
 _RULE: Final = re.compile(r"([-*_=])(?:\s*\1){2,}\s*\Z")
 _MARKER: Final = re.compile(r"(?:(?:>|#{1,6}(?=\s)|[-*+](?=\s)|\d{1,9}[.)](?=\s))\s*)+")
 _TASK: Final = re.compile(r"\[[ xX]\]\s+")
-_END: Final = re.compile(r"[.!?…][\"'\u201d\u2019»)\]*_`]*\Z")
-_NO_END: Final = re.compile(
-    r"(?:\b(?:[A-Za-z]|e\.g|i\.e|z\.B|u\.a|d\.h|cf|vs|etc|approx|ca|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig)"
-    r"|(?:^|\s)\d{1,3})\.[\"'\u201d\u2019»)\]*_`]*\Z"
-)
-"""Abbreviations, initials and ordinal numbers."""
-_WIDE_ENDS: Final = frozenset("\u3002\uff01\uff1f")
+_WIDE_ENDS: Final = frozenset(WIDE_ENDS)
 _WIDE_PAUSES: Final = frozenset("\u3001\uff0c\uff1b")
 
 _PICTURE: Final = re.compile(r"!\[([^\[\]]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
@@ -123,8 +119,7 @@ class SpokenText:
                 self._end_sentence()
         elif self._sentence:
             tail = "".join(self._sentence[-_START:])
-            is_end = _END.search(tail) and not _NO_END.search(tail)
-            if is_end or self._length >= LONGEST:
+            if is_end(tail) or self._length >= LONGEST:
                 self._end_sentence()
             elif self._sentence[-1] != " ":
                 self._sentence.append(" ")

@@ -14,8 +14,9 @@ import os
 import queue
 import signal
 import sys
+import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -281,6 +282,21 @@ def run_program(command: Sequence[str], text: bytes, job: Job) -> bytes:
         lines = lines or [f"{how} {abs(process.returncode)}"]
         raise JobError(f"{Path(command[0]).name} failed: {lines[-1][:LONGEST_REASON]}.")
     return output
+
+
+@contextlib.contextmanager
+def file_in_memory(content: bytes) -> Iterator[str]:
+    """Give the path of a file with this content, in memory where that is possible."""
+    if hasattr(os, "memfd_create"):
+        with os.fdopen(os.memfd_create("engine"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{file.fileno()}"
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "file"
+            path.write_bytes(content)
+            yield str(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,14 @@ description inside the first file, and a list of phonemes in another one: both a
 where the system can do that.
 """
 
-import contextlib
 import json
-import os
-import tempfile
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.engines.espeak import Phonemes
-from ollm_tui.engines.host import Instructions, Job, JobError, Result, serve
+from ollm_tui.engines.host import Instructions, Job, JobError, Result, file_in_memory, serve
 from ollm_tui.engines.speech import clauses, number_of, speak_sentences
 
 if TYPE_CHECKING:
@@ -123,11 +120,12 @@ def load(instructions: Instructions) -> Piper:
     phonemes = Phonemes(instructions.files.get("espeak"), _espeak_voice(description))
     threads = int(number_of(instructions.options, "threads", 1, 1, 64))
     inference = description.get("inference") or {}
-    with _files(_described(Path(instructions.model), description), _tokens(description)) as files:
+    described = _described(Path(instructions.model), description)
+    with file_in_memory(described) as model_file, file_in_memory(_tokens(description)) as tokens:
         vits = sherpa_onnx.OfflineTtsVitsModelConfig(
-            model=files[0],
+            model=model_file,
             lexicon="",
-            tokens=files[1],
+            tokens=tokens,
             data_dir="",
             noise_scale=number_of(inference, "noise_scale", 0.667, 0, 2),
             noise_scale_w=number_of(inference, "noise_w", 0.8, 0, 2),
@@ -209,28 +207,6 @@ def _tokens(description: Mapping[str, Any]) -> bytes:
         if isinstance(numbers, list) and numbers
     )
     return "".join(lines).encode()
-
-
-@contextlib.contextmanager
-def _files(*contents: bytes) -> Iterator[list[str]]:
-    """Give the paths of files with these contents, in memory where that is possible."""
-    with contextlib.ExitStack() as stack:
-        if hasattr(os, "memfd_create"):
-            paths = [_in_memory(one, stack) for one in contents]
-        else:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            paths = []
-            for number, content in enumerate(contents):
-                (folder / str(number)).write_bytes(content)
-                paths.append(str(folder / str(number)))
-        yield paths
-
-
-def _in_memory(content: bytes, stack: contextlib.ExitStack) -> str:
-    file = stack.enter_context(os.fdopen(os.memfd_create("voice"), "wb"))
-    file.write(content)
-    file.flush()
-    return f"/proc/self/fd/{file.fileno()}"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final, get_args
 
-from ollm_tui.decode.json_fields import as_object, integer, objects, string
+from ollm_tui.decode.json_fields import as_object, integer, objects, string, strings
 from ollm_tui.decode.json_guard import json_pieces
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -15,6 +15,7 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.store.options_json import settings_from_object, settings_to_object
 from ollm_tui.store.records import TITLE_AUTHORS, ChatRecord, MessageRecord, in_order
 from ollm_tui.store.rows import MessageState, ended_state
+from ollm_tui.store.tags import usable_tags
 
 FORMAT: Final = "ollm-chat"
 VERSION: Final = 1
@@ -40,6 +41,9 @@ def document_pieces(record: ChatRecord) -> Iterator[str]:
 
 
 def _chat_to_json(record: ChatRecord) -> JsonObject:
+    marks: JsonObject = {"tags": list(record.tags)} if record.tags else {}
+    marks |= {"pinned": True} if record.is_pinned else {}
+    marks |= {"archived": True} if record.is_archived else {}
     return {
         "id": record.id,
         "title": record.title,
@@ -48,6 +52,7 @@ def _chat_to_json(record: ChatRecord) -> JsonObject:
         "updated_ms": record.updated_ms,
         "leaf": record.leaf_id,
         "settings": settings_to_object(record.settings),
+        **marks,
     }
 
 
@@ -100,6 +105,9 @@ def read_document(data: JsonMapping) -> ChatRecord:
         settings=settings_from_object(as_object(chat.get("settings"))),
         leaf_id=string(chat, "leaf"),
         messages=messages,
+        tags=usable_tags(list(strings(chat.get("tags")))),
+        is_pinned=chat.get("pinned") is True,
+        is_archived=chat.get("archived") is True,
     )
 
 

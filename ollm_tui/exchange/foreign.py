@@ -11,6 +11,7 @@ from typing import Final
 
 from ollm_tui.decode.json_fields import number
 from ollm_tui.decode.json_guard import repaired
+from ollm_tui.exchange.archive_pictures import ArchivePictures
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent
 from ollm_tui.protocol.codec import message_to_json
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
@@ -38,6 +39,8 @@ class Origin:
     path: Path
     changed_ms: int
     """When the file was changed, for chats without times."""
+    pictures: ArchivePictures | None = None
+    """The pictures beside the chats, if the file is an archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

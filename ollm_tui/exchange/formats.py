@@ -3,14 +3,17 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.decode.counted import alternatives
 from ollm_tui.lazy import import_name
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.store.records import ChatRecord
 
-Pieces: TypeAlias = Callable[[ChatRecord], Iterator[str]]
+if TYPE_CHECKING:
+    # the names of the formats are known without the store
+    from ollm_tui.store.records import ChatRecord
+
+Pieces: TypeAlias = "Callable[[ChatRecord], Iterator[str]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class ExportFormat:
     takes_tree: bool = False
     """Whether all branches are written unless one is asked for."""
 
-    def pieces(self, record: ChatRecord, *, is_tree: bool | None = None) -> Iterator[str]:
+    def pieces(self, record: "ChatRecord", *, is_tree: bool | None = None) -> Iterator[str]:
         """Yield a chat, with all its branches or the active one alone. Blocks for long chats."""
         whole = self.takes_tree if is_tree is None else is_tree
         write: Pieces = import_name(self.writer)

@@ -26,6 +26,7 @@ from ollm_tui.exchange.outline import (
     title_text,
 )
 from ollm_tui.exchange.stylesheet import stylesheet
+from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
@@ -143,7 +144,7 @@ def _media(block: ImageContent | AudioContent | VideoContent) -> str:
     content = media.whole() if media is not None else b""
     kind = _kind(content)
     if kind is not None:
-        address = f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+        address = f"data:{kind};base64,{to_base64(content)}"
         if kind.startswith("image/"):
             return f'<p><img src="{address}" alt="{label}"></p>\n'
         tag = kind.partition("/")[0]

@@ -10,11 +10,14 @@ from anyio import to_thread
 
 from ollm_tui.exchange.json_items import Problem
 from ollm_tui.exchange.reading import ImportFile, Outcome
+from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.store.records import Added, ChatRecord
 
 MOST_AT_ONCE: Final = 64
 _SECONDS_AT_ONCE: Final = 0.25
 _MESSAGES_AT_ONCE: Final = 2_000
+_BYTES_AT_ONCE: Final = 32 * 1024 * 1024
+"""Of pictures and the like, which are most of what is in memory."""
 
 
 class Store(Protocol):
@@ -77,10 +80,19 @@ async def import_files(
 def _take(outcomes: Iterator[Outcome]) -> tuple[list[Outcome], bool]:
     """Return the next few chats, and whether they are the last ones. Blocks for a moment."""
     some: list[Outcome] = []
-    messages, until = 0, monotonic() + _SECONDS_AT_ONCE
+    messages = size = 0
+    until = monotonic() + _SECONDS_AT_ONCE
     for outcome in outcomes:
         some.append(outcome)
-        messages += len(outcome.messages) if isinstance(outcome, ChatRecord) else 0
-        if len(some) >= MOST_AT_ONCE or messages > _MESSAGES_AT_ONCE or monotonic() > until:
+        if isinstance(outcome, ChatRecord):
+            messages += len(outcome.messages)
+            size += _media_size(outcome)
+        is_much = messages > _MESSAGES_AT_ONCE or size > _BYTES_AT_ONCE
+        if len(some) >= MOST_AT_ONCE or is_much or monotonic() > until:
             return some, False
     return some, True
+
+
+def _media_size(record: ChatRecord) -> int:
+    blocks = (block for one in record.messages for block in one.message.content)
+    return sum(len(block.data or b"") for block in blocks if isinstance(block, MEDIA))

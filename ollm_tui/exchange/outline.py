@@ -10,7 +10,7 @@ from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, VideoContent
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import COMPACTION, SUMMARY, Message, is_compaction
 from ollm_tui.protocol.request import thinking_level, thinking_mode
 from ollm_tui.store.records import ChatRecord, MessageRecord
 from ollm_tui.store.rows import ConversationSettings
@@ -62,6 +62,9 @@ def speaker(one: MessageRecord) -> str:
     """Return who wrote a message."""
     message = one.message
     match message.role:
+        case "user" if is_compaction(message):
+            is_summary = message.metadata.get(COMPACTION) == SUMMARY
+            return "Summary of the messages above" if is_summary else "Messages left out"
         case "user":
             return "You"
         case "assistant":

@@ -6,13 +6,16 @@ import sqlite3
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final, TypeAlias
 
 from ollm_tui.config.regular_file import open_binary, why_unreadable
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.exchange import document
+from ollm_tui.exchange.archive_pictures import ArchivePictures
 from ollm_tui.exchange.foreign import Origin
+from ollm_tui.exchange.import_rules import without_effects
 from ollm_tui.exchange.json_items import Problem, Readable, json_chats
 from ollm_tui.exchange.sources import chatgpt, llm, lm_studio, open_webui, oterm, parllama
 from ollm_tui.exchange.sources.sqlite_file import open_tables
@@ -50,7 +53,8 @@ class ImportFile:
             with open_binary(self.path) as raw, io.BufferedReader(raw) as file:
                 self.size = self.path.stat().st_size
                 origin = Origin(self.path, int(self.path.stat().st_mtime * 1000))
-                yield from self._read(file, origin)
+                for one in self._read(file, origin):
+                    yield without_effects(one) if isinstance(one, ChatRecord) else one
         except (OSError, ValueError) as error:
             yield Problem(f"It cannot be read: {why_unreadable(error)}.")
         self.position = self.size
@@ -70,6 +74,8 @@ class ImportFile:
                 members = [one for one in archive.infolist() if _MEMBER.fullmatch(one.filename)]
                 if not members or len(archive.infolist()) > _MOST_MEMBERS:
                     yield Problem("It is an archive without conversations.json.")
+                    return
+                origin = replace(origin, pictures=ArchivePictures(archive))
                 for member in members:
                     if _is_bomb(member):
                         yield Problem("It is packed as no chats are; nothing of it was read.")
@@ -108,6 +114,8 @@ def _is_bomb(member: zipfile.ZipInfo) -> bool:
 
 def _json(content: Readable, origin: Origin) -> Iterator[Outcome]:
     for number, item in enumerate(json_chats(content), 1):
+        if origin.pictures is not None:
+            origin.pictures.begin_chat()
         if isinstance(item, Problem):
             yield item if number == 1 else Problem(f"Chat {number}: {item.text}")
         elif (outcome := _chat(item, origin, number)) is not None:

@@ -8,8 +8,15 @@ from pathlib import Path
 SUFFIX = ".gguf"
 """The suffix of GGUF files, in upper or lower case."""
 _SHARD = re.compile(r"(.+)-([0-9]{5})-of-([0-9]{5})", re.DOTALL)
+_GENERAL = re.compile(
+    r"(?:model|pytorch_model|adapter_model|diffusion_pytorch_model|optimizer)\b.*",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Names of files that are of use only with others of their folder."""
 ORIGIN_ENDING = ".origin.json"
 SIDECAR_ENDINGS = (".sha256", ORIGIN_ENDING)
+PICTURE_SUFFIXES = frozenset({".safetensors", ".sft", ".ckpt"})
+"""The suffixes of models that draw, beside GGUF."""
 VOICE_SUFFIX, DESCRIPTION_ENDING = ".onnx", ".json"
 """A voice is `NAME.onnx`, with its description in `NAME.onnx.json`."""
 
@@ -22,6 +29,24 @@ def is_gguf(path: Path) -> bool:
 def is_voice(path: Path) -> bool:
     """Whether a file is named as a voice."""
     return path.name.lower().endswith(VOICE_SUFFIX)
+
+
+def has_picture_suffix(path: Path) -> bool:
+    """Whether a file is named as a model that draws may be, other than GGUF."""
+    return path.suffix.lower() in PICTURE_SUFFIXES
+
+
+def is_picture_file(name: str) -> bool:
+    """Whether a file that lies in a folder may be a model that draws, or a part of one.
+
+    Parts of a folder that belong together, as transformers has them, are not.
+    """
+    path = Path(name)
+    return (
+        has_picture_suffix(path)
+        and not _GENERAL.fullmatch(path.stem)
+        and shard_of(path.stem) is None
+    )
 
 
 def model_name(path: Path) -> str:

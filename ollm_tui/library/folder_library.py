@@ -13,7 +13,7 @@ from ollm_tui.library.companions import (
     modalities_of,
     projector_for,
 )
-from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX, is_voice
+from ollm_tui.library.file_names import SIDECAR_ENDINGS, SUFFIX, has_picture_suffix, is_voice
 from ollm_tui.library.gguf import read_header
 from ollm_tui.library.gguf_header import BadGGUF, GGUFHeader
 from ollm_tui.library.model_files import (
@@ -25,6 +25,14 @@ from ollm_tui.library.model_files import (
     models_in,
     projectors_beside,
 )
+from ollm_tui.library.picture_files import (
+    BadCheckpointError,
+    ReadCheckpoint,
+    llm_checkpoint,
+    parts_beside,
+    read_checkpoint,
+    with_parts,
+)
 from ollm_tui.library.provenance import provenance_facts
 from ollm_tui.library.sound_files import description_of, voice_facts, whisper_facts
 from ollm_tui.library.traits import (
@@ -35,6 +43,7 @@ from ollm_tui.library.traits import (
     is_part_of_another,
     unusable_reason,
 )
+from ollm_tui.models.checkpoints import IMAGE, Checkpoint
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -78,9 +87,11 @@ class FolderLibrary:
         self._seen = {
             item: known[item] if item in known else _describe(*item) for item in files.items()
         }
-        projectors = self._paired()
+        projectors, parts = self._paired(), self._parts()
         models = [
-            _with_projector(seen.info, projectors.get(name))
+            with_parts(seen.info, seen.checkpoint, parts[name])
+            if name in parts and seen.checkpoint is not None
+            else _with_projector(seen.info, projectors.get(name))
             for (name, _), seen in self._seen.items()
             if seen.info is not None
         ]
@@ -137,8 +148,9 @@ class FolderLibrary:
         """
         file = self._file(name)
         _check_delete(name, file)
-        left = [*file.paths, *self._projector_of_only(name)]
+        left = [*file.paths, *self._projector_of_only(name), *self._parts_of_only(name)]
         left += [description_of(path) for path in file.paths if is_voice(path)]
+        emptied = {path.parent for path in left}
         try:
             # First the part that an engine opens: without it the rest is no model.
             while left:
@@ -153,7 +165,8 @@ class FolderLibrary:
                 hint=f"Still there: {left[0]}.",
                 details={"left": [str(path) for path in left]},
             ) from error
-        _remove_empty(file.path.parent, file.folder.path)
+        for folder in emptied:
+            _remove_empty(folder, file.folder.path)
 
     def _paired(self) -> dict[str, ReadFile]:
         """Return the projector of each model that has one, set by a person or beside its file."""
@@ -177,6 +190,27 @@ class FolderLibrary:
             if projector is not None:
                 pairs[name] = projector
         return pairs
+
+    def _parts(self) -> dict[str, dict[str, Path]]:
+        """Return the files beside each model that draws which it is loaded with."""
+        beside: dict[Path, list[ReadCheckpoint]] = {}
+        drawing: dict[str, tuple[Path, ReadCheckpoint]] = {}
+        for (name, file), seen in self._seen.items():
+            architecture = seen.header.architecture if seen.header is not None else None
+            read = ReadCheckpoint(file.path, seen.checkpoint or llm_checkpoint(), architecture)
+            if seen.checkpoint is not None or seen.header is not None:
+                beside.setdefault(_download_of(file), []).append(read)
+            if seen.info is not None and seen.checkpoint is not None:
+                drawing[name] = _download_of(file), read
+        return {name: parts_beside(read, beside[place]) for name, (place, read) in drawing.items()}
+
+    def _parts_of_only(self, name: str) -> Sequence[Path]:
+        """Return the parts that only one model is loaded with, and that are no models."""
+        parts = self._parts()
+        own = {*parts.pop(name, {}).values()}
+        used = {path for others in parts.values() for path in others.values()}
+        models = {file.path for (_, file), seen in self._seen.items() if seen.info is not None}
+        return [*sorted(own - used - models)]
 
     def _projector_of_only(self, name: str) -> Sequence[Path]:
         """Return the projector beside a model's file if no other model is loaded with it."""
@@ -203,6 +237,8 @@ class FolderLibrary:
         files += (file for folder in self._folders for file in models_in(folder))
         for path in self._named.values():
             files += projectors_beside(path, self._folder_of(path))
+        # Of weights of both forms, the GGUF file keeps the name.
+        files.sort(key=lambda file: has_picture_suffix(file.path))
         named = assign_names(files, self._names)
         self._names = {file.path: name for name, file in named.items()}
         return named
@@ -218,6 +254,7 @@ class _Seen:
 
     info: ModelInfo | None = None
     header: GGUFHeader | None = None
+    checkpoint: Checkpoint | None = None
 
 
 def _read_projector(path: Path) -> ReadFile | None:
@@ -242,8 +279,14 @@ def _with_projector(info: ModelInfo, projector: ReadFile | None) -> ModelInfo:
     )
 
 
+def _download_of(file: ModelFile) -> Path:
+    """Return the folder with all files of a download: they lie in folders of their own there."""
+    return file.folder.path.joinpath(*file.subfolders[:1])
+
+
 def _is_gguf(file: ModelFile) -> bool:
-    return not (is_voice(file.path) or file.path.name.lower().endswith(WHISPER_SUFFIX))
+    is_sound = is_voice(file.path) or file.path.name.lower().endswith(WHISPER_SUFFIX)
+    return not (is_sound or has_picture_suffix(file.path))
 
 
 def _sizes(file: ModelFile) -> JsonObject:
@@ -262,18 +305,34 @@ def _describe(name: str, file: ModelFile) -> _Seen:
         return _Seen(_info(name, file, None, {"problem": file.problem}))
     try:
         if not _is_gguf(file):
-            return _Seen(_of_sound(name, file))
+            is_picture = has_picture_suffix(file.path)
+            return _of_checkpoint(name, file) if is_picture else _Seen(_of_sound(name, file))
         header = read_header(file.path)
     except BadGGUF as bad:
         return _Seen(_info(name, file, None, {"problem": bad.reason}))
     except OSError as error:
         reason = f"it cannot be read: {why_unreadable(error)}"
         return _Seen(_info(name, file, None, {"problem": reason}))
-    if is_part_of_another(header):
-        return _Seen(None, header)
+    is_picture_part = header.checkpoint is not None and header.checkpoint.family is None
+    if is_picture_part or is_part_of_another(header):
+        return _Seen(None, None if is_picture_part else header, header.checkpoint)
     problem = unusable_reason(header)
     facts = facts_of(header) | ({} if problem is None else {"problem": problem})
-    return _Seen(_info(name, file, header, facts), header)
+    return _Seen(_info(name, file, header, facts), header, header.checkpoint)
+
+
+def _of_checkpoint(name: str, file: ModelFile) -> _Seen:
+    """Read what a file has of a model that draws; one that has other weights is no model here."""
+    try:
+        read = read_checkpoint(file.path)
+    except BadCheckpointError as bad:
+        return _Seen(_info(name, file, None, {"kind": IMAGE, "problem": str(bad)}))
+    if read is None:
+        return _Seen()
+    checkpoint, facts = read
+    if checkpoint.family is None:
+        return _Seen(None, None, checkpoint)
+    return _Seen(_info(name, file, capability_of_kind(str(facts["kind"])), facts), None, checkpoint)
 
 
 def _of_sound(name: str, file: ModelFile) -> ModelInfo | None:

@@ -28,9 +28,11 @@ from ollm_tui.library.gguf_header import (
     Raw,
     is_kept,
     make_header,
+    may_draw,
     number,
     text_limit,
 )
+from ollm_tui.models.checkpoints import checkpoint_of
 
 HEADER_LIMIT = 32 * 1024 * 1024
 """The largest vocabularies take some 15 million bytes."""
@@ -104,12 +106,20 @@ class _Reader:
         alignment = number(raw, b"general.alignment") or 32
         if not 0 < alignment <= ALIGNMENT_LIMIT or alignment & (alignment - 1):
             raise BadGGUF(f"alignment {alignment}")
-        parameters, end_of_data = self._tensors(tensor_count)
+        names: list[bytes] | None = [] if may_draw(raw) else None
+        parameters, end_of_data = self._tensors(tensor_count, names)
         data = -(-self._position // alignment) * alignment
         needed = data + end_of_data if tensor_count else self._position
         if needed > self._size:
             raise BadGGUF(f"it is cut short: {self._size} of {needed} bytes are there")
-        return make_header(raw, parameters=parameters, tensors=tensor_count, needed=needed)
+        checkpoint = checkpoint_of(one.decode(errors="replace") for one in names or ())
+        return make_header(
+            raw,
+            parameters=parameters,
+            tensors=tensor_count,
+            needed=needed,
+            checkpoint=checkpoint,
+        )
 
     def _start(self) -> tuple[int, int]:
         if self._size == 0:
@@ -196,11 +206,13 @@ class _Reader:
                 self._spend(LONG_TEXT_WORK)
             self._skip(length)
 
-    def _tensors(self, count: int) -> tuple[int, int]:
-        """Return the number of parameters, and where the tensor data ends."""
+    def _tensors(self, count: int, names: list[bytes] | None) -> tuple[int, int]:
+        """Return the number of parameters, and where the tensor data ends; collect `names`."""
         parameters = end = 0
         for _ in range(count):
-            self._string("tensor name", TENSOR_NAME_LIMIT)
+            name = self._string("tensor name", TENSOR_NAME_LIMIT)
+            if names is not None:
+                names.append(name)
             values = self._dimensions()
             kind, offset = self._uint32(), self._uint64()
             block, width = BLOCKS.get(kind, (1, 0))  # an unknown type is left to the engine

@@ -4,6 +4,8 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ollm_tui.models.checkpoints import FAMILIES, Checkpoint
+
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 STRING, ARRAY = 8, 9
@@ -123,6 +125,8 @@ class GGUFHeader:
     has_audio_encoder: int | None = None
     projection_dim: int | None = None
     """Width of the rows that a projector gives to its model."""
+    checkpoint: Checkpoint | None = None
+    """What the file has of a model that draws."""
 
 
 def is_kept(key: bytes) -> bool:
@@ -141,22 +145,36 @@ def number(raw: Mapping[bytes, Raw], key: bytes) -> int | None:
     return values[0] if values and values[0] >= 0 else None
 
 
+def may_draw(raw: Mapping[bytes, Raw]) -> bool:
+    """Whether only the names of its tensors say what the file is."""
+    architecture = _text(raw, b"general.architecture")
+    return not architecture or architecture in FAMILIES
+
+
 def make_header(
-    raw: Mapping[bytes, Raw], *, parameters: int, tensors: int, needed: int
+    raw: Mapping[bytes, Raw],
+    *,
+    parameters: int,
+    tensors: int,
+    needed: int,
+    checkpoint: Checkpoint | None = None,
 ) -> GGUFHeader:
-    """Make the header.
+    """Make the header; a file of a model that draws may name no architecture.
 
     Raises:
         BadGGUF: it names no architecture.
     """
     architecture = _text(raw, b"general.architecture")
+    if not architecture and checkpoint is not None:
+        architecture = checkpoint.family or "part"
     if not architecture:
         raise BadGGUF("it names no architecture")
     file_type = number(raw, b"general.file_type")
-    prefix = raw[b"general.architecture"][2] + b"."
+    prefix = architecture.encode() + b"."
     return GGUFHeader(
         name=_text(raw, b"general.name"),
         architecture=architecture,
+        checkpoint=checkpoint,
         kind=_text(raw, b"general.type"),
         quantization=None if file_type is None else FILE_TYPES.get(file_type),
         chat_template=_text(raw, TEMPLATE_KEY),

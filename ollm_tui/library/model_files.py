@@ -12,6 +12,7 @@ from ollm_tui.library.file_names import (
     DESCRIPTION_ENDING,
     SUFFIX,
     VOICE_SUFFIX,
+    is_picture_file,
     part_stem,
     problem_of_parts,
     shard_of,
@@ -115,8 +116,9 @@ def _is_candidate(entry: os.DirEntry[str], beside: Collection[str] = ()) -> bool
     name = entry.name.lower()
     is_whisper = name.startswith(WHISPER_PREFIX) and name.endswith(WHISPER_SUFFIX)
     is_voice = name.endswith(VOICE_SUFFIX) and entry.name + DESCRIPTION_ENDING in beside
+    is_model = name.endswith(SUFFIX) or is_whisper or is_voice or is_picture_file(entry.name)
     try:
-        return (name.endswith(SUFFIX) or is_whisper or is_voice) and entry.is_file()
+        return is_model and entry.is_file()
     except OSError:
         return False
 

@@ -5,20 +5,21 @@ from collections.abc import Mapping
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.library.gguf_header import GGUFHeader
+from ollm_tui.models.checkpoints import IMAGE
 from ollm_tui.models.kinds import kind_table
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.model import ModelCapability
 
 _TEXT = frozenset({"text"})
 WHISPER, VOICE = "whisper", "voice"
-SOUND = frozenset({WHISPER, VOICE})
-"""Kinds of models that have neither a prompt nor a context window."""
+WITHOUT_WINDOW = frozenset({WHISPER, VOICE, IMAGE})
+"""Kinds of models that have no context window."""
 EMBEDDING, RERANKER = "embedding", "reranker"
 _RANKS = 4
 """The pooling type of a model that gives a score."""
 _MAKES: Mapping[str, ModelCapability] = {
     WHISPER: ModelCapability(frozenset({"audio"}), _TEXT),
-    "image": ModelCapability(_TEXT, frozenset({"image"})),
+    IMAGE: ModelCapability(_TEXT, frozenset({"image"})),
     "video": ModelCapability(_TEXT, frozenset({"video"})),
     "speech": ModelCapability(_TEXT, frozenset({"audio"})),
     VOICE: ModelCapability(_TEXT, frozenset({"audio"}), frozenset({"stream"})),

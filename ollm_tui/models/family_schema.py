@@ -163,6 +163,23 @@ class EngineOptions(EngineSettings):
     voice: Text | None = None
     speed: Annotated[float, Field(ge=0.25, le=4)] | None = None
     """For engines that speak."""
+    vae: FileBeside | None = None
+    clip_l: FileBeside | None = None
+    clip_g: FileBeside | None = None
+    t5xxl: FileBeside | None = None
+    llm: FileBeside | None = None
+    taesd: FileBeside | None = None
+    """For engines that draw: the parts of a model that lie in files of their own."""
+    steps: Annotated[int, Field(ge=1, le=1000)] | None = None
+    cfg_scale: Annotated[float, Field(ge=0, le=100)] | None = None
+    guidance: Annotated[float, Field(ge=0, le=100)] | None = None
+    strength: Annotated[float, Field(ge=0, le=1)] | None = None
+    """For engines that draw: how far a picture is changed."""
+    usual_size: Annotated[int, Field(ge=64, le=4096)] | None = None
+    """For engines that draw: pixels of a side, if a request names no size."""
+    sampler: Text | None = None
+    scheduler: Text | None = None
+    negative_prompt: Text | None = None
 
 
 class FamilyPart(_Section):

@@ -5,7 +5,7 @@ A block of a type this version does not know is kept, shown and saved as `Unknow
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ollm_tui.protocol.json_types import JsonObject
 
@@ -57,6 +57,8 @@ class AudioContent:
     url: str | None = None
     mime_type: str | None = None
     duration_s: float | None = None
+    name: str | None = None
+    """Name of the file that it is from."""
     type: Literal["audio"] = field(default="audio", init=False)
 
 
@@ -68,7 +70,21 @@ class VideoContent:
     url: str | None = None
     mime_type: str | None = None
     duration_s: float | None = None
+    name: str | None = None
+    """Name of the file that it is from."""
     type: Literal["video"] = field(default="video", init=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentContent:
+    """A document that a model reads with its layout and pictures: a PDF file."""
+
+    data: MediaData | None = None
+    url: str | None = None
+    mime_type: str | None = None
+    name: str | None = None
+    """Name of the file that it is from."""
+    type: Literal["document"] = field(default="document", init=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +115,15 @@ Block: TypeAlias = (
     | ImageContent
     | AudioContent
     | VideoContent
+    | DocumentContent
     | EmbeddingContent
     | UnknownContent
 )
 Content: TypeAlias = str | Sequence[Block]
+MediaContent: TypeAlias = ImageContent | AudioContent | VideoContent | DocumentContent
+"""What is attached to a message, or made by a model, rather than written."""
+MEDIA: Final = (ImageContent, AudioContent, VideoContent, DocumentContent)
+"""The same, for `isinstance`."""
 
 
 def normalize_content(content: Content) -> tuple[Block, ...]:

@@ -55,6 +55,16 @@ class ToolCallStart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCallOutput:
+    """The end of what a tool that still runs has printed so far; a later one replaces it."""
+
+    call: ToolCall
+    output: str
+    turn: int
+    block: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallResult:
     """A tool ended, well or not."""
 
@@ -75,12 +85,53 @@ class ContextWarning:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptProgress:
+    """What happens before the first words of an answer; `done` of `total` tokens if it is known."""
+
+    phase: Literal["loading", "reading", "compacting"]
+    """The model is loaded, the engine reads the prompt, or the chat is summarised to make room."""
+    turn: int
+    done: int | None = None
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """Earlier messages are no longer sent: a summary stands for them, or they are left out.
+
+    The chat keeps them, a saved one as another branch.
+    """
+
+    kind: Literal["summary", "left_out"]
+    messages: int
+    """Number of messages that are no longer sent."""
+    freed: int
+    """About how many tokens of the window became free."""
+    position: int
+    """Where the message stands that takes their place, among those of the conversation."""
+    why: str | None
+    """Why the messages were left out where a summary was wanted."""
+    turn: int
+
+    @property
+    def message(self) -> str:
+        """A sentence for the user."""
+        one = self.messages == 1
+        what = "1 earlier message was" if one else f"{self.messages} earlier messages were"
+        done = "summarised" if self.kind == "summary" else "left out"
+        why = f"{self.why} " if self.why else ""
+        return f"{why}{what[:1].upper()}{what[1:]} {done} to make room."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PicturesLeftOut:
-    """Images of the chat, also of earlier messages, are not sent: the model lacks vision."""
+    """Attachments of the chat, also of earlier messages, are not sent: the model takes none."""
 
     count: int
     model: str
     turn: int = 1
+    kinds: tuple[str, ...] = ("image",)
+    """Their types: `image`, `audio`, `video`, `document`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,8 +233,11 @@ ChatEvent: TypeAlias = (
     | ThinkingDelta
     | Withdrawn
     | ToolCallStart
+    | ToolCallOutput
     | ToolCallResult
+    | PromptProgress
     | ContextWarning
+    | Compacted
     | PicturesLeftOut
     | Retrying
     | MediaDelta

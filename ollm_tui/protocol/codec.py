@@ -3,18 +3,20 @@
 Everything carries `type`; what is None or empty is left out; raw bytes travel as base64.
 """
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, assert_never
 
 from ollm_tui.protocol import chat_events as chat
+from ollm_tui.protocol.base64_text import from_base64, to_base64
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
+    DocumentContent,
     EmbeddingContent,
     ImageContent,
+    MediaContent,
     MediaData,
     TextContent,
     ThinkingContent,
@@ -36,7 +38,7 @@ def _media_to_json(data: MediaData | None) -> JsonObject:
         case None:
             return {}
         case bytes():
-            return {"data": base64.b64encode(data).decode("ascii"), "encoding": "base64"}
+            return {"data": to_base64(data), "encoding": "base64"}
         case str():
             return {"data": data}
 
@@ -55,7 +57,7 @@ def block_to_json(block: Block) -> JsonObject:
             return {"type": "thinking", "text": block.text} | proof
         case EmbeddingContent():
             return {"type": "embedding", "vector": list(block.vector)}
-        case ImageContent() | AudioContent() | VideoContent():
+        case ImageContent() | AudioContent() | VideoContent() | DocumentContent():
             known = {name: getattr(block, name) for name in _described(block)}
             return {"type": block.type} | _media_to_json(block.data) | _present(**known)
         case _:
@@ -86,7 +88,7 @@ def _media(data: JsonMapping) -> MediaData | None:
     value = _string(data, "data")
     if value is not None and data.get("encoding") == "base64":
         try:
-            return base64.b64decode(value, validate=True)
+            return from_base64(value)
         except ValueError as error:
             raise _malformed(str(data.get("type")), "data") from error
     return value
@@ -101,9 +103,7 @@ def _thinking_block(data: JsonMapping) -> Block:
     )
 
 
-def _media_block(
-    kind: type[ImageContent | AudioContent | VideoContent], data: JsonMapping
-) -> Block:
+def _media_block(kind: type[MediaContent], data: JsonMapping) -> Block:
     known = {name: _MEDIA_FIELDS.get(name, _string)(data, name) for name in _described(kind)}
     return kind(data=_media(data), **known)
 
@@ -133,6 +133,7 @@ _READERS: Mapping[str, Callable[[JsonMapping], Block]] = {
     "image": partial(_media_block, ImageContent),
     "audio": partial(_media_block, AudioContent),
     "video": partial(_media_block, VideoContent),
+    "document": partial(_media_block, DocumentContent),
     "embedding": _embedding_block,
 }
 
@@ -243,8 +244,11 @@ _EVENTS: Mapping[type[chat.ChatEvent], str] = {
     chat.ThinkingDelta: "thinking",
     chat.Withdrawn: "withdrawn",
     chat.ToolCallStart: "tool_call_start",
+    chat.ToolCallOutput: "tool_call_output",
     chat.ToolCallResult: "tool_call_result",
+    chat.PromptProgress: "prompt_progress",
     chat.ContextWarning: "context_warning",
+    chat.Compacted: "compacted",
     chat.PicturesLeftOut: "pictures_left_out",
     chat.Retrying: "retrying",
     chat.MediaDelta: "media",
@@ -254,7 +258,7 @@ _EVENTS: Mapping[type[chat.ChatEvent], str] = {
     chat.Finish: "finish",
     chat.ErrorEvent: "error",
 }
-_LEFT_OUT = frozenset({"instead", "usage", "timings", "hidden"})
+_LEFT_OUT = frozenset({"instead", "usage", "timings", "hidden", "done", "total", "why"})
 """Fields that are left out if they are None; all others are always there."""
 
 
@@ -281,6 +285,6 @@ def _field_to_json(value: ToolCall | AIError | Usage | Timings | bytes | JsonVal
         case Timings():
             return timings_to_json(value)
         case bytes():
-            return base64.b64encode(value).decode("ascii")
+            return to_base64(value)
         case _:
             return value

@@ -25,6 +25,14 @@ ACCEPTED: Final[Mapping[str, bool]] = {"accepted": True}
 CHECKED: Final = "schema"
 """The metadata key of an answer that was checked against a JSON Schema: `valid` or `invalid`."""
 
+COMMAND: Final = "command"
+"""The metadata key of a message with the output of a command that the user ran."""
+COMPACTION: Final = "compaction"
+"""The metadata key of a message that stands for all messages before it: how it was made."""
+SUMMARY: Final = "summary"
+LEFT_OUT: Final = "left_out"
+"""The messages before it were left out, and it says so."""
+
 TEMPLATE_VALUES: Final = "template_values"
 """The metadata key for the variables of a message that is a template."""
 
@@ -79,6 +87,11 @@ class Message:
     def text(self) -> str:
         """The message's text without its thinking."""
         return content_to_text([b for b in self.content if b.type == "text"])
+
+
+def is_compaction(message: Message) -> bool:
+    """Whether a message stands for all messages before it, which are no longer sent."""
+    return message.role == "user" and message.metadata.get(COMPACTION) in (SUMMARY, LEFT_OUT)
 
 
 def has_template_marks(text: str) -> bool:

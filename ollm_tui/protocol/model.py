@@ -12,7 +12,10 @@ Modality: TypeAlias = str
 """`text`, `image`, `audio`, `video`, `embedding`, or any other."""
 Feature: TypeAlias = str
 """An ability beyond modalities: `stream`, `multi_turn`, `tool_use`, `infill`, `system_prompt`,
-`thinking`, `json_mode`, or one that a provider adds."""
+`thinking`, `json_mode`, `music` (its sound is no speech), or one that a provider adds."""
+
+
+MUSIC: Feature = "music"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ MODEL_ALIASES: Mapping[str, ModelAlias] = {
     "embedding": _alias("text", "embedding"),
     "rerank": _alias("text", "score"),
     "infill": _alias("text", "text", "infill"),
-    "music": _alias("text", "audio"),
+    "music": _alias("text", "audio", MUSIC),
     "video_gen": _alias("text", "video"),
 }
 

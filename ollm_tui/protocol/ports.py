@@ -151,19 +151,6 @@ class SupportsPictures(Protocol):
 
 
 @runtime_checkable
-class SupportsDrawingJobs(Protocol):
-    """Keeps the work on pictures as jobs, which outlive the program that asked for them."""
-
-    async def resume_drawing(
-        self, job: str, request: Request, report: ReportDrawing | None = None
-    ) -> Response:
-        """Return what `draw` would have, of a job that it reported; the request is the same.
-
-        A job that the server no longer has is BAD_REQUEST.
-        """
-
-
-@runtime_checkable
 class SupportsList(Protocol):
     """Lists its models."""
 
@@ -380,6 +367,9 @@ class ChatJournal(Protocol):
 
         An empty id stands for the message whose `begin` failed last.
         """
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        """Continue after the first `kept` messages with others; all or none are on the disk."""
 
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages; the others stay as another branch."""

@@ -110,6 +110,15 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptProgress:
+    """The engine has read so many tokens of the prompt; comes before the answer."""
+
+    done: int
+    total: int
+    index: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """The answer is complete."""
 
@@ -140,6 +149,7 @@ ProviderEvent: TypeAlias = (
     | MediaDelta
     | Rerouted
     | LeftOut
+    | PromptProgress
     | Finish
     | ErrorEvent
 )

@@ -253,7 +253,10 @@ class Request:
     messages: Sequence[Message] | None = None
     input: Content | None = None
     output: str | None = None
-    """What is made of an input: `embedding` or another modality. None is what its model makes."""
+    """What is made of an input: `embedding`, another modality, or `music`. None is what its model
+    makes."""
+    suffix: str | None = None
+    """The text after a gap: the input is the text before it, and the answer fills the gap."""
     mask: ImageContent | None = None
     """Which part of the input's picture is drawn anew; the server says how it is marked."""
     system_prompt: str | None = None
@@ -360,6 +363,8 @@ class Response:
     metadata: Mapping[str, JsonValue] = field(default_factory=dict)
     value: JsonValue = None
     """What the answer is as JSON, if it had to match a JSON Schema."""
+    others: tuple["Response", ...] = ()
+    """The further answers, if the request asked for several."""
 
     @property
     def text(self) -> str:

@@ -1,9 +1,10 @@
 """Tools from the model's side: schemas, calls, results and the choice between them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.protocol.blocks import Block
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
 
@@ -51,6 +52,8 @@ class ToolResult:
     is_error: bool = False
     display: str | None = None
     """What the user sees; None means the same as the model."""
+    media: tuple[Block, ...] = ()
+    """Pictures and sounds beside the text."""
     interruption: Literal["denied", "stopped"] | None = None
     """Why the tool gave no result; `content` does not tell, as a tool may return any text."""
 
@@ -82,6 +85,31 @@ class ToolOutput:
     display: str | None = None
     """What the user sees; None means the same as the model."""
     is_error: bool = False
+    media: tuple[Block, ...] = ()
+    """Pictures and sounds beside the text."""
+
+
+SERVER_SEPARATOR: Final = "__"
+"""Between the server and the tool in the name of an MCP server's tool."""
+_ALL_OF_SERVER: Final = f"{SERVER_SEPARATOR}*"
+
+
+def all_of_server(prefix: str) -> str:
+    """Return what stands for all tools of an MCP server, also those that it lists later."""
+    return f"{prefix}{_ALL_OF_SERVER}"
+
+
+def group_of(tool: str) -> str | None:
+    """Return what stands for all tools of a tool's server; None for a tool without one."""
+    prefix, separator, _ = tool.partition(SERVER_SEPARATOR)
+    return all_of_server(prefix) if separator else None
+
+
+def includes(names: Collection[str], tool: str) -> bool:
+    """Whether names include a tool, by itself or with all of its server."""
+    if tool in names:
+        return True
+    return group_of(tool) in names
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +119,21 @@ class Approval:
     allowed: bool
     reason: str | None = None
     """Why not, for the model to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallPreview:
+    """What exactly a call will do, for the question before it."""
+
+    summary: str
+    """A sentence."""
+    parts: tuple[tuple[str, str], ...]
+    """Headings, each with a text that is shown in full."""
+    is_diff: bool = False
+    """Whether the texts are unified diffs."""
+    may_last: bool = True
+    """Whether permissions may cover the call; otherwise it is asked about in any case."""
+    is_command: bool = False
+    """Whether it is a command for a shell, which permissions cover by its words alone."""
+    argv: tuple[str, ...] | None = None
+    """The words of a single plain command; None is any other one."""

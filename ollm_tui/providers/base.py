@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import replace
 from typing import Self, get_args
 
 import anyio
@@ -26,6 +25,7 @@ from ollm_tui.protocol.provider_events import (
     ToolCallEvent,
 )
 from ollm_tui.protocol.request import Request, Response
+from ollm_tui.providers.media.several import answered
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 
@@ -73,9 +73,7 @@ class BaseProvider(ABC):
         Raises:
             AIError: What `stream` raised, or ABORTED.
         """
-        if request.stream:
-            return self.chat_stream(request)
-        return await gather(self.chat_stream(replace(request, stream=False)))
+        return await answered(self.chat_stream, request, gather)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what its models can do as far as it is known in advance, by default nothing."""

@@ -11,9 +11,8 @@ from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability
 from ollm_tui.protocol.ports import ProviderStream, StreamingFormat
 from ollm_tui.protocol.request import Request, Response, plan_of
-from ollm_tui.providers.base import gather
 from ollm_tui.providers.http_faults import MODEL_HINT, Endpoint
-from ollm_tui.providers.media.answer import answer_input
+from ollm_tui.providers.media.answer import answer
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import Transport
 
@@ -58,10 +57,7 @@ class HttpProvider(ABC):
         Raises:
             AIError: any failure; ABORTED by the request's signal.
         """
-        if request.input is not None:
-            return await answer_input(self, request)
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
+        return await answer(self, request)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what the server can do with a model that is made for it."""

@@ -153,7 +153,7 @@ class Router:
             AIError: As `resolve` and the provider's own `invoke`.
         """
         resolved = await self.resolve(request.model)
-        if request.input is not None and request.output is None:
+        if request.input is not None and request.output is None and request.suffix is None:
             resolved = await self.informed(resolved)
             request = replace(request, output=output_of(resolved.info))
         request = replace(request, model=resolved.ref.model)

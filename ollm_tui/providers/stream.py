@@ -17,6 +17,7 @@ from ollm_tui.protocol.provider_events import (
     ErrorEvent,
     Finish,
     MediaDelta,
+    PromptProgress,
     ProviderEvent,
     TextDelta,
     ThinkingDelta,
@@ -87,7 +88,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._left_out: list[ProviderEvent] = []
         """Events about fields that were left out; they precede the answer."""
         self._started_at = time.monotonic()
-        self._alive_at = self._started_at
+        self._alive_at = self._read_at = self._started_at
         self._pace = Pace()
         self._is_aborted = False
         self._is_answering = False
@@ -153,7 +154,7 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
     def _time_left(self) -> float:
         limits = self._transport.spec
         if self._pace.first_at is None:
-            end = self._started_at + limits.first_byte_timeout_s
+            end = self._read_at + limits.first_byte_timeout_s
         else:
             end = self._alive_at + limits.idle_timeout_s
         return max(0.0, end - time.monotonic())
@@ -220,6 +221,8 @@ class AnswerStream(AsyncIterator[ProviderEvent]):
         self._events += self._left_out
         self._left_out.clear()
         was_silent = self._pace.first_at is None
+        if was_silent and any(isinstance(event, PromptProgress) for event in events):
+            self._read_at = time.monotonic()  # a long prompt is read for minutes
         self._pace.note(events, time.monotonic())
         if was_silent and self._pace.first_at is not None:
             self._alive_at = self._pace.first_at

@@ -250,8 +250,8 @@ def _check_body(body: JsonMapping) -> None:
         if key in _SEVERAL and value not in (None, 1):
             raise AIError(
                 ErrorCode.UNSUPPORTED_FEATURE,
-                f"Several answers to one request (`{key}`) are not implemented.",
-                hint="Ask again for another answer.",
+                f"A stream of a chat has one answer (`{key}`).",
+                hint="Call `invoke` with `n`, or ask again for another answer.",
             )
         if key in _OTHER_KINDS and value not in (None, "", ["text"]):
             raise AIError(

@@ -23,6 +23,7 @@ from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.runtime.engines import EngineProber
 from ollm_tui.runtime.first_model import FirstModel, can_chat
+from ollm_tui.runtime.media.engines_here import MediaEngine, media_engines
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.runtime.provider_set import is_service
 
@@ -93,6 +94,8 @@ class Checkup:
     starter_fetched: bool
     others: OtherFolders
     """Folders of other programs with models."""
+    media: tuple[MediaEngine, ...]
+    """What hears, speaks, draws, records and plays here."""
     model: str | None
     """The model of a new chat; without one you cannot chat."""
     shown_model: str | None
@@ -107,14 +110,19 @@ class Checkup:
 async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Checkup:
     """Query all servers, and return what is known of each."""
     registry, providers = runtime.registry, runtime.config.providers
-    others = OtherFolders()
+    others, media = OtherFolders(), tuple[MediaEngine, ...]()
 
     async def look_at_folders() -> None:
         nonlocal others
         others = await runtime.other_folders()
 
+    async def look_at_media() -> None:
+        nonlocal media
+        media = await media_engines(runtime.engine.espeak, runtime.config.sound)
+
     async with anyio.create_task_group() as group:
         group.start_soon(look_at_folders)
+        group.start_soon(look_at_media)
         probes, pools = await _probe(runtime.catalog, runtime.prober, registry, providers, within_s)
     listings = _listings(runtime.catalog, registry)
     starter = await anyio.to_thread.run_sync(starter_path, runtime.paths.models_dir)
@@ -143,6 +151,7 @@ async def check_up(runtime: "Runtime", *, within_s: float = PATIENCE_S) -> Check
         engine_program=None if program is None else str(program),
         starter_fetched=starter is not None,
         others=others,
+        media=media,
         model=str(ref) if ref else None,
         shown_model=runtime.catalog.shown_address(ref) if ref else None,
         reason=reason,

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
+from ollm_tui.attachments.instructions import InstructionFiles
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.model_support import ToolMode
 from ollm_tui.chat.thinking import ModelThinking
 from ollm_tui.config.flags import Flags
-from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
-from ollm_tui.config.plugins import Plugin, find_plugins
+from ollm_tui.config.plugins import Plugin
+from ollm_tui.config.settings_file import SettingsFile
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
@@ -30,18 +31,8 @@ from ollm_tui.providers.base import UnusableProvider
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.providers.lifecycle import adapter_lifecycle
 from ollm_tui.providers.router import EMBEDDED
-from ollm_tui.runtime.chats import (
-    ChatBranches,
-    ChatFactory,
-    ReadSchema,
-    chat_id_of,
-    chosen_schema,
-    plugin_tools,
-    position_of,
-    tool_modes,
-    unknown_tools,
-)
-from ollm_tui.runtime.choices import Choices, load_choices, save_choices
+from ollm_tui.runtime.chats import ChatFactory, ReadSchema, chosen_schema, tool_modes
+from ollm_tui.runtime.choices import ChoicesFile
 from ollm_tui.runtime.download_targets import DownloadTargets
 from ollm_tui.runtime.downloads import DownloadService, open_downloads
 from ollm_tui.runtime.exports import ChatExports
@@ -55,7 +46,8 @@ from ollm_tui.runtime.first_model import (
 )
 from ollm_tui.runtime.manager import ModelManager
 from ollm_tui.runtime.measure import apply_remedy
-from ollm_tui.runtime.model_lookup import find_thinking
+from ollm_tui.runtime.media.task_defaults import TaskDefaults
+from ollm_tui.runtime.model_lookup import find_thinking, running_info
 from ollm_tui.runtime.private import file_guard, known_secrets, without_keys
 from ollm_tui.runtime.profiles import Profiles
 from ollm_tui.runtime.provider_set import (
@@ -68,14 +60,21 @@ from ollm_tui.runtime.provider_set import (
     settings_error,
 )
 from ollm_tui.runtime.providers import Providers, providers_of, registry_of
+from ollm_tui.runtime.saved.branches import ChatBranches, chat_id_of, position_of
+from ollm_tui.runtime.saved.chats import SavedChats
+from ollm_tui.runtime.tools.toolbox import add_servers, import_plugins, unknown_tools
 from ollm_tui.store.conversations import FILE_NAME, ConversationStore, open_store
+from ollm_tui.store.copies.daily import DailyCopies, daily_copies
 
 if TYPE_CHECKING:
+    from ollm_tui.chat.tool_check import CheckWish
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
+    from ollm_tui.mcp.servers import McpServers
     from ollm_tui.models.thinking import ThinkingSupport
+    from ollm_tui.models.tool_check import ToolCheck
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.search.service import ChatSearch
 
@@ -94,10 +93,15 @@ class Runtime:
     Other programs use `ollm_tui.Runtime`, which has fewer methods and is versioned.
     """
 
+    copies: DailyCopies | None = None
+    """Daily copies of the saved chats, which begin when they are started."""
+    _continued: ChatClient | None = None
     plugin_commands: Sequence[Plugin] = ()
     """Slash commands of installed packages, not yet imported."""
     plugin_problems: tuple[str, ...] = ()
     """Sentences about tools of installed packages that cannot be used."""
+    mcp: "McpServers | None" = None
+    """The MCP servers of the settings, which a front end starts."""
 
     def __init__(
         self,
@@ -108,47 +112,52 @@ class Runtime:
         store: ConversationStore | None = None,
         schema: ReadSchema = (None, None),
     ) -> None:
-        self.config, self.paths = loaded.config, paths
+        self.config, self.paths, self.position_of = loaded.config, paths, position_of
         self.registry, self.catalog = providers.registry, providers.catalog
         self.router, self.prober = providers.router, providers.prober
         self.named, self.lifecycle = providers.named, providers.lifecycle
         self._shown_problems = loaded.problems[:MOST_SHOWN]
-        self._choices_file = paths.state_dir / "choices.json"
-        self._choices = load_choices(self._choices_file)
+        self.task_defaults = TaskDefaults(loaded, providers)
+        self._choices = choices = ChoicesFile(paths.state_dir / "choices.json")
+        self.prober.tool_check, self.remember_model = choices.tool_check, choices.remember_model
         self._chat_factory = factory = ChatFactory(
             self.config,
             self.router,
             store,
             guard=file_guard(loaded, paths),
             schema=schema,
-            modes=tool_modes(self.config, dict(self._choices.tool_modes), self._remember_tool_mode),
+            modes=tool_modes(self.config, choices),
         )
-        factory.knowledge = providers.engine.known_models.of_model
-        factory.thinking = self._thinking_of(providers)
-        self._continued: ChatClient | None = None
+        self._furnish(factory, providers)
         notices = (store.notice,) if store is not None and store.notice else ()
         of_settings = summarize([*loaded.problems, *unknown_tools(loaded)])
         self.problems = (*of_settings, *factory.problems, *notices)
         """Sentences about settings that could not be used."""
         self.engine = providers.engine
         """What runs model files of this machine."""
+        self.instruction_files = InstructionFiles(factory.shell.folder, paths.skills_dir)
         self.manager = ModelManager(loaded, providers, downloads.forget)
+        self.running_info = partial(running_info, providers.registry.get, self.catalog.redact)
         self.router.render = self._render_request
         self.places = DownloadTargets(self.registry, self.catalog, self.config, paths.models_dir)
         """Returns where models can be downloaded to."""
-        self.download_service = downloads
+        self.download_service, self.lacking_media = downloads, factory.lacking_media
         self.has_downloads, self.load_fetching = downloads.has_downloads, downloads.load
-        # What chats are made of
-        self.chats = store
-        """The saved chats; None when they are not saved."""
+        self.chats, self.saved = store, SavedChats(store) if store is not None else None
+        """The saved chats, and what can be done with them; None when they are not saved."""
         self.branches, self.exports = ChatBranches(store, factory.open), ChatExports(store)
-        self.position_of = position_of
-        self.chat_id, self.open_chat, self.last_chat = chat_id_of, factory.open, factory.last
-        self.tools, self.offered_tools = factory.tools, factory.offered
+        self.chat_id, self.open_chat, self.continued = chat_id_of, factory.open, factory.continued
+        self.tools, self.offered_tools, self.shell = factory.tools, factory.offered, factory.shell
+        self.tools_off = factory.tools_off
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
-        self.room, self.reads_only_text = factory.room, factory.reads_only_text
-        self.measure, self.take_way_out = factory.measure, apply_remedy
+        self.settings, self.room = SettingsFile(loaded, paths), factory.room
+        self.measure, self.take_way_out, self.titles = factory.measure, apply_remedy, factory.titles
         self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
+
+    def _furnish(self, factory: ChatFactory, providers: Providers) -> None:
+        factory.knowledge = providers.engine.known_models.of_model
+        factory.changes_dir = self.paths.data_dir / "changes"
+        factory.thinking = self._thinking_of(providers)
 
     @cached_property
     def search(self) -> "ChatSearch | None":
@@ -224,23 +233,24 @@ class Runtime:
 
     def recent_models(self) -> Sequence[str]:
         """Return the addresses chatted with before, the latest first."""
-        return self._choices.recent_models
+        return self._choices.choices.recent_models
 
-    def remember_model(self, address: str) -> None:
-        """Put a model first among the recent ones, also for the next run."""
-        self._keep(lambda choices: choices.with_model(address))
+    async def check_tools(self, model: str, wish: "CheckWish") -> "ToolCheck":
+        """Check how well a model calls tools; its chats use what is best until the program ends.
 
-    def _remember_tool_mode(self, address: str, mode: str) -> None:
-        try:
-            self._keep(lambda choices: choices.with_tool_mode(address, mode))
-        except OSError as error:
-            logger.warning("How a model takes tools could not be kept: %s", error)
+        Raises:
+            AIError: it cannot be asked, or the check was stopped.
+        """
+        return await self._chat_factory.check_tools(model, wish)
 
-    def _keep(self, change: Callable[[Choices], Choices]) -> None:
-        # Another program that runs at the same time may have written since.
-        kept = load_choices(self._choices_file)
-        self._choices = change(kept if kept.recent_models else self._choices)
-        save_choices(self._choices_file, self._choices)
+    async def keep_tool_check(self, model: str, check: "ToolCheck") -> None:
+        """Keep a check for later runs, and show it with the model.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        await to_thread.run_sync(self._choices.remember_tool_check, model, check)
+        self.catalog.forget()
 
     async def first_model(self, listings: Sequence[Listing] | None = None) -> FirstModel:
         """Choose the model of a new chat: the one that was named, else as `choose_first` does.
@@ -298,7 +308,7 @@ class Runtime:
 
     def _last_model(self) -> str | None:
         """Return the model used last, unless it belongs to a service that has no key now."""
-        last = self._choices.last_model
+        last = self._choices.choices.last_model
         ref = ModelRef.parse(last) if last else None
         services = services_of(self.config.providers) - self.catalog.services
         return None if ref is not None and ref.provider in services else last
@@ -321,7 +331,7 @@ def load_runtime(
     """Read the settings (blocking) and return what opens a runtime with them."""
     where = paths or default_paths()
     loaded = load_config(where, os.environ if environ is None else environ, flags)
-    return partial(open_runtime, loaded, where, goes_on=flags.goes_on, imports_tools=imports_tools)
+    return partial(open_runtime, loaded, where, chat=flags.continued, imports_tools=imports_tools)
 
 
 @asynccontextmanager
@@ -330,10 +340,12 @@ async def open_runtime(
     paths: AppPaths,
     *,
     embedded: EmbeddedFactory | None = None,
-    goes_on: bool = False,
+    chat: str | None = None,
     imports_tools: bool = True,
 ) -> AsyncIterator[Runtime]:
     """Open a runtime; leaving the block ends connections and child processes within two seconds.
+
+    The first client continues the `chat` of that id, or the last one.
 
     Tools of installed packages are imported only where a chat may offer them.
     """
@@ -342,9 +354,9 @@ async def open_runtime(
         engine = await to_thread.run_sync(find_engine, config, paths)
         embedded = embedded or partial(embedded_factory, engine=engine)
         adapters = await make_providers(config, paths, stack, embedded)
-        store = None
+        store, file = None, paths.data_dir / FILE_NAME
         if config.chat.save:
-            store = await stack.enter_async_context(open_store(paths.data_dir / FILE_NAME))
+            store = await stack.enter_async_context(open_store(file))
         redact = without_keys(config)
         lifecycle = await stack.enter_async_context(adapter_lifecycle(redact))
         registry = registry_of(config, adapters, lifecycle)
@@ -355,24 +367,18 @@ async def open_runtime(
         )
         schema = await to_thread.run_sync(chosen_schema, config)
         runtime = Runtime(loaded, paths, providers, downloads, store, schema)
+        if store is not None:
+            runtime.copies = await stack.enter_async_context(daily_copies(file))
         stack.callback(runtime.manager.templates.close)
         stack.push_async_callback(_close_search, runtime)
         if imports_tools:
-            await _import_plugins(runtime)
-        if goes_on:
-            await _continue_last_chat(runtime)
+            runtime.plugin_commands, problems = await import_plugins(runtime.tools)
+            runtime.plugin_problems = problems
+            runtime.problems += problems
+        runtime.mcp = await add_servers(stack, runtime.tools, loaded, paths.state_dir)
+        if chat is not None:
+            await _continue(runtime, chat)
         yield runtime
-
-
-async def _import_plugins(runtime: Runtime) -> None:
-    """Import the tools of installed packages, which may be slow, and find their commands."""
-    (tools, problems), runtime.plugin_commands = await off_the_loop(
-        lambda: (plugin_tools(), find_plugins("commands"))
-    )
-    for tool in tools:
-        runtime.tools.register(tool)
-    runtime.plugin_problems = tuple(problems)
-    runtime.problems += runtime.plugin_problems
 
 
 async def _close_search(runtime: Runtime) -> None:
@@ -381,10 +387,10 @@ async def _close_search(runtime: Runtime) -> None:
         await search.close()
 
 
-async def _continue_last_chat(runtime: Runtime) -> None:
-    """Let the first client continue the chat that was written last, if there is one."""
+async def _continue(runtime: Runtime, chat: str) -> None:
+    """Let the first client continue a chat, if it can be opened."""
     try:
-        runtime._continued = client = await runtime.last_chat()
+        runtime._continued = client = await runtime.continued(chat)
         client.conversation.model = runtime.named.model_for_chat(client.conversation.model)
         runtime.profiles.apply_named(client.conversation)
     except AIError as error:

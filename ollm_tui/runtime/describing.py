@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ollm_tui.config.engine_settings import ModelEngineSettings
+from ollm_tui.config.engine_settings import PICTURE_PARTS, ModelEngineSettings
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import Origin, dotted
 from ollm_tui.config.schema import EmbeddedConfig
 from ollm_tui.decode.json_fields import as_object, positive, string
-from ollm_tui.library.traits import SOUND
+from ollm_tui.library.traits import WITHOUT_WINDOW
 from ollm_tui.models.sidecar import loading_values
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.model import LONG_DETAILS, ModelInfo, ModelRef
@@ -53,9 +53,9 @@ def described(
     used = (*known.parameters_in_use, *loading_values(known)) if kind == EMBEDDED else ()
     sources = SettingSources(loaded, model.ref, raw, kind, model.adapter.label, used)
     effective = stacked(sources.values(), sources.default_of)
-    has_prompt = raw.details.get("kind") not in SOUND
+    has_prompt = raw.details.get("kind") not in WITHOUT_WINDOW
     if not has_prompt:
-        effective = tuple(value for value in effective if value.name in _OF_SOUND)
+        effective = tuple(value for value in effective if value.name in _OF_WORKERS)
     num_ctx = next((value for value in effective if value.name == "num_ctx" and value.value), None)
     kept = {k: v for k, v in corrected.details.items() if k not in _APART}
     return ModelDetails(
@@ -85,10 +85,14 @@ def described(
     )
 
 
-_OF_SOUND = frozenset(
-    {"threads", "keep_alive", "language", "prompt", "translate", "voice", "speed"}
+_OF_WORKERS = frozenset(
+    {
+        *("threads", "keep_alive", "language", "prompt", "translate", "voice", "speed"),
+        *("flash_attention", "steps", "cfg_scale", "guidance", "strength", "usual_size"),
+        *("sampler", "scheduler", "negative_prompt", *PICTURE_PARTS),
+    }
 )
-"""Settings of models that hear or speak."""
+"""Settings of models that hear, speak or draw."""
 _APART = LONG_DETAILS | {"path", "parameters", "server_defaults", "load_config"}
 """What of the details has a place of its own."""
 

@@ -16,6 +16,7 @@ from ollm_tui.protocol.request import GenerationOptions
 
 if TYPE_CHECKING:
     from ollm_tui.models.family_facts import ModelKnowledge
+    from ollm_tui.models.tasks import ModelTask
 
 Layer: TypeAlias = Literal["chat", "settings", "provider", "model", "sidecar", "family", "engine"]
 """Where a value may come from, the most important first."""
@@ -93,6 +94,8 @@ class ModelDetails:
     """What its family and the settings beside its file say."""
     uses_family: bool = False
     """Whether these fill the gaps of a request; other servers have defaults of their own."""
+    default_for: "Sequence[ModelTask]" = ()
+    """The tasks beside chatting that it is used for by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,7 @@ from ollm_tui.config.origin import dotted
 from ollm_tui.config.provider_settings import ModelSettings, ProviderSettings
 from ollm_tui.config.urls import url_origin
 from ollm_tui.models.capabilities import ModelOverrides, with_overrides
+from ollm_tui.models.tool_check import ToolCheck, with_tool_check
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter
@@ -58,6 +59,8 @@ class EngineProber:
         on_created: Callable[[ProviderAdapter], object],
     ) -> None:
         self.discovery = discovery
+        self.tool_check: Callable[[str], ToolCheck | None] = lambda _address: None
+        """Returns what was checked of a model, by its address."""
         self._providers: Mapping[str, ProviderSettings] = loaded.config.providers
         self._models: Mapping[str, ModelSettings] = loaded.config.models
         self._origins = loaded.origins
@@ -187,6 +190,7 @@ class EngineProber:
 
     def corrected(self, ref: ModelRef, info: ModelInfo) -> ModelInfo:
         """Apply the corrections of `[models."provider://name"]` to a model's facts."""
+        info = with_tool_check(info, self.tool_check(str(ref)))
         override = self._models.get(str(ref)) or self._models.get(ref.model)
         if override is None:
             return info

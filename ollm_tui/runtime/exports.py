@@ -46,7 +46,9 @@ class ChatExports:
             AIError: it cannot be written; `NameTaken` if there is a file and `replaces` is False.
         """
         record = await self._record(client)
-        return await to_thread.run_sync(partial(_write, record, form, path, replaces=replaces))
+        return await to_thread.run_sync(
+            partial(write_record, record, form, path, replaces=replaces)
+        )
 
     async def _record(self, client: ChatClient) -> ChatRecord:
         if not client.conversation.messages:
@@ -59,7 +61,14 @@ class ChatExports:
         return _unsaved(client.conversation)
 
 
-def _write(record: ChatRecord, form: "ExportFormat", path: Path | None, *, replaces: bool) -> Path:
+def write_record(
+    record: ChatRecord, form: "ExportFormat", path: Path | None, *, replaces: bool
+) -> Path:
+    """Write a chat to a file, by default to one named by its title; return its path. Blocks.
+
+    Raises:
+        AIError: it cannot be written; `NameTaken` if there is a file and `replaces` is False.
+    """
     # Imported with the first export: no other chat pays for it.
     from ollm_tui.exchange.new_file import free_name, write_file
     from ollm_tui.exchange.outline import title_text

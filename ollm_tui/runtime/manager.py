@@ -27,7 +27,12 @@ from ollm_tui.providers.operations import cannot, has_method, method_of, show_mo
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.describing import described
 from ollm_tui.runtime.details import ModelDetails
-from ollm_tui.runtime.model_lookup import PATIENCE_S, FoundModel, InMemory, list_in_memory
+from ollm_tui.runtime.model_lookup import (
+    PATIENCE_S,
+    FoundModel,
+    InMemory,
+    list_in_memory,
+)
 from ollm_tui.runtime.providers import Providers
 from ollm_tui.runtime.templates import Templates
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.chat.model_support import count_pictures
+from ollm_tui.chat.model_support import count_media
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.chat.prompt import EVERY_MEDIUM, ChatOptions
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.templates import options_for_counting, rendered_texts
 from ollm_tui.chat.thinking import PlannedThinking
@@ -107,10 +107,9 @@ async def request_maker(conversation: Conversation, parts: ChatParts) -> Request
         thinking = None
     _, options = await rendered_texts(conversation, ChatOptions(), parts, resolved)
     maker = _request_maker(conversation, parts, resolved, thinking, options)
-    if not conversation.drops_attachments and count_pictures(
-        conversation.messages, conversation.turns_left_out
-    ):
-        maker.sends_pictures = not await parts.vision.is_text_only(resolved)
+    attached = count_media(conversation.messages, conversation.turns_left_out)
+    if attached and not conversation.drops_attachments:
+        maker.unsent = await parts.media.lacking(resolved, attached)
     return maker
 
 
@@ -123,7 +122,7 @@ def room_of(conversation: Conversation, parts: ChatParts) -> ContextRoom | None:
     guard = ContextGuard(_counter(parts), parts.windows)
     options = options_for_counting(conversation)
     maker = _request_maker(conversation, parts, resolved, options=options)
-    maker.sends_pictures = not parts.vision.known(resolved)
+    maker.unsent = parts.media.known(resolved, EVERY_MEDIUM)
     request = maker.as_sent(maker.next_request())
     is_empty = not (
         conversation.messages

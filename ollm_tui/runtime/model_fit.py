@@ -20,6 +20,7 @@ from ollm_tui.library.shapes import (
     shape_of_size,
     windowed_layers,
 )
+from ollm_tui.models.checkpoints import IMAGE
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.runtime.details import ModelDetails
@@ -54,6 +55,8 @@ async def with_fit(
         window = details.context.tokens if details.context is not None else ASSUMED_WINDOW
         with_it = strings(details.info.details.get("loaded_with")) if owns_path else []
         beside = await to_thread.run_sync(_memory_of, with_it, window)
+        if details.info.details.get("kind") == IMAGE:
+            beside += positive(details.info.details, "loaded_with_bytes") or 0
         kv_type = _cache_type(details)
         fit = fit_of(shape, used, context=window, kv_type=kv_type, beside=beside)
         return replace(details, fit=fit)

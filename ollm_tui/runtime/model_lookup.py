@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import anyio
 
 from ollm_tui.chat.thinking import FindThinking
+from ollm_tui.config.foreign import Redact
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.protocol.ports import ProviderAdapter, SupportsRunning
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.operations import list_running
-from ollm_tui.providers.router import EMBEDDED
+from ollm_tui.providers.router import EMBEDDED, same_model
 
 if TYPE_CHECKING:
     from ollm_tui.models.known_models import KnownModels
@@ -92,6 +93,29 @@ async def list_in_memory(
     )
 
 
+async def running_info(
+    find: Adapters,
+    redact: Redact,
+    ref: ModelRef,
+    *,
+    within_s: float,
+) -> ModelInfo | None:
+    """Return what a provider says of one model in memory, with `loaded` False if it is not there.
+
+    None if the provider cannot tell, or not in time.
+    """
+    adapter = find(ref.provider)
+    if not isinstance(adapter, SupportsRunning):
+        return None
+    try:
+        with anyio.fail_after(within_s):
+            models = await list_running(adapter, redact)
+    except (AIError, TimeoutError):
+        return None
+    running = next((one for one in models if same_model(ref.model, one.name)), None)
+    return replace(running, loaded=True) if running else ModelInfo(name=ref.model, loaded=False)
+
+
 def gpu_share_of(info: ModelInfo) -> float | None:
     """Return the share of a loaded model that is in GPU memory, 0 to 1; None if unknown."""
     on_gpu, whole = info.details.get("size_vram"), memory_of(info)
@@ -101,9 +125,9 @@ def gpu_share_of(info: ModelInfo) -> float | None:
 
 
 def memory_of(info: ModelInfo) -> int | None:
-    """Return the bytes that a loaded model takes; an entry of those in memory has no other size."""
+    """Return the bytes that a loaded model takes in memory; None if its server does not say."""
     memory = info.details.get("memory_bytes")
-    return memory if isinstance(memory, int) else info.size_bytes
+    return memory if isinstance(memory, int) else None
 
 
 def find_thinking(known_models: "KnownModels", services: Collection[str]) -> FindThinking:

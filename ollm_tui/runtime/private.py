@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from ollm_tui.config.hub import token_path
+from ollm_tui.config.keys.hub import token_path
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, expanded
 from ollm_tui.config.schema import AppConfig
@@ -18,6 +18,11 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
     yield from url_secrets(config.hub.endpoint)
     if config.hub.token is not None:
         yield config.hub.token.get_secret_value()
+    for server in config.mcp_servers.values():
+        yield from url_secrets(server.url or "")
+        named = [value for name, value in server.env.items() if names_secret(name)]
+        for text in (one.get_secret_value() for one in (*named, *server.headers.values())):
+            yield from (text, text.removeprefix("Bearer "))
     for settings in config.providers.values():
         for url in (*settings.addresses, settings.proxy or ""):
             yield from url_secrets(url)

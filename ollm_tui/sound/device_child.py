@@ -1,11 +1,13 @@
 """Records from or plays on the sound device of this machine, by miniaudio, in its own process.
 
-Run as a file: `record` prints a WAV file until SIGTERM, `play` plays what it reads. Initialising a
+Run as a file: `record` prints a WAV file until SIGTERM, `play` plays what it reads, and `devices`
+lists what there is to do either. Initialising a
 device may block and print, so nothing of it happens in the program itself, which imports only the
 constants.
 """
 
 import contextlib
+import json
 import os
 import queue
 import signal
@@ -158,6 +160,20 @@ def _play(miniaudio: Any, backend: str | None) -> None:
     os._exit(0)
 
 
+def _list(miniaudio: Any, direction: str, out: int) -> None:
+    """Print the devices; the silent ones that stand in where there is none are no devices."""
+    try:
+        devices = miniaudio.Devices()
+        listed = devices.get_captures() if direction == "record" else devices.get_playbacks()
+    except miniaudio.MiniaudioError as error:
+        _leave(NO_DEVICE, error)
+    is_silent = devices.backend == "Null"
+    names = [] if is_silent else [str(one["name"]) for one in listed]
+    kept = [name for name in names if not name.startswith("Discard all samples")]
+    os.write(out, json.dumps({"devices": kept}).encode())
+    os._exit(0)  # closing can hang
+
+
 def main(action: str, backend: str | None = None) -> None:
     """Do as the command line says."""
     out = os.dup(1)
@@ -166,7 +182,9 @@ def main(action: str, backend: str | None = None) -> None:
         import miniaudio
     except ImportError as error:
         _leave(NO_PACKAGE, error)
-    if action == "record":
+    if action == "devices":
+        _list(miniaudio, backend or "play", out)
+    elif action == "record":
         _record(miniaudio, backend, out)
     else:
         _play(miniaudio, backend)

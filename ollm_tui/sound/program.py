@@ -25,8 +25,10 @@ Direction: TypeAlias = Literal["record", "play"]
 END_S: Final = 1.0
 _REMOTE: Final = ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 _CHILD: Final = (sys.executable, "-P", str(Path(__file__).with_name("device_child.py")))
+LIST_DEVICES: Final = (*_CHILD, "devices")
+"""Prints the devices for a direction, its last argument, as JSON."""
 _LONGEST_COMPLAINT: Final = 200
-_INSTALL: Final = '`pip install "ollm-tui[sound]"` adds it.'
+_INSTALL: Final = "Install it with: pip install miniaudio."
 _WAYS: Final[Mapping[Direction, str]] = {
     "record": "/dictate FILE transcribes a recording, and `record_command` below [sound] in the "
     "settings names a program that records.",
@@ -72,12 +74,13 @@ class SoundProgram:
             )
         except (OSError, ValueError) as error:
             os.close(log_read)
-            raise self._not_started(error) from error
+            raise self.not_started(error) from error
         finally:
             os.close(log_write)
         return RunningProgram(self, process, log_read)
 
-    def _not_started(self, error: OSError | ValueError) -> AIError:
+    def not_started(self, error: OSError | ValueError) -> AIError:
+        """Return the error for a command of the settings that cannot be started."""
         why = "it does not exist" if isinstance(error, FileNotFoundError) else "it cannot be run"
         name = clean_name(Path(self.command[0]).name)
         return AIError(

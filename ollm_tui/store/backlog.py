@@ -51,9 +51,11 @@ class Backlog:
             self._waiting[row.id] = row
 
     def know(self, conversation_id: str) -> None:
-        """Note that a conversation is in the database."""
+        """Note that a conversation is in the database, and not deleted."""
         with self._guard:
             self._known.add(conversation_id)
+        self._deleted_here.discard(conversation_id)
+        self._deleted_elsewhere.discard(conversation_id)
 
     def forget(self, conversation_id: str) -> None:
         """Drop the messages of a conversation that this program deleted."""

@@ -18,6 +18,8 @@ class Node:
     updated_ms: int
     writer: str | None
     """The program that is writing it, if any."""
+    shown_ms: int = 0
+    """When a branch that ended here was shown last; 0 if that is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,9 @@ class ChatState:
     is_renamed: bool
     """Whether the user gave the title."""
     nodes: tuple[Node, ...]
-    """All messages, in the order of their creation."""
+    """All messages but deleted ones, in the order of their creation."""
+    is_made: bool = False
+    """Whether a model made the title."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,8 @@ class ChatNews:
     """The branch with the newest of them, or None if there are none."""
     title: str | None = None
     """The new title, if it was renamed."""
+    deleted_messages: int = 0
+    """Number of messages of the branch shown that were deleted."""
     is_deleted: bool = False
     is_saved_anew: bool = False
     """Whether it was deleted, and this program continued it as a new chat."""
@@ -70,6 +76,8 @@ class ChatWatch:
     title: str | None = None
     is_renamed: bool = False
     """Whether the user gave the title."""
+    missing: frozenset[str] = frozenset()
+    """Messages of the path whose deletion was reported."""
     is_deleted: bool = False
     is_saved_anew: bool = False
     lock: anyio.Lock = field(default_factory=anyio.Lock)
@@ -94,13 +102,17 @@ class ChatWatch:
         self.known.update(node.id for node in fresh)
         self.revision = state.revision
         self.title, self.is_renamed = state.title, state.is_renamed
-        if not fresh and title is None:
+        missing = frozenset(path) - {node.id for node in state.nodes}
+        deleted, self.missing = missing - self.missing, missing
+        if not fresh and title is None and not deleted:
             return None
         branch = None
         if fresh:
             leaves = {one.leaf_id: one for one in branches(state.nodes, path)}
             branch = leaves[newest_leaf(state.nodes, fresh)]
-        return ChatNews(messages=len(fresh), branch=branch, title=title)
+        return ChatNews(
+            messages=len(fresh), branch=branch, title=title, deleted_messages=len(deleted)
+        )
 
 
 def branches(nodes: Sequence[Node], path: Sequence[str]) -> tuple[Branch, ...]:
@@ -108,7 +120,33 @@ def branches(nodes: Sequence[Node], path: Sequence[str]) -> tuple[Branch, ...]:
     by_id = {node.id: node for node in nodes}
     shown = set(path)
     end = path[-1] if path else None
-    return tuple(_branch(leaf, by_id, shown, end) for leaf in reversed(leaves(nodes)))
+    joined: dict[str, tuple[int, str | None]] = {}
+    return tuple(_branch(leaf, by_id, shown, end, joined) for leaf in reversed(leaves(nodes)))
+
+
+def siblings(nodes: Sequence[Node], path: Sequence[str]) -> dict[int, tuple[str, ...]]:
+    """Return the messages that follow the same one, by the positions of the path that have some."""
+    after: dict[str | None, list[str]] = {}
+    ids = {node.id for node in nodes}
+    for node in nodes:
+        after.setdefault(node.parent_id if node.parent_id in ids else None, []).append(node.id)
+    forks: dict[int, tuple[str, ...]] = {}
+    for position, message_id in enumerate(path):
+        beside = after.get(path[position - 1] if position else None, [])
+        if len(beside) > 1 and message_id in beside:
+            forks[position] = tuple(beside)
+    return forks
+
+
+def subtree(nodes: Sequence[Node], message_id: str) -> list[Node]:
+    """Return a message and all that follow it, each behind the one that it follows."""
+    after: dict[str, list[Node]] = {}
+    for node in nodes:
+        after.setdefault(node.parent_id or "", []).append(node)
+    reached = [node for node in nodes if node.id == message_id]
+    for node in reached:
+        reached.extend(one for one in after.get(node.id, ()) if one.depth > node.depth)
+    return reached
 
 
 def others_line(listed: Sequence[Branch]) -> str | None:
@@ -142,33 +180,56 @@ def leaves(nodes: Sequence[Node]) -> list[Node]:
 
 def newest_leaf(nodes: Sequence[Node], fresh: Sequence[Node]) -> str:
     """Return the leaf of a branch with the newest of some messages."""
-    by_id = {node.id: node for node in nodes}
-    newest = fresh[-1].id
-    for leaf in reversed(leaves(nodes)):
-        if any(node.id == newest for node in _upwards(leaf, by_id)):
-            return leaf.id
-    return newest
+    ends = {node.id for node in leaves(nodes)}
+    below = subtree(nodes, fresh[-1].id)
+    places = {node.id: place for place, node in enumerate(nodes)}
+    reached = [node.id for node in below if node.id in ends]
+    return max(reached, key=lambda one: places[one], default=fresh[-1].id)
 
 
 def leaf_after(nodes: Sequence[Node], message_id: str, active_id: str | None) -> str | None:
-    """Return the leaf of a branch with a message: the active one if it has it, else the newest."""
-    by_id = {node.id: node for node in nodes}
-    active = [by_id[active_id]] if active_id in by_id else []
-    for leaf in (*active, *reversed(leaves(nodes))):
-        if any(node.id == message_id for node in _upwards(leaf, by_id)):
-            return leaf.id
-    return None
+    """Return the leaf of a branch with a message.
+
+    That is the active one if it has it, else the one that was shown or written last.
+    """
+    below = subtree(nodes, message_id)
+    if active_id is not None and any(node.id == active_id for node in below):
+        return active_id
+    newest: dict[str, tuple[int, int, str]] = {}
+    places = {node.id: place for place, node in enumerate(nodes)}
+    for node in reversed(below):
+        own = (max(node.updated_ms, node.shown_ms), places[node.id])
+        inner = newest.get(node.id)
+        best = (*own, node.id) if inner is None else (*max(inner[:2], own), inner[2])
+        above = newest.get(node.parent_id or "")
+        newest[node.id] = best
+        if above is None or above[:2] < best[:2]:
+            newest[node.parent_id or ""] = best
+    return newest[message_id][2] if below else None
 
 
 def _branch(
-    leaf: Node, by_id: Mapping[str, Node], shown: Collection[str], end: str | None
+    leaf: Node,
+    by_id: Mapping[str, Node],
+    shown: Collection[str],
+    end: str | None,
+    joined: dict[str, tuple[int, str | None]],
 ) -> Branch:
-    apart, fork = 0, None
+    """Return the branch of a leaf; `joined` keeps where messages join the path, for the next."""
+    way: list[str] = []
+    apart: int = 0
+    fork: str | None = None
     for node in _upwards(leaf, by_id):
         if node.id in shown:
             fork = node.id
             break
+        if node.id in joined:
+            apart, fork = joined[node.id]
+            break
+        way.append(node.id)
+    for message_id in reversed(way):
         apart += 1
+        joined[message_id] = apart, fork
     return Branch(
         leaf_id=leaf.id, length=leaf.depth, apart=apart, is_continuation=fork == end and apart > 0
     )

@@ -199,7 +199,10 @@ def _version(connection: sqlite3.Connection, path: Path, *, is_suspect: bool) ->
 
 def _examine(connection: sqlite3.Connection, path: Path, *, is_suspect: bool = False) -> int:
     owner, version = application_id(connection), schema_version(connection)
-    rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    try:
+        rows = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    except UnicodeDecodeError as error:
+        raise Damaged("the file is damaged") from error
     tables = {name for (name,) in rows}
     if (owner, version) == (0, 0) and not tables:
         return 0

@@ -6,6 +6,7 @@ that one left unfinished is `interrupted` for the next one that opens the file.
 
 import builtins
 import logging
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -20,8 +21,11 @@ from ollm_tui.store import statements
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Branch, ChatNews, ChatWatch, branches
 from ollm_tui.store.database import Database
+from ollm_tui.store.deletions import Deletion, Deletions, purge_in_background
 from ollm_tui.store.files import Instances
 from ollm_tui.store.journal import ConversationJournal
+from ollm_tui.store.listing import ChatListing
+from ollm_tui.store.marks import Marks
 from ollm_tui.store.migrate import Migration
 from ollm_tui.store.records import Records
 from ollm_tui.store.rows import (
@@ -33,6 +37,7 @@ from ollm_tui.store.rows import (
     column,
     new_id,
 )
+from ollm_tui.store.tree import Trees
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +62,14 @@ class ConversationStore:
         self._clock_ms = clock_ms
         self.records = Records(database, self._save_first)
         """Whole chats, for exports and imports."""
+        self.deletions = Deletions(database, backlog, self._save_first, clock_ms)
+        """What was deleted and can be restored."""
+        self.marks = Marks(database, self._save_first)
+        """Marks of messages, and when they were written."""
+        self.trees = Trees(database, self._save_first, clock_ms)
+        """Forks of chats, and the branch that is shown."""
+        self.listing = ChatListing(database, self._save_first)
+        """The chats in any order, and their pins, tags and archive."""
 
     @property
     def notice(self) -> str | None:
@@ -89,7 +102,7 @@ class ConversationStore:
         return ConversationJournal(self, settings, conversation_id, self._clock_ms, stored)
 
     async def list(self, limit: int = 50, offset: int = 0) -> tuple[ConversationSummary, ...]:
-        """Return the chats, the most recently written first.
+        """Return the chats that are not archived, the most recently written first.
 
         Raises:
             AIError: they cannot be read.
@@ -110,7 +123,7 @@ class ConversationStore:
     async def load(
         self, conversation_id: str, leaf_id: str | None = None, *, message_id: str | None = None
     ) -> StoredConversation:
-        """Return a chat with the branch that was continued last, or the one that ends in `leaf_id`.
+        """Return a chat with the branch that was shown last, or the one that ends in `leaf_id`.
 
         With a `message_id` it is a branch with that message, if there is one.
 
@@ -131,34 +144,9 @@ class ConversationStore:
         self._backlog.know(conversation_id)
         return stored
 
-    async def delete(self, conversation_id: str, revision: int | None = None) -> None:
-        """Delete a chat permanently; a journal of this program that still writes it then fails.
-
-        With a `revision`, as listed, a chat that was changed since is not deleted.
-
-        Raises:
-            AIError: it was not deleted; CONFLICT if another program has changed it since.
-        """
-
-        def work() -> None:
-            delete = partial(
-                statements.delete_conversation,
-                conversation_id=conversation_id,
-                revision=revision,
-                living=self._database.instances.others(),
-            )
-            self._database.write_now(delete)
-
-        try:
-            await self._database.run(work)
-        except statements.ConversationChanged as changed:
-            raise AIError(
-                ErrorCode.CONFLICT,
-                f"Not deleted: this chat {changed}.",
-                hint="Look at it again before you delete it.",
-                details={"reason": "changed"},
-            ) from changed
-        self._backlog.forget(conversation_id)
+    async def delete(self, conversation_id: str, revision: int | None = None) -> Deletion | None:
+        """Delete a chat until it is restored or purged; see `Deletions.delete`."""
+        return await self.deletions.delete(conversation_id, revision)
 
     async def rename(
         self, conversation_id: str, title: str, *, watch: ChatWatch | None = None
@@ -185,9 +173,13 @@ class ConversationStore:
             AIError: they cannot be read.
         """
         await self._save_first()
-        read = partial(statements.chat_state, conversation_id=journal.conversation_id)
-        state = await self._database.read(read)
-        return branches(state.nodes, journal.path) if state is not None else ()
+        path = journal.path
+
+        def read(connection: sqlite3.Connection) -> tuple[Branch, ...]:
+            state = statements.chat_state(connection, journal.conversation_id)
+            return branches(state.nodes, path) if state is not None else ()
+
+        return await self._database.read(read)
 
     async def news(self, journal: ConversationJournal) -> ChatNews | None:
         """Return what other programs did to an open chat since the last call, or None.
@@ -219,8 +211,9 @@ class ConversationStore:
             return None if was_deleted else ChatNews(is_deleted=True)
         if state.revision == watch.revision:
             return None
+        watch.is_deleted = False
         living = await self._database.run(self._database.instances.others)
-        return watch.news(state, path, living)
+        return await self._database.run(partial(watch.news, state, path, living))
 
     def put(self, row: MessageRow) -> None:
         """Add a row that is written soon."""
@@ -264,6 +257,7 @@ async def open_store(
     try:
         backlog.writer = database.instances.own
         await _mark_interrupted(database)
+        purge_in_background(database, clock_ms())
         yield ConversationStore(database, backlog, clock_ms)
     finally:
         with anyio.move_on_after(CLOSING_S, shield=True):

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, TypeVar
@@ -96,6 +97,18 @@ class Database:
     def wake(self) -> None:
         """Have the thread check for background work."""
         self._jobs.put(lambda: None)
+
+    def later(self, job: Callable[[], None]) -> None:
+        """Run a job on the database's thread after those submitted before; nobody waits for it."""
+        self._jobs.put(partial(_guarded, job))
+
+    async def shrink_log(self) -> None:
+        """Write the log to the file and empty it, so that it keeps nothing that was removed."""
+
+        def work() -> None:
+            self._held().connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+        await self.run(work)
 
     async def close(self) -> None:
         """Finish the submitted jobs, then close the file; a second call is a no-op."""
@@ -199,6 +212,13 @@ class Database:
             self._backlog.run(self.write_now)
         except Exception:  # the thread must survive, or every caller would wait forever
             logger.exception("Saving in the background failed unexpectedly")
+
+
+def _guarded(job: Callable[[], None]) -> None:
+    try:
+        job()
+    except Exception:  # the thread must survive, or every caller would wait forever
+        logger.exception("Work in the background failed unexpectedly")
 
 
 def _settle(future: "Future[T]", job: Callable[[], T]) -> None:

@@ -71,12 +71,12 @@ def move_aside(path: Path) -> Path | None:
     return target
 
 
-def put_in_place(path: Path, fresh: Path) -> Path:
-    """Replace a damaged database by a fresh one; return where the damaged one is kept.
+def put_in_place(path: Path, fresh: Path, *, why: str = "damaged") -> Path:
+    """Replace a database by a fresh one; return where the old one is kept, named by `why`.
 
     At every moment one or the other has the name.
     """
-    target = _aside(path)
+    target = _aside(path, why)
     for file in _companions(path):  # they must not be mistaken for those of the fresh one
         if file.exists():
             file.rename(target.with_name(target.name + file.name.removeprefix(path.name)))
@@ -89,19 +89,24 @@ def put_in_place(path: Path, fresh: Path) -> Path:
     return target
 
 
-def _aside(path: Path) -> Path:
-    """Return a free name for a damaged database and its journals."""
+def _aside(path: Path, why: str = "damaged") -> Path:
+    """Return a free name for a database that is replaced, and its journals."""
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    target, number = path.with_name(f"{path.stem}-damaged-{stamp}{path.suffix}"), 1
+    target, number = path.with_name(f"{path.stem}-{why}-{stamp}{path.suffix}"), 1
     while any(file.exists() for file in (target, *_companions(target))):
         number += 1
-        target = path.with_name(f"{path.stem}-damaged-{stamp}-{number}{path.suffix}")
+        target = path.with_name(f"{path.stem}-{why}-{stamp}-{number}{path.suffix}")
     return target
 
 
 def has_content(path: Path) -> bool:
     """Whether a database or one of its journals is not empty."""
-    return any(file.exists() and file.stat().st_size for file in (path, *_companions(path)))
+    return bool(path.exists() and path.stat().st_size) or has_journal(path)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether a journal with something in it belongs to a database."""
+    return any(file.exists() and file.stat().st_size for file in _companions(path))
 
 
 def identity(path: Path) -> tuple[int, int] | None:

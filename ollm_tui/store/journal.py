@@ -1,6 +1,6 @@
 """`ConversationJournal`: writes one conversation as it grows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -84,11 +84,36 @@ class ConversationJournal:
         """The ids of the active path, the first message first."""
         return tuple(row.id for row in self._path)
 
+    def adopt(self, position: int, message: Message) -> None:
+        """Take note of what was changed of a saved message."""
+        self._path[position] = replace(self._path[position], message=message)
+
     def rewind(self, kept: int) -> None:
         """Continue after the first `kept` messages of the path; the others stay as a branch."""
         del self._path[kept:]
         self._unacknowledged = None
         self._saved_settings = None
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        """Continue after the first `kept` messages with others, which are complete.
+
+        Those at the end that repeat messages of the path keep their model and their time. All are
+        written in one transaction, so that a crash leaves the path as it was or as it is now.
+
+        Raises:
+            AIError: they are not on the disk yet; they wait in memory and are saved when possible.
+        """
+        before = self._path[kept:]
+        self.rewind(kept)
+        copied = _repeated(before, messages)
+        for message, other in zip(messages, copied, strict=True):
+            now_ms = self._clock_ms()
+            row = self._next_row(message, new_id(now_ms), now_ms)
+            row = replace(row, state=ended_state(message), copy_of=other)
+            self._path.append(row)
+            self.watch.known.add(row.id)
+            self._writer.put(row)
+        await self._save()
 
     async def begin(self, message: Message) -> str:
         """Store a message and return its id; it is on the disk when this returns.
@@ -207,6 +232,20 @@ class ConversationJournal:
             self._unacknowledged = self._new_ids.get(self._unacknowledged)
         growing = [new_rows[key] for key in self._rows if key in new_rows]
         self._rows = {row.id: row for row in growing}
+
+
+def _repeated(rows: Sequence[MessageRow], messages: Sequence[Message]) -> list[str | None]:
+    """Return for each message the id of the row that it repeats, as far as the ends are the same.
+
+    An answer that was interrupted has a mark that it had not when it was written.
+    """
+    copied: list[str | None] = [None] * len(messages)
+    for place in range(1, min(len(rows), len(messages)) + 1):
+        row, message = rows[-place], messages[-place]
+        if (row.message.role, row.message.content) != (message.role, message.content):
+            break
+        copied[-place] = row.id
+    return copied
 
 
 def _first_state(message: Message) -> MessageState:

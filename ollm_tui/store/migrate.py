@@ -14,6 +14,10 @@ from ollm_tui.store.files import make_file
 APPLICATION_ID: Final = 0x6F6C6C6D  # "ollm"
 
 
+BEFORE: Final = "{0.stem}-before-{1}{0.suffix}"
+"""The name of the copy made before a migration, from the path of the database and the step."""
+
+
 @dataclass(frozen=True, slots=True)
 class Migration:
     """One numbered step; released ones are never edited."""
@@ -61,7 +65,7 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Migration], path: Pa
     if not missing:
         return
     if path is not None and version > 0:
-        back_up(connection, path.with_name(f"{path.stem}-before-{missing[-1].number}{path.suffix}"))
+        back_up(connection, path.with_name(BEFORE.format(path, missing[-1].number)))
     connection.execute("BEGIN EXCLUSIVE")
     try:
         for step in missing:

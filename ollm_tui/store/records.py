@@ -20,6 +20,8 @@ from ollm_tui.store.options_json import (
     settings_to_json,
 )
 from ollm_tui.store.rows import ConversationSettings, MessageState, column, decoded, encoded
+from ollm_tui.store.statements import restore_path
+from ollm_tui.store.tags import tags_column, usable_tags
 
 TitleBy: TypeAlias = Literal["question", "model", "person"]
 TITLE_AUTHORS: Final[Mapping[str, TitleBy]] = {author: author for author in get_args(TitleBy)}
@@ -57,6 +59,9 @@ class ChatRecord:
     """The end of the branch that was continued last."""
     messages: tuple[MessageRecord, ...]
     """Each behind the one that it follows."""
+    tags: tuple[str, ...] = ()
+    is_pinned: bool = False
+    is_archived: bool = False
 
     def branch(self, leaf_id: str | None = None) -> "ChatRecord":
         """Return the chat with the messages of one branch alone, by default of the active one."""
@@ -108,17 +113,20 @@ def in_order(messages: Iterable[MessageRecord]) -> tuple[MessageRecord, ...]:
 def read_record(connection: sqlite3.Connection, conversation_id: str) -> ChatRecord | None:
     """Return a chat with all its messages, or None if it does not exist."""
     row = connection.execute(
-        "SELECT title, title_by, created_ms, updated_ms, model, system_prompt, options, leaf_id"
-        " FROM conversations WHERE id = ?",
+        "SELECT title, title_by, created_ms, updated_ms, model, system_prompt, options, leaf_id,"
+        " tags, is_pinned, is_archived"
+        " FROM conversations WHERE id = ? AND deleted_ms IS NULL",
         (conversation_id,),
     ).fetchone()
     if row is None:
         return None
-    title, title_by, created_ms, updated_ms, model, system_prompt, options, leaf_id = row
+    title, title_by, created_ms, updated_ms, model, system_prompt, options, leaf_id, *marks = row
+    tags, is_pinned, is_archived = marks
     messages = connection.execute(
         "SELECT id, parent_id, role, state, body, created_ms, updated_ms, model, settings"
-        " FROM messages WHERE conversation_id = ? ORDER BY number",
-        (conversation_id,),
+        " FROM messages WHERE conversation_id = ? AND id NOT IN"
+        " (SELECT message_id FROM deleted_messages WHERE conversation_id = ?) ORDER BY number",
+        (conversation_id, conversation_id),
     )
     return ChatRecord(
         id=conversation_id,
@@ -129,6 +137,9 @@ def read_record(connection: sqlite3.Connection, conversation_id: str) -> ChatRec
         settings=settings_of(model, system_prompt, options),
         leaf_id=leaf_id,
         messages=in_order(_message_record(*message) for message in messages),
+        tags=tuple(tags.split()),
+        is_pinned=bool(is_pinned),
+        is_archived=bool(is_archived),
     )
 
 
@@ -155,7 +166,10 @@ def _message_record(
 
 
 def add_records(connection: sqlite3.Connection, records: Sequence[ChatRecord]) -> list[Added]:
-    """Add chats, or what is missing of those that are there; existing messages stay as they are."""
+    """Add chats, or what is missing of those that are there; existing messages stay as they are.
+
+    Deleted chats and messages are restored.
+    """
     return [_add_record(connection, record) for record in records]
 
 
@@ -164,11 +178,11 @@ def _add_record(connection: sqlite3.Connection, record: ChatRecord) -> Added:
     ids = _own_ids(connection, record, depths)
     leaf = _known_leaf(record, ids)
     row = connection.execute(
-        "SELECT leaf_id FROM conversations WHERE id = ?", (record.id,)
+        "SELECT leaf_id, deleted_ms FROM conversations WHERE id = ?", (record.id,)
     ).fetchone()
     if row is None:
         _insert_conversation(connection, record, leaf)
-    added = 0
+    added = _restore(connection, record.id, [*ids.values()])
     for one in record.messages:
         own_id = ids[one.id]
         parent = ids.get(one.parent_id or "")
@@ -177,14 +191,29 @@ def _add_record(connection: sqlite3.Connection, record: ChatRecord) -> Added:
         depths[own_id] = depths.get(parent or "", 0) + 1
         _insert_message(connection, record.id, replace(one, id=own_id, parent_id=parent), depths)
         added += 1
-    if row is not None and added:
+    was_deleted = row is not None and row[1] is not None
+    if row is not None and (added or was_deleted):
         continues = row[0] in _path_of(record, ids)
         connection.execute(
             "UPDATE conversations SET revision = revision + 1, updated_ms = max(updated_ms, ?),"
-            " leaf_id = ? WHERE id = ?",
+            " leaf_id = ?, deleted_ms = NULL WHERE id = ?",
             (record.updated_ms, leaf if continues else row[0], record.id),
         )
-    return Added(row is None, added)
+    return Added(row is None or was_deleted, added)
+
+
+def _restore(connection: sqlite3.Connection, conversation_id: str, messages: Sequence[str]) -> int:
+    """Restore what is deleted of some messages; return how many are."""
+    deleted = {
+        message_id
+        for (message_id,) in connection.execute(
+            "SELECT message_id FROM deleted_messages WHERE conversation_id = ?", (conversation_id,)
+        )
+    }
+    restored = [one for one in messages if one in deleted]
+    for one in restored:
+        restore_path(connection, one)
+    return len(restored)
 
 
 def _depths(connection: sqlite3.Connection, conversation_id: str) -> dict[str, int]:
@@ -236,7 +265,8 @@ def _insert_conversation(
     model = column(record.settings.model)
     connection.execute(
         "INSERT INTO conversations (id, title, title_by, created_ms, updated_ms, model, provider,"
-        " system_prompt, options, leaf_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " system_prompt, options, leaf_id, tags, is_pinned, is_archived)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             record.id,
             column(record.title),
@@ -248,6 +278,9 @@ def _insert_conversation(
             column(record.settings.system_prompt),
             options_to_json(record.settings),
             leaf,
+            tags_column(usable_tags(record.tags)),
+            record.is_pinned,
+            record.is_archived,
         ),
     )
 
@@ -317,8 +350,8 @@ class Records:
 
 def _matching(connection: sqlite3.Connection, part: str, most: int) -> list[str]:
     rows = connection.execute(
-        "SELECT id FROM conversations WHERE instr(id, ?) ORDER BY id = ? DESC, updated_ms DESC,"
-        " number DESC LIMIT ?",
+        "SELECT id FROM conversations WHERE instr(id, ?) AND deleted_ms IS NULL"
+        " ORDER BY id = ? DESC, updated_ms DESC, number DESC LIMIT ?",
         (part, part, most),
     )
     return [conversation_id for (conversation_id,) in rows]

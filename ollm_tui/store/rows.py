@@ -12,7 +12,7 @@ from ollm_tui.protocol.blocks import UnknownContent
 from ollm_tui.protocol.codec import message_from_json, message_to_json
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import COMMAND, Message
 from ollm_tui.protocol.request import GenerationOptions, ShouldThink
 from ollm_tui.store.branches import Branch, ChatState, branches
 
@@ -34,6 +34,11 @@ ENDED: Final = "ended"
 """The metadata key for how an answer ended; a complete answer has none."""
 _STATES: Final[Mapping[str, MessageState]] = {state: state for state in get_args(MessageState)}
 TITLE_LENGTH: Final = 200
+SUMMARY: Final = (
+    "c.id, c.title, c.updated_ms, m.depth, c.model, c.revision, c.total_messages, c.number,"
+    " c.created_ms, c.size_bytes, c.tags, c.is_pinned, c.is_archived, c.deleted_ms"
+)
+"""The columns of one line of the list of chats; `m` is the end of the branch shown last."""
 
 
 class HasSettings(Protocol):
@@ -113,6 +118,8 @@ class MessageRow:
     """Whether the settings may differ from those of the messages before it."""
     own_title: str | None = None
     """The title that the user gave, for a conversation that begins with this message."""
+    copy_of: str | None = None
+    """The message that this one repeats on another branch, with its model and its time."""
 
     def grown(self, message: Message, state: MessageState, now_ms: int) -> "MessageRow":
         """Return the row of the same message in a later form."""
@@ -143,6 +150,16 @@ class ConversationSummary:
     """Changes with every change of the chat."""
     total_messages: int = 0
     """Number of messages in all branches."""
+    number: int = 0
+    """Its row in the database."""
+    created_ms: int = 0
+    size_bytes: int = 0
+    """Bytes of its messages in all branches."""
+    tags: tuple[str, ...] = ()
+    is_pinned: bool = False
+    is_archived: bool = False
+    deleted_ms: int | None = None
+    """When it was deleted; None if it was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,16 +219,17 @@ def decoded(message_id: str, role: str, state: str, body: str) -> StoredMessage:
 
 
 def title_of(message: Message) -> str:
-    """Return the first line of a user message; empty for any other."""
-    if message.role != "user":
+    """Return the first line of a user message; empty for any other, and for a command."""
+    if message.role != "user" or message.metadata.get(COMMAND):
         return ""
     line = next(iter(message.text.strip().splitlines()), "")
     return (column(line) or "")[:TITLE_LENGTH].strip()
 
 
 def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
-    """Read one row of the list."""
-    conversation_id, title, updated_ms, depth, model, revision, total = row
+    """Read one row with the columns of `SUMMARY`."""
+    conversation_id, title, updated_ms, depth, model, revision, total, *others = row
+    number, created_ms, size_bytes, tags, is_pinned, is_archived, deleted_ms = others
     return ConversationSummary(
         id=str(conversation_id),
         title=str(title),
@@ -220,6 +238,13 @@ def summary_of(row: Sequence[str | int | None]) -> ConversationSummary:
         model=None if model is None else str(model),
         revision=int(revision or 0),
         total_messages=int(total or 0),
+        number=int(number or 0),
+        created_ms=int(created_ms or 0),
+        size_bytes=int(size_bytes or 0),
+        tags=tuple(str(tags or "").split()),
+        is_pinned=bool(is_pinned),
+        is_archived=bool(is_archived),
+        deleted_ms=None if deleted_ms is None else int(deleted_ms),
     )
 
 

@@ -14,12 +14,16 @@ from typing import Final, TypeAlias
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.store.sqlite_pages import Value, layouts, read_rows
+from ollm_tui.store.tags import tags_column, usable_tags
 
 Row: TypeAlias = dict[str, Value]
 CONVERSATION: Final = (
     "number", "id", "title", "title_by", "created_ms", "updated_ms", "model", "provider",
-    "system_prompt", "options", "leaf_id", "revision",
+    "system_prompt", "options", "leaf_id", "revision", "deleted_ms", "is_pinned", "is_archived",
+    "tags", "total_messages", "size_bytes",
 )  # fmt: skip
+_COUNTS: Final = 2
+"""The last columns of a conversation, which triggers write."""
 MESSAGE: Final = (
     "number", "id", "conversation_id", "parent_id", "depth", "role", "state", "writer", "model",
     "created_ms", "updated_ms", "body", "settings",
@@ -66,7 +70,7 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> Salvaged:
     missing = broken + _mend(chats, messages)
     connection.execute("BEGIN IMMEDIATE")
     with connection:
-        _insert(connection, "conversations", CONVERSATION, chats.values())
+        _insert(connection, "conversations", CONVERSATION[:-_COUNTS], chats.values())
         _insert(connection, "messages", MESSAGE, messages.values())
     return Salvaged(chats=len(chats), messages=len(messages), missing=missing)
 
@@ -96,15 +100,24 @@ def _keep_newest(rows: dict[str, Row], row: Row) -> None:
 
 
 def _conversation(number: int, values: Sequence[Value]) -> Row | None:
-    row = _row(CONVERSATION, number, values)
+    row = _row(CONVERSATION, number, values, later=7)
     if row is None or row["title_by"] not in {"question", "model", "person"}:
         return None
     texts = all(isinstance(row[name], str) for name in ("title", "options"))
-    return {**row, "revision": _int(row["revision"])} if texts else None
+    deleted = row["deleted_ms"] if isinstance(row["deleted_ms"], int) else None
+    tags = row["tags"].split() if isinstance(row["tags"], str) else ()
+    later: Row = {
+        "revision": _int(row["revision"]),
+        "deleted_ms": deleted,
+        "is_pinned": int(row["is_pinned"] == 1),
+        "is_archived": int(row["is_archived"] == 1),
+        "tags": tags_column(usable_tags(tags)),
+    }
+    return {**row, **later} if texts else None
 
 
 def _message(number: int, values: Sequence[Value]) -> Row | None:
-    row = _row(MESSAGE, number, values)
+    row = _row(MESSAGE, number, values, later=1)
     if row is None:
         return None
     parent = row["parent_id"]
@@ -119,11 +132,12 @@ def _message(number: int, values: Sequence[Value]) -> Row | None:
     return row if is_one else None
 
 
-def _row(names: Sequence[str], number: int, values: Sequence[Value]) -> Row | None:
-    """Return a row with an id and times; the newest column may be missing."""
-    if len(values) not in {len(names) - 1, len(names)} or not _is_id(values[1]):
+def _row(names: Sequence[str], number: int, values: Sequence[Value], later: int) -> Row | None:
+    """Return a row with an id and times; as many of the last columns as are `later` may miss."""
+    missing = len(names) - len(values)
+    if not 0 <= missing <= later or not _is_id(values[1]):
         return None
-    row: Row = dict(zip(names, (number, *values[1:], None), strict=False))
+    row: Row = dict(zip(names, (number, *values[1:], *[None] * missing), strict=True))
     has_times = isinstance(row["created_ms"], int) and isinstance(row["updated_ms"], int)
     return row if has_times else None
 
@@ -193,6 +207,9 @@ def _made_up(chat_id: str, line: Sequence[Row]) -> Row:
         "updated_ms": max(times),
         "model": model,
         "revision": 0,
+        "is_pinned": 0,
+        "is_archived": 0,
+        "tags": "",
     }
 
 

@@ -11,6 +11,7 @@ from ollm_tui.store.options_json import (
     settings_to_json,
 )
 from ollm_tui.store.rows import (
+    SUMMARY,
     ConversationSummary,
     MessageRow,
     StoredConversation,
@@ -21,10 +22,10 @@ from ollm_tui.store.rows import (
     title_of,
 )
 
-LIST = """
-SELECT c.id, c.title, c.updated_ms, m.depth, c.model, c.revision,
-  (SELECT count(*) FROM messages WHERE conversation_id = c.id)
-FROM conversations AS c LEFT JOIN messages AS m ON m.id = c.leaf_id
+# The plus keeps SQLite from an index that would have to be sorted.
+LIST = f"""
+SELECT {SUMMARY} FROM conversations AS c LEFT JOIN messages AS m ON m.id = c.leaf_id
+WHERE +c.deleted_ms IS NULL AND NOT c.is_archived
 ORDER BY c.updated_ms DESC, c.number DESC LIMIT ? OFFSET ?
 """
 
@@ -40,6 +41,16 @@ SELECT m.id, m.role, m.state, m.body, m.settings
 FROM path JOIN messages AS m ON m.number = path.number ORDER BY path.depth
 """
 
+_RESTORE_PATH = """
+WITH RECURSIVE path (id, parent_id, depth) AS (
+  SELECT id, parent_id, depth FROM messages WHERE id = ?
+  UNION ALL
+  SELECT m.id, m.parent_id, m.depth FROM path
+  JOIN messages AS m ON m.id = path.parent_id AND m.depth < path.depth
+)
+DELETE FROM deleted_messages WHERE message_id IN (SELECT id FROM path)
+"""
+
 # The body comes as UTF-8: Python would encode a long one in one go, which blocks all threads.
 _UPSERT = """
 INSERT INTO messages (id, conversation_id, parent_id, depth, role, state, writer, model,
@@ -50,9 +61,15 @@ ON CONFLICT (id) DO UPDATE SET role = excluded.role, state = excluded.state,
   settings = coalesce(excluded.settings, settings)
 """
 
+_LIKE_THE_OTHER = """
+UPDATE messages SET model = (SELECT model FROM messages WHERE id = :other),
+  created_ms = coalesce((SELECT created_ms FROM messages WHERE id = :other), created_ms)
+WHERE id = :own
+"""
+
 
 class ConversationGone(Exception):
-    """Another program has deleted the conversation."""
+    """Another program has deleted the conversation, or the branch that is continued, for good."""
 
     def __init__(self, conversation_id: str) -> None:
         super().__init__(conversation_id)
@@ -69,10 +86,12 @@ def write_rows(
     """Write messages, and create the conversations of first ones.
 
     Raises:
-        ConversationGone: a conversation in `known` no longer exists.
+        ConversationGone: a conversation in `known` no longer exists, or a message that is followed.
     """
     for row in rows:
         _make_conversation(connection, row, known)
+        if row.settings is not None:
+            _follow(connection, row)
         _write_message(connection, row, writer)
         _touch_conversation(connection, row)
 
@@ -80,10 +99,11 @@ def write_rows(
 def _make_conversation(
     connection: sqlite3.Connection, row: MessageRow, known: Collection[str]
 ) -> None:
-    query = "SELECT 1 FROM conversations WHERE id = ?"
-    if connection.execute(query, (row.conversation_id,)).fetchone() is not None:
+    query = "SELECT deleted_ms FROM conversations WHERE id = ?"
+    known_row = connection.execute(query, (row.conversation_id,)).fetchone()
+    if known_row == (None,):
         return
-    if row.conversation_id in known:
+    if known_row is not None or row.conversation_id in known:
         raise ConversationGone(row.conversation_id)
     connection.execute(
         "INSERT INTO conversations (id, title, title_by, created_ms, updated_ms, options)"
@@ -96,6 +116,23 @@ def _make_conversation(
             row.updated_ms,
         ),
     )
+
+
+def _follow(connection: sqlite3.Connection, row: MessageRow) -> None:
+    """Restore the messages that one follows, which another program may have deleted."""
+    if row.parent_id is None:
+        return
+    query = "SELECT 1 FROM messages WHERE id = ?"
+    if connection.execute(query, (row.parent_id,)).fetchone() is None:
+        raise ConversationGone(row.conversation_id)
+    restore_path(connection, row.parent_id)
+
+
+def restore_path(connection: sqlite3.Connection, message_id: str) -> None:
+    """Restore a message and those before it, as far as they are deleted."""
+    query = "SELECT 1 FROM deleted_messages WHERE message_id = ?"
+    if connection.execute(query, (message_id,)).fetchone() is not None:
+        connection.execute(_RESTORE_PATH, (message_id,))
 
 
 def _write_message(connection: sqlite3.Connection, row: MessageRow, writer: str) -> None:
@@ -114,6 +151,8 @@ def _write_message(connection: sqlite3.Connection, row: MessageRow, writer: str)
         encoded(row.message),
     )
     connection.execute(_UPSERT, values)
+    if row.copy_of is not None:
+        connection.execute(_LIKE_THE_OTHER, {"other": row.copy_of, "own": row.id})
 
 
 def _touch_conversation(connection: sqlite3.Connection, row: MessageRow) -> None:
@@ -147,7 +186,7 @@ def _touch_conversation(connection: sqlite3.Connection, row: MessageRow) -> None
 def list_conversations(
     connection: sqlite3.Connection, limit: int, offset: int
 ) -> tuple[ConversationSummary, ...]:
-    """Return the newest conversations; an index has their order."""
+    """Return the newest conversations that are not archived; an index has their order."""
     return tuple(summary_of(row) for row in connection.execute(LIST, (limit, offset)))
 
 
@@ -159,10 +198,11 @@ def load_conversation(
 ) -> StoredConversation | None:
     """Return a conversation with the messages of one branch, or None if it does not exist.
 
-    Without `leaf_id` it is a branch with `message_id`, or the one that was continued last.
+    Without `leaf_id` it is a branch with `message_id`, or the one that was shown last.
     """
     row = connection.execute(
-        "SELECT model, system_prompt, options, leaf_id FROM conversations WHERE id = ?",
+        "SELECT model, system_prompt, options, leaf_id FROM conversations"
+        " WHERE id = ? AND deleted_ms IS NULL",
         (conversation_id,),
     ).fetchone()
     state = chat_state(connection, conversation_id)
@@ -193,52 +233,53 @@ def chat_state(
     If it is still at `revision`, its messages are not read.
     """
     row = connection.execute(
-        "SELECT revision, title, title_by FROM conversations WHERE id = ?", (conversation_id,)
+        "SELECT revision, title, title_by FROM conversations WHERE id = ? AND deleted_ms IS NULL",
+        (conversation_id,),
     ).fetchone()
     if row is None:
         return None
-    nodes: Sequence[tuple[str, str | None, int, int, str | None]] = ()
+    nodes: tuple[Node, ...] = ()
     if row[0] != revision:
-        nodes = connection.execute(
-            "SELECT id, parent_id, depth, updated_ms, writer FROM messages"
-            " WHERE conversation_id = ? ORDER BY number",
-            (conversation_id,),
-        ).fetchall()
+        nodes = _nodes(connection, conversation_id)
     return ChatState(
         revision=row[0],
         title=row[1],
         is_renamed=row[2] == "person",
-        nodes=tuple(Node(*node) for node in nodes),
+        nodes=nodes,
+        is_made=row[2] == "model",
     )
 
 
-def delete_conversation(
-    connection: sqlite3.Connection,
-    conversation_id: str,
-    revision: int | None = None,
-    living: Collection[str] = (),
-) -> None:
-    """Remove a conversation with all its messages.
-
-    Raises:
-        ConversationChanged: it is not at that `revision` any more, or one of the `living`
-            programs is writing an answer to it.
-    """
-    state = chat_state(connection, conversation_id)
-    if state is None:
-        return
-    if any(node.writer in living for node in state.nodes):
-        raise ConversationChanged("is being answered in another window")
-    if revision is not None and state.revision != revision:
-        raise ConversationChanged("was changed since it was listed")
-    connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+def _nodes(connection: sqlite3.Connection, conversation_id: str) -> tuple[Node, ...]:
+    own = (conversation_id,)
+    deleted = {
+        message_id
+        for (message_id,) in connection.execute(
+            "SELECT message_id FROM deleted_messages WHERE conversation_id = ?", own
+        )
+    }
+    shown = dict(
+        connection.execute(
+            "SELECT leaf_id, shown_ms FROM shown_branches WHERE conversation_id = ?", own
+        ).fetchall()
+    )
+    nodes = connection.execute(
+        "SELECT id, parent_id, depth, updated_ms, writer FROM messages"
+        " WHERE conversation_id = ? ORDER BY number",
+        own,
+    )
+    return tuple(
+        Node(message_id, parent_id, depth, updated_ms, writer, shown.get(message_id, 0))
+        for message_id, parent_id, depth, updated_ms, writer in nodes
+        if message_id not in deleted
+    )
 
 
 def rename_conversation(connection: sqlite3.Connection, conversation_id: str, title: str) -> bool:
     """Set the title that the user gave; return False if the chat does not exist."""
     cursor = connection.execute(
         "UPDATE conversations SET title = ?, title_by = 'person', revision = revision + 1"
-        " WHERE id = ?",
+        " WHERE id = ? AND deleted_ms IS NULL",
         (column(title), conversation_id),
     )
     return cursor.rowcount > 0

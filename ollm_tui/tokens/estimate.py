@@ -7,8 +7,10 @@ from ollm_tui.decode.json_guard import dump_or_reason
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
+    DocumentContent,
     EmbeddingContent,
     ImageContent,
+    MediaContent,
     TextContent,
     ThinkingContent,
     UnknownContent,
@@ -27,12 +29,12 @@ PICTURE_UNKNOWN = 1024
 AUDIO_TOKENS_PER_S = 32
 VIDEO_TOKENS_PER_S = 300
 SECONDS_UNKNOWN = 30.0
+DOCUMENT_UNKNOWN = 4096
+"""Tokens of a document, whose pages are not counted here."""
 
 CountText: TypeAlias = Callable[[str], int]
 Piece: TypeAlias = str | Block | ToolCall | ToolSchema
 """A part of a request that stays the same object while the conversation grows."""
-Attachment: TypeAlias = ImageContent | AudioContent | VideoContent
-"""The blocks that are attached rather than written."""
 
 
 def fallback_estimate(text: str) -> int:
@@ -74,11 +76,13 @@ def piece_tokens(piece: Piece, count_text: CountText) -> int:
             return attachment_tokens(piece)
 
 
-def attachment_tokens(block: Attachment) -> int:
+def attachment_tokens(block: MediaContent) -> int:
     """Return the price of an image by its size, or of audio and video by their duration."""
     match block:
         case ImageContent():
             return _picture_tokens(block)
+        case DocumentContent():
+            return DOCUMENT_UNKNOWN
         case AudioContent():
             tokens_per_s = AUDIO_TOKENS_PER_S
         case VideoContent():

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
+from ollm_tui.protocol.blocks import MEDIA
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tokens.count import Sizes, TokenCount
-from ollm_tui.tokens.estimate import Attachment, attachment_tokens
+from ollm_tui.tokens.estimate import attachment_tokens
 
 ASSUMED_WINDOW = 4096
 WARN_AT = 0.9
@@ -217,7 +218,7 @@ def remedies_for(
     if largest_window is not None and used + reserve <= largest_window:
         remedies.append(RaiseWindow(min(_rounded_up(used + reserve), largest_window)))
     blocks = (block for message in messages for block in message.content)
-    if dropped := [attachment_tokens(b) for b in blocks if isinstance(b, Attachment)]:
+    if dropped := [attachment_tokens(b) for b in blocks if isinstance(b, MEDIA)]:
         freed = sum(dropped)
         remedies.append(DropAttachments(len(dropped), freed, used - freed <= room))
     return tuple(remedies)

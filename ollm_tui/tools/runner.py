@@ -7,6 +7,7 @@ import copy
 import difflib
 import logging
 import re
+import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,11 +27,16 @@ from ollm_tui.protocol.tools import (
     ToolOutput,
     ToolResult,
     ToolSchema,
+    includes,
 )
 from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.define import EVERY_TOOL, ToolFailure, is_tool_name
+from ollm_tui.tools.prepared import CallScope, PreparesCalls
+from ollm_tui.tools.writing.journal import ChangeJournal
 
 MOST_BYTES = 256 * 1024
+PREPARING_S = 20.0
+"""How long a call may take to see what it would do."""
 _UNSENDABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -79,6 +85,12 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._tools: dict[str, Tool] = {}
+        self.further: Callable[[], Iterable[Tool]] = lambda: ()
+        """The tools of servers, which come and go."""
+        self.groups: Collection[str] = ()
+        """What stands for all tools of each server: `time__*`."""
+        self.offers_groups = True
+        """Whether new chats offer them although no setting names them."""
         for tool in tools:
             self.register(tool)
 
@@ -102,15 +114,40 @@ class ToolRegistry:
 
     def get(self, name: str) -> Tool | None:
         """Return the tool with exactly this name, or None."""
-        return self._tools.get(name)
+        return self._tools.get(name) or next(
+            (tool for tool in self.list() if tool.schema.name == name), None
+        )
 
     def list(self) -> tuple[Tool, ...]:
-        """Return every tool."""
-        return tuple(self._tools.values())
+        """Return every tool; one of a server never takes the place of another."""
+        taken = {name.casefold() for name in self._tools}
+        further = (tool for tool in self.further() if tool.schema.name.casefold() not in taken)
+        return (*self._tools.values(), *further)
 
     def named(self, names: Collection[str]) -> tuple[Tool, ...]:
-        """Return the tools with these names, in registration order; unknown names are ignored."""
-        return tuple(tool for name, tool in self._tools.items() if name in names)
+        """Return the tools with these names, in registration order; unknown names are ignored.
+
+        A name may stand for all tools of a server: see `protocol/tools.py: includes`.
+        """
+        return tuple(tool for tool in self.list() if includes(names, tool.schema.name))
+
+    def chosen(self, wanted: Collection[str], *, with_groups: bool) -> tuple[str, ...]:
+        """Return those of the wanted names that exist; all servers belong to `EVERY_TOOL`."""
+        takes_all = EVERY_TOOL in wanted
+        names = [
+            name
+            for name in (self._tools if takes_all else wanted)
+            if name not in self.missing([name])
+        ]
+        names += self.groups if takes_all or (with_groups and self.offers_groups) else ()
+        return tuple(dict.fromkeys(names))
+
+    def missing(self, wanted: Collection[str]) -> tuple[str, ...]:
+        """Return those of the wanted names that do not exist; tools of a server may come yet."""
+        known = {*self._tools, *self.groups, EVERY_TOOL}
+        return tuple(
+            name for name in wanted if name not in known and not includes(self.groups, name)
+        )
 
 
 NOT_ALLOWED = "Not run: it was not allowed."
@@ -137,33 +174,43 @@ class ToolRunner:
         registry: ToolRegistry,
         approver: Approver,
         *,
+        changes: ChangeJournal | None = None,
         without_keys: Callable[[str], str] = without_private_keys,
     ) -> None:
         self._registry = registry
         self._approver = approver
+        self._changes = changes or ChangeJournal()
         self._without_keys = without_keys
         self._entries: dict[str, _Entry] = {}
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
         """Offer the tools with these names for one prompt; unknown names are ignored."""
-        return ToolOffer(self, self._registry.named(names))
+        return ToolOffer(self, self._registry.named(names), secrets.token_hex(8))
 
     def result_of(self, call_id: str) -> ToolResult | None:
         """Return the result of a call, or None if it has not ended or is unknown."""
         entry = self._entries.get(call_id)
         return entry.result if entry else None
 
-    async def run(self, call: ToolCall, offered: Mapping[str, Tool]) -> ToolResult:
+    async def run(
+        self,
+        call: ToolCall,
+        offered: Mapping[str, Tool],
+        prompt_id: str = "",
+        show: Callable[[str], None] = lambda _output: None,
+    ) -> ToolResult:
         """Run a call of an offered tool, or return the result of the earlier call with its id.
 
-        A tool that is not in `offered` is not run, and no approval is requested for it.
+        A tool that is not in `offered` is not run, and no approval is requested for it. `show` gets
+        the end of the output while it runs.
         """
         known = self._entries.get(call.id)
         if known is not None:
             return await self._again(call, known)
         entry = self._entries[call.id] = _Entry(call)
         try:
-            await _attempt(entry, offered, self._approver)
+            scope = CallScope(call.id, prompt_id, self._changes, show)
+            await _attempt(entry, offered, self._approver, scope)
         finally:
             # A call that finished despite a cancellation is reported as done.
             interruption: _Interruption = "denied" if entry.is_denied else None
@@ -192,6 +239,7 @@ class ToolRunner:
             content=self._fit(output.content),
             is_error=output.is_error,
             display=None if display is None else self._fit(display),
+            media=output.media,
             interruption=interruption,
         )
 
@@ -203,24 +251,35 @@ class ToolRunner:
 class ToolOffer:
     """The tools of one prompt: exactly these are offered, may run, and are listed by a refusal."""
 
-    def __init__(self, runner: ToolRunner, tools: Collection[Tool]) -> None:
+    def __init__(self, runner: ToolRunner, tools: Collection[Tool], prompt_id: str) -> None:
         self._runner = runner
+        self._prompt_id = prompt_id
+        self._listeners: dict[str, Callable[[str], None]] = {}
         self._tools = {tool.schema.name: tool for tool in tools}
         self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
         """The schemas that are sent to the model."""
 
+    def listen(self, call_id: str, show: Callable[[str], None]) -> None:
+        """Have `show` called with the end of a call's output while it runs."""
+        self._listeners[call_id] = show
+
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
-        return await self._runner.run(call, self._tools)
+        show = self._listeners.get(call.id, lambda _output: None)
+        return await self._runner.run(call, self._tools, self._prompt_id, show)
 
 
-async def _attempt(entry: _Entry, offered: Mapping[str, Tool], approver: Approver) -> None:
+async def _attempt(
+    entry: _Entry, offered: Mapping[str, Tool], approver: Approver, scope: CallScope
+) -> None:
     call = entry.call
     with _faults_reported(entry):
         tool = offered.get(call.name)
         if tool is None:
             raise ToolFailure(not_offered(call.name, offered))
         args = _checked(call, tool)
+        if isinstance(tool, PreparesCalls):
+            tool = await _prepared(tool, args, scope)
         approval = await approver.approve(call, tool)
         if approval.allowed:
             await _run_in_time(entry, tool, args)
@@ -256,6 +315,13 @@ def _checked(call: ToolCall, tool: Tool) -> JsonObject:
             "Correct them and call it again."
         )
     return copy.deepcopy(call.args)
+
+
+async def _prepared(tool: PreparesCalls, args: JsonObject, scope: CallScope) -> Tool:
+    """Return the call as it would run; what is asked about and what runs are this one object."""
+    with anyio.move_on_after(PREPARING_S):
+        return await tool.prepare(copy.deepcopy(args), scope)
+    raise ToolFailure(f"Not run: it took longer than {PREPARING_S:g} s to prepare.")
 
 
 async def _run_in_time(entry: _Entry, tool: Tool, args: JsonObject) -> None:

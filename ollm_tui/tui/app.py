@@ -10,7 +10,7 @@ from textual import events, on
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.filter import LineFilter, Monochrome, NoColor
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, OptionList, TextArea
 
 from ollm_tui.tui.chat import ChatScreen
 from ollm_tui.tui.crash import CrashReports
@@ -19,7 +19,7 @@ from ollm_tui.tui.keys import with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import set_title
 from ollm_tui.tui.theming import DEFAULT_THEME, ThemeCatalog, ThemeProblem
-from ollm_tui.tui.widgets import FLASH_S, ShownAgain, take_waiting
+from ollm_tui.tui.widgets import FLASH_S, ShownAgain, obey_own_binding, take_waiting
 
 
 class OllmApp(CrashReports[None], inherit_bindings=False):
@@ -69,16 +69,18 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
             await self._deliver(event)
 
     async def _deliver(self, event: events.Event) -> None:
-        """Handle an event; a key that is no letter waits for the letters typed before it.
+        """Handle an event; a key that is no letter waits for the keys pressed before it.
 
         Textual runs the binding of a screen while they are still in the queue of the focused
-        input: Ctrl+C would clear it before they are in it.
+        widget: Ctrl+C would clear an input before they are in it, and Enter would choose the row of
+        a list that was marked before Down.
         """
-        is_command = isinstance(event, events.Key) and not (
-            event.is_printable or event.is_forwarded
-        )
-        if is_command and isinstance(self.focused, TextArea | Input):
-            await take_waiting(self.focused)
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            if isinstance(self.focused, OptionList):
+                if await obey_own_binding(self.focused, event):
+                    return
+            elif isinstance(self.focused, TextArea | Input) and not event.is_printable:
+                await take_waiting(self.focused)
         await super().on_event(event)
 
     async def on_input_ready(self) -> None:
@@ -89,14 +91,11 @@ class OllmApp(CrashReports[None], inherit_bindings=False):
             await self._deliver(event)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Take colours away, not only their hue, where they are the terminal's own.
+        """Take colours away, not only their hue, where `NO_COLOR` is set.
 
-        The stock filter knows only the theme of the first moment; the terminal's colours would
-        come out as black on black.
+        The stock filter leaves shades of grey, which are colours for the terminal.
         """
         filters = super().get_line_filters()
-        if not self.native_ansi_color:
-            return filters
         return [self._no_color if isinstance(one, Monochrome) else one for one in filters]
 
     def action_suspend_process(self) -> None:

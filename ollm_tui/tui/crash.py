@@ -1,4 +1,4 @@
-"""What happens when the app fails: a report in a file, one sentence on the screen, exit code 1.
+"""What happens when the app fails: a report in a file, one sentence in the shell, exit code 1.
 
 Textual's own way prints local variables, keys and prompts among them, and ends with exit code 0.
 """
@@ -7,12 +7,14 @@ import contextlib
 import logging
 import os
 import platform
+import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
+import anyio
 from textual.app import App, ReturnType
 from textual.content import Content
 from textual.timer import Timer
@@ -76,14 +78,14 @@ def _forget_old_reports(directory: Path) -> None:
 class CrashReports(App[ReturnType]):
     """An app whose crash is reported to a file and not to the screen.
 
-    Set `crash_directory` and `redact` before running; without a directory only the sentence is
-    shown. The caller ends with `sys.exit(app.return_code or 0)`.
+    Set `crash_directory` and `redact` before running; without a directory there is only the
+    sentence. `run_reported` prints it.
     """
 
     crash_directory: Path | None = None
     redact: Redactor = staticmethod(str)
-
-    _crash_sentence: str | None = None
+    crash_sentence: str | None = None
+    """What to say of the crash, if the app crashed."""
 
     def __init__(self, **options: Any) -> None:
         mend_textual()
@@ -91,16 +93,21 @@ class CrashReports(App[ReturnType]):
 
     def _handle_exception(self, error: Exception) -> None:
         """Take the place of Textual's handler, which every unhandled exception reaches."""
-        self._return_code = 1
         if self._exception is None:
             # A test that drives the app raises it again.
             self._exception = error
             self._exception_event.set()
-            self._crash_sentence = self._report(error)
+        self.report(error)
         self._close_messages_no_wait()
 
+    def report(self, error: Exception) -> None:
+        """Write a report; only one, as further errors may follow from the first."""
+        self._return_code = 1
+        if self.crash_sentence is None:
+            self.crash_sentence = clean(self._report(error))
+
     def _report(self, error: Exception) -> str:
-        cause = error.error if isinstance(error, WorkerFailed) else error
+        cause = _only_cause(error)
         sentence = f"ollm had to stop: an unexpected {type(cause).__name__}."
         if self.crash_directory is None:
             return sentence
@@ -118,12 +125,37 @@ class CrashReports(App[ReturnType]):
         self._close_messages_no_wait()
 
     def _print_error_renderables(self) -> None:
-        if self._crash_sentence is None:
+        """Print nothing of a crash: the terminal may still show the app's own screen."""
+        if self.crash_sentence is None:
             super()._print_error_renderables()
-            return
         self._exit_renderables.clear()
-        sentence, self._crash_sentence = self._crash_sentence, None
-        self.error_console.print(clean(sentence), soft_wrap=True)
+
+
+def _only_cause(error: Exception) -> Exception:
+    """Return what failed, without the worker or the task group that it failed in."""
+    while True:
+        match error:
+            case WorkerFailed(error=Exception() as inner):
+                error = inner
+            case ExceptionGroup(exceptions=(Exception() as inner,)):
+                error = inner
+            case _:
+                return error
+
+
+def run_reported(app: CrashReports[Any], live: Callable[[], Awaitable[object]]) -> int:
+    """Run an app with all that is around it, and return the exit code.
+
+    What fails around the app is reported as what fails in it. The sentence comes last, when the
+    terminal is as it was.
+    """
+    try:
+        anyio.run(live)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+        app.report(error)
+    if app.crash_sentence is not None:
+        sys.stderr.write(f"{app.crash_sentence}\n")
+    return app.return_code or 0
 
 
 # Faults of Textual that can be mended from no widget. Its version is pinned, and a test shows for

@@ -4,18 +4,19 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-import anyio
-
-from ollm_tui.config.early import early_settings
+from ollm_tui.config.early import EarlySettings, early_settings
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import config_path, default_paths
 from ollm_tui.decode.redact import environment_secrets, redactor
-from ollm_tui.runtime.opening import opening
+from ollm_tui.runtime.opening import Opening, opening
 from ollm_tui.tui.app import OllmApp
+from ollm_tui.tui.crash import run_reported
+from ollm_tui.tui.graphics import protocol_for
 from ollm_tui.tui.memory import resume_collection
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import driver_class, exit_signals, prompt_threads
 from ollm_tui.tui.theming import ThemeCatalog, bundled_folder
+from ollm_tui.tui.transcript import Reading
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
@@ -23,49 +24,84 @@ if TYPE_CHECKING:
 
 def run(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
     """Run the app in an event loop of its own; `keep_secret` gets the keys in the settings."""
-    with prompt_threads():
-        return anyio.run(_main, flags, keep_secret)
+    started = _Start(flags, keep_secret)
+    return run_reported(started.app, started.live)
 
 
-async def _main(flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> int:
-    paths = default_paths()
-    early = early_settings(paths, os.environ, flags)
+class _Start:
+    """The app, and what must be closed in order when it ends."""
 
-    async def runtime() -> "Runtime":
+    def __init__(self, flags: Flags, keep_secret: Callable[[Iterable[str]], None]) -> None:
+        self._flags = flags
+        self._keep_secret = keep_secret
+        self._paths = default_paths()
+        self._early = early_settings(self._paths, os.environ, flags)
+        self._opened: Opening | None = None
+        self._services = self._make_services()
+        self.app = OllmApp(
+            self._services,
+            self._early.theme,
+            driver_class=driver_class(),
+            crash_directory=self._paths.state_dir / "crashes",
+            is_animated=self._early.animations,
+        )
+        self.app.redact = self._redact
+
+    async def live(self) -> None:
+        """Run the app to its end."""
+        # around everything that must be closed when a signal ends the app
+        with prompt_threads(), exit_signals(self.app):
+            async with opening(self._flags) as self._opened:
+                await self.app.run_async(mouse=self._early.mouse)
+
+    def _make_services(self) -> Services:
+        flags, early, paths = self._flags, self._early, self._paths
+        return Services(
+            self._runtime,
+            config_file=config_path(paths, os.environ, flags.config_path),
+            themes=ThemeCatalog((bundled_folder(), paths.themes_dir)),
+            keymap=early.keymap,
+            history_file=None if flags.private else paths.state_dir / "prompts.jsonl",
+            is_private=flags.private,
+            snippets=paths.snippets_dir,
+            drafts=paths.state_dir / "drafts",
+            sessions=paths.sessions_dir,
+            copies=paths.data_dir / "copies",
+            opened_files=paths.opened_dir,
+            show_thinking=early.show_thinking,
+            reading=_reading(early),
+            schema=flags.schema,
+            schema_file=flags.schema_file,
+        )
+
+    async def _runtime(self) -> "Runtime":
+        if self._opened is None:
+            raise RuntimeError("the app asked for the runtime before it ran")
         try:
-            ready = await opened.runtime()
+            ready = await self._opened.runtime()
         finally:
             resume_collection()
-            keep_secret(opened.secrets())
-        ready.ask_before_tools(services.approver)
+            self._keep_secret(self._opened.secrets())
+        # loads what the first frame does not wait for
+        from ollm_tui.frontend.grants import folder_grants
+
+        self._services.approver.permissions.folder = folder_grants(ready)
+        ready.ask_before_tools(self._services.approver)
         ready.download_service.go_on()
+        if ready.copies is not None:
+            ready.copies.start()
         return ready
 
-    def redact(text: str) -> str:
-        known = (*opened.secrets(), *environment_secrets(os.environ), flags.api_key)
+    def _redact(self, text: str) -> str:
+        read = () if self._opened is None else self._opened.secrets()
+        known = (*read, *environment_secrets(os.environ), self._flags.api_key)
         return redactor(known)(text)
 
-    services = Services(
-        runtime,
-        config_file=config_path(paths, os.environ, flags.config_path),
-        themes=ThemeCatalog((bundled_folder(), paths.themes_dir)),
-        keymap=early.keymap,
-        history_file=paths.state_dir / "prompts.jsonl",
-        copies=paths.data_dir / "copies",
-        show_thinking=early.show_thinking,
-        schema=flags.schema,
-        schema_file=flags.schema_file,
+
+def _reading(early: EarlySettings) -> Reading:
+    return Reading(
+        maths=early.maths,
+        times=early.times,
+        stats=early.show_stats,
+        pictures=protocol_for(early.pictures),
     )
-    app = OllmApp(
-        services,
-        early.theme,
-        driver_class=driver_class(),
-        crash_directory=paths.state_dir / "crashes",
-        is_animated=early.animations,
-    )
-    app.redact = redact
-    # around everything that must be closed in order when a signal ends the app
-    with exit_signals(app):
-        async with opening(flags) as opened:
-            await app.run_async(mouse=early.mouse)
-    return app.return_code or 0

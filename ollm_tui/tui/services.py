@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.tui.dialogs import ScreenApprover
-from ollm_tui.tui.links import SystemOpener
 from ollm_tui.tui.theming import ThemeCatalog
+from ollm_tui.tui.transcript import Reading
 
 if TYPE_CHECKING:
     from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.frontend.session import ChatSession
     from ollm_tui.protocol.json_types import JsonMapping
     from ollm_tui.protocol.model import ModelRef
     from ollm_tui.runtime.compose import Runtime
@@ -80,10 +82,20 @@ class Services:
     keymap: Mapping[str, str] = field(default_factory=dict)
     history_file: Path | None = None
     """Where sent prompts are kept for the Up key; None keeps them in memory only."""
+    snippets: Path | None = None
+    """The folder of the person's own snippets; None is beside the settings file."""
+    drafts: Path | None = None
+    """The folder for drafts that are not sent yet; None keeps none."""
+    sessions: Path | None = None
+    """The folder where a program notes which chat is open; None notes nothing."""
     copies: Path | None = None
     """The folder for copies that no clipboard takes; None offers none."""
+    opened_files: Path | None = None
+    """The folder for files that other programs open; None is beside the settings file."""
     show_thinking: bool = True
     """Whether thinking is shown while it streams; it folds when the answer starts."""
+    reading: Reading = field(default_factory=Reading)
+    """How answers are shown."""
     approver: ScreenApprover = field(default_factory=ScreenApprover)
     """Asks on the screen whether a tool may run; hand it to what runs the tools."""
     opener: SystemOpener = field(default_factory=SystemOpener)
@@ -92,5 +104,20 @@ class Services:
     """A JSON Schema that the answers of the first chat must match."""
     schema_file: str | None = None
     """The path of its file."""
+    is_private: bool = False
+    """Whether the first chat is private."""
     problems: tuple[str, ...] = ()
     """Problems of the settings that are read before the first frame."""
+
+    def session(self, runtime: "Runtime", keep_prompts: Callable[[bool], None]) -> "ChatSession":
+        """Return the session that the app is started with."""
+        # needs the vocabulary, as above
+        from ollm_tui.frontend.session import ChatSession
+
+        return ChatSession(
+            runtime,
+            is_private=self.is_private,
+            schema=self.schema,
+            schema_file=self.schema_file,
+            keep_prompts=keep_prompts,
+        )

@@ -20,6 +20,7 @@ OWN = "a file that comes with the program"
 ALLOWED = {
     "config/regular_file.py: os.open": "the one way",
     "config/private_file.py: os.open": f"{NEW}; {FOLDER}",
+    "shell/supervisor.py: os.open": f"{NULL}; a status of the kernel, by a program of its own",
     "config/private_file.py: os.fdopen": NEW,
     "tui/terminal/copying.py: os.open": NEW,
     "tui/terminal/copying.py: os.fdopen": NEW,
@@ -27,25 +28,30 @@ ALLOWED = {
     "tui/crash.py: os.fdopen": NEW,
     "store/files.py: os.open": NEW,
     "library/starter.py: os.open": NEW,
-    "cli/media/new_file.py: os.open": NEW,
-    "exchange/new_file.py: os.open": NEW,
-    "exchange/new_file.py: os.fdopen": NEW,
-    "attachments/made.py: os.open": NEW,
+    "config/new_file.py: os.open": NEW,
     "library/starter.py: os.fdopen": NEW,
     "library/starter.py: zipfile.ZipFile": "what `open_binary` has opened",
     "library/starter.py: archive.open": "a member of an archive that is open",
     "exchange/reading.py: zipfile.ZipFile": "what `open_binary` has opened",
     "exchange/reading.py: archive.open": "a member of an archive that is open",
+    "exchange/archive_pictures.py: archive.open": "as above",
     "exchange/sources/sqlite_file.py: sqlite3.connect": "SQLite opens it; `open_binary` did before",
     "config/regular_file.py: os.fdopen": "what was opened above it",
-    "tui/composer/prompt_history.py: os.fdopen": "what `open_regular` has opened",
+    "frontend/prompt_history.py: os.fdopen": "what `open_regular` has opened",
     "cli/log.py: os.fdopen": "what `open_regular` has opened",
     "providers/client.py: ssl.create_default_context": "certificates that were read, no file",
+    "shell/confined.py: Path(f'/proc/self/{name}').open": "the kernel's, by a program of its own",
+    "shell/confined.py: os.open": "a place for a rule of the kernel; nothing is read",
+    "tools/writing/replacing.py: os.open": "in an open folder: new files, and folders, no links",
     "tools/builtin/root.py: os.open": "walks from the root without links; refuses what is no file",
     "store/connect.py: sqlite3.connect": "SQLite opens it; `require_files` has looked before",
     "store/search/index_file.py: sqlite3.connect": "as above; and one in memory",
     "store/sqlite_pages.py: mmap.mmap": "what `open_binary` has opened",
+    "store/copies/files.py: sqlite3.connect": "SQLite opens it; `require_files` has looked before",
+    "store/copies/restoring.py: sqlite3.connect": "as above",
+    "store/copies/purging.py: sqlite3.connect": "as above, and a copy that is written anew",
     "store/migrate.py: sqlite3.connect": "a copy that is made anew beside the database",
+    "providers/embedded/process.py: stat.read_bytes": "what the kernel says of a process",
     "tui/terminal/guard.py: os.open": NULL,
     "tui/terminal/driver.py: os.open": NULL,
     "cli/output.py: os.open": NULL,
@@ -59,8 +65,10 @@ ALLOWED = {
     "engines/whisper.py: path.open": CHILD,
     "engines/piper.py: model.read_bytes": CHILD,
     "engines/piper.py: beside.read_bytes": CHILD,
-    "engines/piper.py: os.fdopen": "memory",
-    "engines/piper.py: folder / str(number).write_bytes": "files that are made anew",
+    "engines/host.py: os.fdopen": "memory",
+    "engines/host.py: path.write_bytes": "a file that is made anew",
+    "library/picture_files.py: zipfile.ZipFile": "what `open_binary` has opened",
+    "library/picture_files.py: archive.open": "a member of an archive that is open",
     "tui/transcript/thumbnail.py: Image.open": "bytes that were read",
 }
 NO_FILES = {
@@ -76,6 +84,7 @@ NO_FILES = {
         "fetching",
         "self._source",
     ),
+    "self._parts.dialogs",
     *("self._maker", "self.opener", "Database", "self._output"),
 }
 
@@ -119,6 +128,10 @@ LOOKERS = {
     "library/starter.py",
     # Names that a folder gave, whose errors are caught; folders of the program itself.
     *("library/model_files.py", "cli/reference.py", "tui/theming/themes.py"),
+    # A program of its own, which ends with the error.
+    "shell/confined.py",
+    # A link that is written through; its errors are caught.
+    "attachments/snippets.py",
 }
 
 

@@ -25,7 +25,14 @@ def loaded_after(statement: str) -> set[str]:
     return set(result.stdout.split())
 
 
-ENGINES = {"xllamacpp", "pywhispercpp", "_pywhispercpp", "sherpa_onnx", "espeakng_loader"}
+ENGINES = {
+    "xllamacpp",
+    "pywhispercpp",
+    "_pywhispercpp",
+    "sherpa_onnx",
+    "espeakng_loader",
+    "cyllama",
+}
 ENGINES |= {"miniaudio", "numpy"}
 
 

@@ -20,7 +20,7 @@ row = actions.ActionInfo(
     command="pin",
     help="pin a model",
     chat_help="Pin a model.",
-    menu=actions.MenuEntry("pin", "f10", "Pin", "pin", details_name="pin"),
+    menu=actions.MenuEntry("pin", "f11", "Pin", "pin", details_name="pin"),
 )
 actions.ACTIONS = MappingProxyType({**actions.ACTIONS, "pin": row})
 
@@ -50,7 +50,7 @@ print(json.dumps({
     "menu": [*MODEL_COMMANDS].index("pin"),
     "slash": [one.signature for one in COMMANDS if one.help == "Pin a model."],
     "line": "pin" in [one.action for one in named_commands(is_loaded=True)],
-    "keys": [key.id for key in KEYS if "f10" in key.keys],
+    "keys": [key.id for key in KEYS if "f11" in key.keys],
     "pool": sorted(pinned),
     "doctor": "pin" in _offers(pool),
     "reasons": [

@@ -5,6 +5,7 @@ import pytest
 from scripts.properties import CORE, ROOT, claims_in, faults, properties, read
 
 TITLE = "# Feature: stage-02-core-provider, Property 1: Provider Registration and Retrieval"
+SETTINGS = "@settings(max_examples=100)"
 GOOD = f"""
 {TITLE}
 # And what it means.
@@ -28,9 +29,9 @@ def docstring_of(source: str) -> str:
     "source",
     [
         GOOD,
-        f"@given(x=st.text())\n{TITLE}\n@mark\ndef test_it(x): ...",
-        f"@hypothesis.given(x=1)\nasync def test_it(x):\n    pass\n    {TITLE}\n    pass\n",
-        f"class Tests:\n    {TITLE}\n    @given(x=1)\n    def test_it(self, x): ...\n",
+        f"@given(x=st.text())\n{TITLE}\n@settings(max_examples=300)\ndef test_it(x): ...",
+        f"{SETTINGS}\n@hypothesis.given(x=1)\nasync def test_it(x):\n    1\n    {TITLE}\n    2\n",
+        f"class Tests:\n    {TITLE}\n    {SETTINGS}\n    @given(x=1)\n    def test_it(s, x): ...\n",
     ],
 )
 def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> None:
@@ -46,6 +47,7 @@ def test_a_comment_above_among_the_decorators_or_inside_counts(source: str) -> N
     [
         (GOOD.replace("100", "99"), "has 99 examples"),
         (GOOD.replace("100", "MANY"), "plain number"),
+        (GOOD.replace("@settings(max_examples=100)\n", ""), "no number of examples"),
         (GOOD.replace("@given(x=st.text())", ""), "no Hypothesis test"),
         (GOOD.replace("Retrieval", "Return"), "the title is"),
         (GOOD.replace("Property 1:", "Property 36:"), "names no property"),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.attachments.paths import as_path, may_be_pictures, readings
+from ollm_tui.attachments.paths import as_path, may_be_files, readings
 
 NAMES = st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1).map(
     lambda name: name.replace("/", "-")
@@ -38,7 +38,7 @@ def first(text: str) -> tuple[str, ...] | None:
 )
 def test_a_dropped_file_is_among_the_readings(pasted: str, meant: list[str]) -> None:
     assert tuple(map(Path, meant)) in list(readings(pasted))
-    assert may_be_pictures(pasted)
+    assert may_be_files(pasted)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_dropped_file_is_among_the_readings(pasted: str, meant: list[str]) -> 
     ["", "hello", "see /a/shot.png for it", "a.png\0", "\n" * 50 + "x", "x" * 100_000 + ".png"],
 )
 def test_other_pastes_are_text(text: str) -> None:
-    assert not (may_be_pictures(text) and text.startswith("/"))
+    assert not (may_be_files(text) and text.startswith("/"))
 
 
 def test_what_is_no_path_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,5 +67,5 @@ def test_any_name_is_found_again_however_a_terminal_writes_it(name: str) -> None
 
 @given(text=st.text())
 def test_nothing_that_is_pasted_fails(text: str) -> None:
-    may_be_pictures(text)
+    may_be_files(text)
     assert all(paths for paths in readings(text))

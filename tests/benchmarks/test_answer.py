@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from benchmarks.terminal.answer import DOCUMENTS, document_pieces, pieces
 
+pytestmark = pytest.mark.slow
+
 
 @given(st.integers(9, 3000), st.integers(1, 9999))
 def test_an_answer_has_its_number_of_pieces_and_both_its_marks(count: int, ident: int) -> None:

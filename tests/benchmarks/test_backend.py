@@ -13,6 +13,8 @@ from benchmarks.terminal.backend.job import Job, job_of
 from benchmarks.terminal.backend.server import WINDOW, BenchServer
 from tests.support.pty_session import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server() -> Iterator[BenchServer]:

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from benchmarks.terminal.emulator import Emulator
 
+pytestmark = pytest.mark.slow
+
 COLUMNS, ROWS = 12, 5
 PLACES = st.builds("\x1b[{};{}H".format, st.integers(1, ROWS), st.integers(1, COLUMNS))
 EDITS = st.one_of(

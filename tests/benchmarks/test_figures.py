@@ -29,6 +29,8 @@ from benchmarks.terminal.report import (
 from benchmarks.terminal.rows import Row, Rows, percentile, row_from
 from benchmarks.terminal.suite import Suite
 
+pytestmark = pytest.mark.slow
+
 
 def started(program: str, *seconds: float) -> list[Row]:
     return [Row(program, STARTUP, at, {"usable_s": value}) for at, value in enumerate(seconds)]

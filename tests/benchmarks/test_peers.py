@@ -10,6 +10,8 @@ from benchmarks.terminal.peers.install import commands, install, main, reason
 from benchmarks.terminal.peers.place import PACKAGES, Package, peers_folder
 from benchmarks.terminal.programs import base_environment
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

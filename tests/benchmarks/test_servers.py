@@ -31,9 +31,13 @@ echo asked
 """
 """Notes its arguments, and copies the file that it is to take a header from."""
 
-pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed"),
+]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["an answer", "a list"])
 async def test_the_key_stands_in_no_command_line_and_in_no_file_that_others_read(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -67,6 +67,10 @@ class SlowJournal:
     _chance: random.Random
     at_write: Callable[[], None] | None = None
 
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        await self._dawdle()
+        await self._journal.branch(kept, messages)
+
     def rewind(self, kept: int) -> None:
         self._journal.rewind(kept)
 

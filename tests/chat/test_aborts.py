@@ -1,9 +1,11 @@
 """Aborts at random moments leave nothing open and lose nothing."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
@@ -16,6 +18,8 @@ from tests.chat.aborting import PROMPTS, abort_rig, many_aborts
 from tests.support.aborting import MODULES, answering, server_process
 from tests.support.providers import ScriptedProvider
 from tests.support.seeds import chance_for, in_parts
+
+pytestmark = pytest.mark.slow
 
 TIMES, PARTS = 500, 5
 
@@ -53,6 +57,8 @@ class Waiting:
     async def update(self, message_id: str, message: Message) -> None: ...
 
     async def finish(self, message_id: str, message: Message) -> None: ...
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None: ...
 
     def rewind(self, kept: int) -> None: ...
 

@@ -2,7 +2,7 @@
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.chat.client import BUFFERED_EVENTS, ChatClient
@@ -286,6 +286,7 @@ DELTAS = st.lists(
 
 
 # Feature: stage-02-core-provider, Property 4: Event Stream Forwarding
+@settings(max_examples=100)
 @given(script=DELTAS)
 async def test_every_delta_is_forwarded_in_order_with_one_end(
     script: list[TextDelta | ThinkingDelta],

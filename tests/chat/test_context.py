@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
@@ -43,6 +43,7 @@ def provider_with(window: int | None) -> ScriptedProvider:
     )
 
 
+@settings(max_examples=100)
 @given(length=st.integers(min_value=1, max_value=600))
 async def test_a_known_window_warns_and_then_blocks(length: int) -> None:
     # Feature: stage-02-core-provider, Property 25: Token Limit Warning

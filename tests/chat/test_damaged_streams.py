@@ -139,7 +139,7 @@ async def test_the_answer_itself_runs_its_calls(dialect: Dialect) -> None:
         assert ran(offered) == [(name, INTACT[name]) for name in dialect.expected]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @in_parts(PARTS)
 @pytest.mark.parametrize("exact", [True, False], ids=["any damage", "damage that shows"])
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
@@ -168,6 +168,7 @@ async def test_a_damaged_answer_runs_no_call_that_was_not_sent(
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss <= most
 
 
+@pytest.mark.one_in(3)
 @in_parts(TORN_PARTS)
 @pytest.mark.parametrize("dialect", FRAGILE, ids=lambda dialect: dialect.name)
 async def test_a_call_from_which_a_piece_was_lost_is_not_run(dialect: Dialect, part: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.drawing import DrawingWish, newest_picture, open_job, wish_of
-from ollm_tui.chat.model_support import count_pictures
+from ollm_tui.chat.model_support import count_media
 from ollm_tui.chat.parts import ChatLimits, ChatParts
 from ollm_tui.chat.prompt import messages_to_send
 from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent
@@ -123,7 +123,7 @@ async def test_a_chat_model_reads_that_there_was_a_picture_and_gets_none() -> No
     question, answer = messages_to_send(client.conversation.messages)
     assert question.text == "a cat"
     assert answer.content == (TextContent("[image] [image]"),)
-    assert count_pictures(client.conversation.messages) == 0
+    assert not count_media(client.conversation.messages)
 
 
 async def test_retrying_draws_again_in_place_of_the_pictures_before() -> None:
@@ -207,6 +207,8 @@ async def test_a_job_is_on_the_disk_while_its_picture_is_made() -> None:
 
         async def finish(self, message_id: str, message: Message) -> None:
             await self.update(message_id, message)
+
+        async def branch(self, kept: int, messages: Sequence[Message]) -> None: ...
 
         def rewind(self, kept: int) -> None:
             del kept

@@ -93,7 +93,8 @@ async def test_an_endless_answer_is_stopped_and_the_next_one_comes(
             async with client.chat("forever", signal=signal) as events:
                 async for event in events:
                     last = event
-                    signal.abort()
+                    if isinstance(event, chat_events.TextDelta):
+                        signal.abort()
         assert last == chat_events.Finish(reason="abort")
         assert client.conversation.messages[-1].metadata == {"ended": "stopped"}
         assert "very small model" in text_of(await ask(client, "hello"))
@@ -171,3 +172,25 @@ async def test_a_conversation_over_the_window_is_not_sent(
         events = await ask(client, "z" * 5000)
         assert isinstance(events[-1], chat_events.ErrorEvent)
         assert events[-1].error.details["context_tokens"] == 4096
+
+
+async def test_a_long_prompt_is_read_with_progress_and_the_chat_makes_room(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    async with chatting(model_folder, tmp_path) as client:
+        client.conversation.options = GenerationOptions(num_ctx=4096)
+        events = await ask(client, "hello " * 500)
+        progress = [one for one in events if isinstance(one, chat_events.PromptProgress)]
+        assert len(progress) > 1
+        assert progress[-1].done == progress[-1].total
+        assert isinstance(events[-1], chat_events.Finish)
+        before = [*client.conversation.messages]
+        proposal = await client.propose_summary()
+        assert proposal.text
+        assert client.conversation.messages == before
+        await client.compact(proposal)
+        after = await ask(client, "hello")
+        assert isinstance(after[-1], chat_events.Finish)
+        usage = after[-1].usage
+        assert usage is not None
+        assert 0 < (usage.prompt_tokens or 0) < 1000, "the long prompt is no longer sent"

@@ -168,6 +168,7 @@ async def test_a_call_with_a_hundred_thousand_bytes_of_arguments(
     assert [call.args for call in read[1].tool_calls] == [repaired]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sampled(KINDS, 1))
 async def test_of_a_thousand_calls_sixty_four_run_and_all_have_a_result(
     kind: str, store: ConversationStore
@@ -259,6 +260,8 @@ class StuckJournal:
     async def update(self, message_id: str, message: Message) -> None: ...
 
     async def finish(self, message_id: str, message: Message) -> None: ...
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None: ...
 
     def rewind(self, kept: int) -> None: ...
 

@@ -37,6 +37,8 @@ from tests.chat.machine import FULL, MODELS, PROMPT_S, TOOLS, WINDOW, Bench, One
 from tests.chat.puppets import NoEnd, Step
 from tests.support.seeds import in_parts
 
+pytestmark = pytest.mark.slow
+
 SEQUENCES, FILE_SEQUENCES, STEPS, PARTS = 400, 40, 30, 4
 LONGER = int(os.environ.get("OLLM_SOAK", "1"))  # read before the tests' environment is cleaned
 PIECES = st.one_of(
@@ -293,6 +295,7 @@ async def at_once(work: Callable[..., object], *given: object, **_: object) -> o
         await anyio.lowlevel.checkpoint()
 
 
+@pytest.mark.slow
 def test_they_hold_of_what_is_in_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("anyio.to_thread.run_sync", at_once)
     files = (tmp_path / f"{number}.db" for number in count())

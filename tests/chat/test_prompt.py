@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ollm_tui.chat.prompt import merged_options, messages_to_send, no_result
+from ollm_tui.chat.prompt import EVERY_MEDIUM, merged_options, messages_to_send, no_result
 from ollm_tui.protocol.blocks import AudioContent, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.request import GenerationOptions
@@ -28,7 +28,7 @@ def test_attachments_can_stay_behind_and_a_message_of_nothing_else_with_them() -
     history = [alone, both, called, result, plain]
     named = replace(called, content=(TextContent("[image]"),))
     assert messages_to_send(history[2:]) == (named, result, plain)
-    assert messages_to_send(history, attachments=False) == (
+    assert messages_to_send(history, unsent=EVERY_MEDIUM) == (
         Message("user", "What is it?", metadata={"k": 1}),
         Message("assistant", [], tool_calls=[CALL]),
         result,
@@ -49,7 +49,7 @@ def test_a_picture_from_a_file_goes_below_its_name_and_not_at_all_without_it() -
         TextContent("Say."),
         PICTURE,
     )
-    assert messages_to_send([asked], pictures=False)[0].text == "Which?Say."
+    assert messages_to_send([asked], unsent={"image"})[0].text == "Which?Say."
     assert messages_to_send([Message("user", [cat])])[0].text == "cat.png:\n"
     joined = messages_to_send([asked, Message("user", [cat])])[0].text
     assert joined.endswith("Say.\n\ncat.png:\n")
@@ -100,7 +100,7 @@ def test_the_oldest_turns_can_stay_behind_but_never_the_newest() -> None:
 
 def test_a_template_format_is_still_there_for_the_adapter_to_refuse() -> None:
     first = Message("user", [PICTURE, TextContent("a")], template_format="jinja2")
-    (joined,) = messages_to_send([first, Message("user", "b")], attachments=False)
+    (joined,) = messages_to_send([first, Message("user", "b")], unsent=EVERY_MEDIUM)
     assert joined.template_format == "jinja2"
     assert joined.text == "a\n\nb"
 

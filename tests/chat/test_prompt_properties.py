@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import anyio
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
@@ -78,6 +78,7 @@ def ends(events: Sequence[ChatEvent]) -> list[ChatEvent]:
 
 
 # Feature: stage-02-core-provider, Property 5: Abort Signal Cancellation
+@settings(max_examples=100)
 @given(before=DELTAS, after=DELTAS, at=st.integers(0, 12), times=st.integers(1, 3))
 async def test_a_signal_ends_the_prompt_with_one_abort_wherever_it_comes(
     before: list[TextDelta | ThinkingDelta],
@@ -117,6 +118,7 @@ def histories(draw: st.DrawFn) -> list[Message]:
 
 
 # Feature: stage-02-core-provider, Property 27: Turn Initialization
+@settings(max_examples=100)
 @given(
     history=histories(),
     rounds=st.integers(0, 4),
@@ -147,6 +149,7 @@ BROKEN = AIError(ErrorCode.ENGINE_ERROR, "Broken.", provider="scripted")
 
 
 # Feature: stage-02-core-provider, Property 28: Event Collection Completeness
+@settings(max_examples=100)
 @given(
     events=st.lists(DELTA | st.just(None), max_size=12),
     end=st.sampled_from([Finish("stop"), Finish("length"), ErrorEvent(BROKEN)]),
@@ -226,6 +229,7 @@ PLACES = st.sampled_from(["call", "stream", "tool", "begin", "update", "finish"]
 
 
 # Feature: stage-02-core-provider, Property 35: Unexpected Error Resilience
+@settings(max_examples=100)
 @given(place=PLACES, kind=ERRORS, before=DELTAS, words=st.text())
 async def test_anything_unexpected_is_one_error_event_and_the_next_prompt_is_answered(
     place: str, kind: type[Exception], before: list[ProviderEvent], words: str
@@ -263,6 +267,7 @@ class Counting(Turns):
 
 
 # Feature: stage-11-vllm-openai, Property 23: Graceful Feature Degradation
+@settings(max_examples=100)
 @given(
     counts=st.sampled_from(["yes", "refused", "missing"]),
     lists=st.booleans(),

@@ -2,7 +2,7 @@ import json
 from typing import get_args
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.chat.react import (
@@ -144,6 +144,7 @@ def test_an_answer_keeps_its_pictures_and_loses_its_reasoning() -> None:
 
 
 # Feature: stage-02-core-provider, Property 17: ReAct Instruction Formatting
+@settings(max_examples=100)
 @given(
     st.lists(
         st.builds(
@@ -165,6 +166,7 @@ def test_instructions_hold_every_name_description_and_schema(tools: list[ToolSch
 
 
 # Feature: stage-02-core-provider, Property 20: ReAct Observation Formatting
+@settings(max_examples=100)
 @given(content=st.text() | JSON.filter(is_json).map(json.dumps), is_error=st.booleans())
 def test_any_result_is_one_line_of_json_after_the_label(content: str, is_error: bool) -> None:
     line = observation(content, is_error=is_error)
@@ -178,6 +180,7 @@ def test_any_result_is_one_line_of_json_after_the_label(content: str, is_error: 
 
 
 # Feature: stage-02-core-provider, Property 33: ReAct JSON Error Recovery
+@settings(max_examples=100)
 @given(name=NAMES, raw=st.text(alphabet="{}[]:,'\"ab1 ", min_size=1).filter(str.strip))
 def test_invalid_input_asks_the_model_to_correct_it(name: str, raw: str) -> None:
     turn = read([f"Thought: t\nAction: {name}\nAction Input: {raw}"])

@@ -1,5 +1,6 @@
 """A chat is in the journal as it happens, and a journal that fails does not end it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import anyio
@@ -44,6 +45,10 @@ class ListJournal:
 
     async def finish(self, message_id: str, message: Message) -> None:
         self._write(f"finish {message_id}", message)
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        for message in messages:
+            self._write(f"branch {kept}", message)
 
     def rewind(self, kept: int) -> None:
         self.steps.append(("rewind", str(kept)))

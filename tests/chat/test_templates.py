@@ -1,5 +1,6 @@
 """Prompts that are templates: rendered once, kept and saved as they were sent."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -46,6 +47,9 @@ class Journal:
 
     async def finish(self, message_id: str, message: Message) -> None:
         await self.update(message_id, message)
+
+    async def branch(self, kept: int, messages: Sequence[Message]) -> None:
+        self.written[kept:] = messages
 
     def rewind(self, kept: int) -> None:
         del self.written[kept:]

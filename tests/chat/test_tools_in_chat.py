@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.chat.client import ChatClient
@@ -125,6 +125,7 @@ async def test_a_tools_result_goes_back_to_the_model_which_then_answers() -> Non
     assert shape(client.conversation.messages)[-1] == ("assistant", "done")
 
 
+@settings(max_examples=100)
 @given(results=st.lists(st.text(), min_size=1, max_size=5))
 async def test_results_continue_the_conversation_as_tool_messages(results: list[str]) -> None:
     # Feature: stage-02-core-provider, Property 7: Tool Result Continuation
@@ -142,6 +143,7 @@ async def test_results_continue_the_conversation_as_tool_messages(results: list[
     assert client.conversation.messages[:-1] == list(sent)
 
 
+@settings(max_examples=100)
 @given(count=st.integers(min_value=2, max_value=20))
 async def test_calls_of_one_turn_run_at_the_same_time(count: int) -> None:
     # Feature: stage-02-core-provider, Property 8: Parallel Tool Execution
@@ -154,6 +156,7 @@ async def test_calls_of_one_turn_run_at_the_same_time(count: int) -> None:
     assert kinds == [ToolCallStart] * count + [ToolCallResult] * count
 
 
+@settings(max_examples=100)
 @given(order=st.permutations(range(6)))
 async def test_results_are_reported_as_they_come_and_kept_in_call_order(order: list[int]) -> None:
     # Feature: stage-02-core-provider, Property 6: Tool Call Queuing and Execution
@@ -179,6 +182,7 @@ async def test_results_are_reported_as_they_come_and_kept_in_call_order(order: l
     assert kept == [f"c{n}" for n in range(6)]
 
 
+@settings(max_examples=100)
 @given(most=st.integers(min_value=1, max_value=6))
 async def test_a_model_that_always_wants_tools_is_stopped_at_the_limit(most: int) -> None:
     # Feature: stage-02-core-provider, Property 9: Maximum Turn Limit

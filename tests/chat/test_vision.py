@@ -9,7 +9,13 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
 from ollm_tui.chat.prompt import messages_to_send
 from ollm_tui.protocol import chat_events
-from ollm_tui.protocol.blocks import ImageContent, TextContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    DocumentContent,
+    ImageContent,
+    TextContent,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
@@ -52,7 +58,7 @@ def client_over(*providers: ScriptedProvider, model: str = "scripted://m") -> Ch
     return ChatClient(parts, Conversation(model=model))
 
 
-async def ask(client: ChatClient, *content: TextContent | ImageContent) -> list[object]:
+async def ask(client: ChatClient, *content: Block) -> list[object]:
     async with client.chat(content) as events:
         return [event async for event in events]
 
@@ -123,6 +129,30 @@ async def test_switching_in_mid_chat_leaves_out_the_pictures_of_earlier_messages
     assert sent_pictures(seeing) == 1
 
 
+async def test_what_a_server_takes_no_messages_with_is_left_out_and_the_rest_is_sent() -> None:
+    @dataclass
+    class WithoutSound(ScriptedProvider):
+        message_media: frozenset[str] = frozenset({"image"})
+
+    sound, paper = AudioContent(data=b"RIFF"), DocumentContent(data=b"%PDF")
+    provider = WithoutSound(models=[ModelInfo(name="m")])
+    client = client_over(provider)
+    events = await ask(client, TextContent("What?"), PICTURE, sound, paper)
+    (event,) = [e for e in events if isinstance(e, chat_events.PicturesLeftOut)]
+    assert (event.count, event.kinds) == (2, ("audio", "document"))
+    assert [block.type for block in provider.requests[-1].conversation[0].content] == [
+        "text",
+        "image",
+    ]
+    # A listing tells of sound as it does of pictures; a model of which nothing is known gets it.
+    deaf = ScriptedProvider("deaf", models=[ModelInfo(name="m", capability=SEES)])
+    unknown = ScriptedProvider("unknown", models=[ModelInfo(name="m")])
+    for other, kinds in ((deaf, ["text", "document"]), (unknown, ["text", "audio", "document"])):
+        client = client_over(other, model=f"{other.name}://m")
+        await ask(client, TextContent("What?"), sound, paper)
+        assert [block.type for block in other.requests[-1].conversation[0].content] == kinds
+
+
 async def test_a_question_of_nothing_but_a_picture_is_not_asked_of_such_a_model() -> None:
     provider = ShowingProvider(capability=ONLY_TEXT)
     events = await ask(client_over(provider), PICTURE)
@@ -137,7 +167,7 @@ def test_an_earlier_question_of_nothing_but_a_picture_goes_with_its_answer() -> 
     correction = Message("user", "Write JSON.", metadata={"correction": True})
     gone = (Message("user", [PICTURE]), Message("assistant", "A cat."), correction)
     history = (*kept[:2], *gone, Message("assistant", "{}"), kept[2])
-    assert messages_to_send(history, pictures=False) == kept
+    assert messages_to_send(history, unsent={"image"}) == kept
     assert len(messages_to_send(history)) == len(history)
 
 
@@ -183,5 +213,5 @@ async def test_nothing_but_a_refused_picture_ends_that_prompt_and_no_later_one()
     client = client_over(provider)
     end = (await ask(client, PICTURE))[-1]
     assert isinstance(end, chat_events.ErrorEvent)
-    assert "has only a picture" in end.error.message
+    assert "does not accept pictures" in end.error.message
     assert isinstance((await ask(client, TextContent("Hello")))[-1], chat_events.Finish)

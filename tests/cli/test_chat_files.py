@@ -90,7 +90,7 @@ def test_an_export_goes_to_another_home(ollm: Ollm, tmp_path: Path) -> None:
     imported(ollm, tmp_path)
     first = ollm("chats", "export", "last", "--format", "json").stdout
     (tmp_path / "own.json").write_text(first)
-    assert ollm("chats", "rm", "last", "--yes").stderr == "ollm: Deleted 1 chat.\n"
+    assert ollm("chats", "rm", "last", "--yes").stderr.startswith("ollm: Deleted 1 chat.")
     assert ollm("chats", "import", "own.json").returncode == 0
     assert ollm("chats", "export", "last", "--format", "json").stdout == first
 

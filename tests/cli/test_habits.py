@@ -128,7 +128,8 @@ def test_the_manual_page_has_every_command_and_is_sound(ollm: Ollm) -> None:
     assert ollm("man").stdout == page
     for node in command_tree().walk():
         if not node.commands:
-            assert rf"\fB{' '.join(node.path)}\fR" in page
+            name = " ".join(node.path).replace("-", r"\-")
+            assert rf"\fB{name}\fR" in page
     if shutil.which("groff"):
         done = subprocess.run(
             ["groff", "-man", "-ww", "-z"],

@@ -15,6 +15,7 @@ from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, in_thread
 from tests.support.picture_bytes import bmp, jpeg, png
 from tests.support.seeds import sampled
+from tests.support.sounds import wav
 
 
 @pytest.fixture
@@ -55,12 +56,13 @@ def test_a_model_that_reads_only_text_gets_none_and_that_is_reported(
     (tmp_path / "one.png").write_bytes(png())
     done = ollm(*local(fake), "-p", "What?", "--image", "one.png")
     assert (done.stdout, done.returncode) == ("Hello there.\n", 0)
-    assert done.stderr == "ollm: tiny:1b accepts text only: a picture is not sent.\n"
+    assert done.stderr == "ollm: tiny:1b accepts text only: 1 picture of this chat is not sent.\n"
     assert "images" not in fake.requests[-1]["messages"][-1]
     assert "[image" not in json.dumps(fake.requests[-1]).casefold()
     assert "one.png" not in json.dumps(fake.requests[-1])
     lines = ollm(*local(fake), "--json", "-p", "What?", "--image", "one.png").stdout.splitlines()
     left_out = {"type": "pictures_left_out", "count": 1, "model": "tiny:1b", "turn": 1}
+    left_out |= {"kinds": ["image"]}
     assert json.loads(lines[0]) == left_out
 
 
@@ -131,3 +133,19 @@ def test_other_servers_get_the_same_picture_in_their_own_words(
     sent = as_object(picture[where[0]])[where[1]]
     assert isinstance(sent, str)
     assert base64.b64decode(sent.rpartition(",")[2]) == png()
+
+
+def test_sound_and_text_files_are_attached_as_what_they_are(
+    ollm: Ollm, fake: FakeOllama, tmp_path: Path
+) -> None:
+    fake.capabilities = ["completion", "audio"]
+    (tmp_path / "a.wav").write_bytes(wav())
+    (tmp_path / "notes.md").write_text("# Notes")
+    (tmp_path / "a.pdf").write_bytes(b"%PDF-1.7")
+    both = ("--attach", "a.wav", "--attach", "notes.md", "--attach", "a.pdf")
+    done = ollm(*local(fake), "-p", "What?", *both)
+    left_out = "ollm: tiny:1b does not accept PDF files: 1 PDF file of this chat is not sent.\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("Hello there.\n", left_out, 0)
+    message = fake.requests[-1]["messages"][-1]
+    assert message["content"] == "What?\n\nnotes.md:\n```\n# Notes\n```\na.wav:\n"
+    assert [base64.b64decode(each) for each in message["images"]] == [wav()]

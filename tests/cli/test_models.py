@@ -317,6 +317,7 @@ def test_an_old_server_is_a_line_and_the_rest_is_done(capsys: pytest.CaptureFixt
     assert "cannot pull models: it does not know the request" in pulled[1]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("number", "code", "as_json"),
     sampled_rows(
@@ -511,5 +512,5 @@ def test_what_a_server_says_of_memory_and_time_is_not_trusted() -> None:
     expected = ["in 4 min 0 s", "forever", "now", "", "", "", ""]
     assert [until_text(text, now) for text in texts] == expected
     shares: list[tuple[int, JsonValue]] = [(100, 50), (100, 200), (0, 5), (100, "x"), (100, -5)]
-    infos = [ModelInfo(name="m", size_bytes=s, details={"size_vram": v}) for s, v in shares]
+    infos = [ModelInfo(name="m", details={"memory_bytes": s, "size_vram": v}) for s, v in shares]
     assert [share_text(gpu_share_of(info)) for info in infos] == ["50 %", "100 %", "", "", "0 %"]

@@ -196,7 +196,7 @@ def test_a_fit_is_a_verdict_with_its_numbers() -> None:
         "9.0 GB model, 1.0 GB context of 8192 tokens"
     )
     draft = replace(fit, beside=2_000_000_000)
-    assert fit_text(draft).endswith("8192 tokens, 2.0 GB adapters and draft model")
+    assert fit_text(draft).endswith("8192 tokens, 2.0 GB beside it")
     assert draft.needed == fit.needed + 2_000_000_000
     assert fit_text(None) == ""
 

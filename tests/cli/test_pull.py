@@ -213,6 +213,7 @@ def wait_for_half(process: subprocess.Popen[bytes]) -> None:
     raise AssertionError("it ended before half of it was there")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sampled([signal.SIGKILL, signal.SIGINT, signal.SIGTERM], 1))
 def test_a_download_that_was_stopped_goes_on_with_the_same_command(
     slow_hub: FakeHub, tmp_path: Path, number: signal.Signals

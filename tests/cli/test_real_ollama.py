@@ -114,6 +114,7 @@ def test_a_copy_with_a_name_that_no_model_can_have_says_what_a_name_looks_like(
     )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("arguments", "replies"),
     [

@@ -25,7 +25,7 @@ def at(server: Replay, folder: Path, *arguments: str, kind: str = "openai-compat
         return main(["--config", str(file), *arguments])
 
 
-@pytest.mark.one_in(5)
+@pytest.mark.one_in(10)
 @pytest.mark.parametrize("reply", CHATS, ids=lambda reply: reply.id)
 def test_every_recorded_chat_is_printed_or_reported_to_have_failed(
     reply: RecordedReply,

@@ -15,9 +15,10 @@ from ollm_tui.config.schema import (
     EmbeddedConfig,
     GenerationSettings,
     ProfileSettings,
-    ToolSettings,
     UiSettings,
 )
+from ollm_tui.config.tables.extra_settings import ToolSettings
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from tests.docs.test_settings_examples import make_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,6 +90,7 @@ def test_the_example_without_its_marks_holds_every_key_and_is_valid(
         (values["tools"], ToolSettings),
         (values["chat"], ChatSettings),
         (values["models"]["embedded://qwen3-8b"], ModelSettings),
+        (values["mcp_servers"]["time"], McpServerSettings),
     ):
         keys = {field.alias or name for name, field in model.model_fields.items()}
         assert set(table) == keys
@@ -104,6 +106,7 @@ def test_what_the_example_shows_as_a_default_is_the_default(tmp_path: Path) -> N
     assert ours.pop("providers").pop("work") == ProviderSettings().model_dump()
     assert ours.pop("models").pop("embedded://qwen3-8b") == ModelSettings().model_dump()
     assert ours.pop("profiles").pop("coding") == ProfileSettings().model_dump()
-    for name in ("providers", "models", "profiles"):
+    assert ours.pop("mcp_servers").pop("time") == McpServerSettings().model_dump()
+    for name in ("providers", "models", "profiles", "mcp_servers"):
         plain.pop(name)
     assert ours == plain

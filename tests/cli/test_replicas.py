@@ -88,6 +88,7 @@ def answering(config: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@pytest.mark.slow
 def test_an_answer_of_a_killed_replica_is_cut_and_the_next_ones_come_from_others(
     replicas: Replicas, ollm: Ollm, tmp_path: Path
 ) -> None:

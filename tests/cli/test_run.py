@@ -183,6 +183,7 @@ async def test_a_signal_that_the_parent_switched_off_stays_off() -> None:
         signal.signal(signal.SIGHUP, before)
 
 
+@pytest.mark.slow
 def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) -> None:
     fake.hangs = True
     fake.lines = [text_line("x" * 65_536) for _ in range(20)]
@@ -200,6 +201,7 @@ def test_a_blocked_reader_does_not_keep_a_stopped_run_alive(fake: FakeOllama) ->
         assert process.wait(10) == 143
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) -> None:
     fake.hangs = True
     fake.lines = [text_line("line\n" * 1000) for _ in range(50)]
@@ -233,6 +235,7 @@ def test_a_reader_that_has_seen_enough_ends_the_run_quietly(fake: FakeOllama) ->
         ([], 2, "needs a terminal"),
         (["confg"], 2, "Did you mean 'config'?"),
         (["--modle", "qwen3"], 2, "Unrecognized arguments: --modle. Did you mean --model?"),
+        (["keys", "set", "openai", "sk-abcdef"], 2, "`ollm keys set` takes a name alone: "),
         (["models", "--nosuch", "lst"], 2, "Unrecognized arguments: --nosuch."),
         (["why"], 2, 'To ask something: ollm -p "..."'),
         (["config"], 2, "ACTION"),
@@ -309,6 +312,7 @@ def test_a_broken_settings_file_is_reported_and_the_answer_comes(
     assert f"{file}:1: Unknown setting `them`. Did you mean `theme`?" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("handler", ["strict", "surrogateescape"])
 def test_a_locale_without_the_letters_of_the_answer_gets_question_marks(
     ollm: Ollm, fake: FakeOllama, handler: str

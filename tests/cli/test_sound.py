@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.cli import main
-from ollm_tui.cli.media.new_file import NewFile
+from ollm_tui.cli.media.task import OutputFile
 from ollm_tui.cli.output import UsageError
 from ollm_tui.providers.media.wave_file import wave_head
 from tests.cli.conftest import Ollm, Run, command, environment
@@ -144,7 +144,7 @@ def test_a_name_that_is_taken_meanwhile_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "a.wav"
     with (
         pytest.raises(UsageError, match="exists already"),
-        NewFile(path, replaces=False) as file,
+        OutputFile(path, replaces=False) as file,
     ):
         file.append(b"new")
         path.write_bytes(b"of another program")
@@ -225,6 +225,7 @@ def test_what_espeak_cannot_do_is_one_sentence_and_no_file(
     assert files() == ["bin"]
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_one_sentence_and_no_file(espeak: Path, tmp_path: Path) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -239,7 +240,7 @@ def test_a_full_disk_is_one_sentence_and_no_file(espeak: Path, tmp_path: Path) -
         preexec_fn=limit,
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "ollm: a.wav could not be written (File too large).\n"
+    assert done.stderr == "ollm: a.wav cannot be written: File too large.\n"
     assert files(tmp_path) == ["bin"]
 
 

@@ -81,6 +81,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
         yield Shell(home, server.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(WRITERS, 1))
 def test_what_writes_says_that_its_output_is_closed_or_full(name: str, shell: Shell) -> None:
     ways = {

@@ -18,8 +18,8 @@ from ollm_tui.config.paths import default_paths
 from ollm_tui.protocol.chat_events import Retrying, ToolCallResult, ToolCallStart
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.tools import ToolCall, ToolResult
-from ollm_tui.runtime.chats import OfferedTool
 from ollm_tui.runtime.compose import open_runtime
+from ollm_tui.runtime.tools.toolbox import OfferedTool
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import DONE, FakeOllama, text_line
 

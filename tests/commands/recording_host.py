@@ -6,8 +6,12 @@ from typing import Any, Literal
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.drawing import DrawingWish
+from ollm_tui.chat.making import Makes
+from ollm_tui.commands.files import InstructionEntry
 from ollm_tui.commands.host import Severity, View
+from ollm_tui.mcp.server import McpServer
 from ollm_tui.models.actions import ModelAction
+from ollm_tui.models.tasks import TASK_WORDS, ModelTask
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -37,14 +41,63 @@ class RecordingActions:
 class RecordingDrawings:
     host: "RecordingHost"
 
-    def is_possible(self) -> bool:
-        return self.host.draws
-
-    async def draw(self, content: Content, wish: DrawingWish) -> None:
+    async def draw(self, content: Content, wish: DrawingWish, mask: str = "") -> None:
         self.host.drawn.append((content, wish))
+        if mask:
+            self.host.asked.append(("mask", mask))
 
-    async def save(self, name: str) -> None:
-        self.host.asked.append(("save_picture", name))
+    async def save(self, name: str, makes: Makes = "image") -> None:
+        self.host.asked.append(("save_picture" if makes == "image" else f"save_{makes}", name))
+
+    async def open_newest(self) -> None:
+        self.host.asked.append(("open_media",))
+
+
+@dataclass
+class RecordingInstructions:
+    asked: list[tuple[str, ...]]
+    entries: list[InstructionEntry] = field(
+        default_factory=lambda: [
+            InstructionEntry("AGENTS.md", "How to work here", 12, False, is_file=True),
+            InstructionEntry("review", "Reviews changes.", 1, True),
+        ]
+    )
+
+    def known(self) -> Sequence[InstructionEntry]:
+        return self.entries
+
+    async def listed(self) -> Sequence[InstructionEntry]:
+        return self.entries
+
+    async def add(self, name: str) -> InstructionEntry:
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        raise AIError(ErrorCode.BAD_REQUEST, "There are none.")
+
+    def remove(self, name: str | None) -> Sequence[str]:
+        self.asked.append(("remove_instructions", name or ""))
+        return [] if name == "nothing" else ["review"]
+
+
+@dataclass
+class RecordingSnippets:
+    asked: list[tuple[str, ...]]
+
+    def listed(self) -> Mapping[str, str]:
+        return {"review": "Review this change.", "greet": "Hello {{name}}"}
+
+    async def insert(self, name: str, arguments: str) -> None:
+        self.asked.append(("insert", name, arguments))
+
+    async def add(self, name: str, text: str) -> None:
+        self.asked.append(("add", name, text))
+
+    async def edit(self, name: str) -> None:
+        self.asked.append(("edit", name))
+
+    async def remove(self, name: str) -> None:
+        self.asked.append(("remove", name))
 
 
 @dataclass(frozen=True)
@@ -64,19 +117,32 @@ class RecordingVoice:
         self.asked.append(("stop_reading",))
 
 
+@dataclass(frozen=True)
+class RecordingTasks:
+    known: Mapping[ModelTask, Sequence[str]]
+
+    def models(self, task: ModelTask) -> Sequence[str]:
+        return self.known.get(task, ())
+
+
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
     mode: Literal["native", "react"] | None = None
     current: Conversation = field(default_factory=lambda: Conversation(model="local://qwen3:8b"))
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
+    off: tuple[SomeTool, ...] = ()
+    changes: Any = None
+    permissions: Any = None
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)
     profiles: Any = None
     exports: Any = None
     has_window: bool = True
     thinks: ThinkingSupport | None = None
-    draws: bool = True
+    for_tasks: Mapping[ModelTask, Sequence[str]] = field(
+        default_factory=lambda: dict.fromkeys(TASK_WORDS, ("local://other",))
+    )
     drawn: list[tuple[Content, DrawingWish]] = field(default_factory=list)
 
     @property
@@ -124,6 +190,14 @@ class RecordingHost:
     async def retry(self) -> None:
         self.asked.append(("retry",))
 
+    @property
+    def tasks(self) -> "RecordingTasks":
+        return RecordingTasks(self.for_tasks)
+
+    @tasks.setter
+    def tasks(self, tasks: object) -> None:
+        raise NotImplementedError
+
     def find(self, text: str) -> None:
         self.asked.append(("find", text))
 
@@ -142,6 +216,14 @@ class RecordingHost:
     def offered_tools(self) -> Sequence[SomeTool]:
         return self.tools
 
+    mcp: Mapping[str, McpServer] = field(default_factory=dict)
+
+    def servers(self) -> Mapping[str, McpServer]:
+        return self.mcp
+
+    def tools_off(self) -> Sequence[SomeTool]:
+        return self.off
+
     def attachments(self) -> "RecordingHost":
         return self
 
@@ -149,6 +231,9 @@ class RecordingHost:
         if name == "none.png":
             raise AIError(ErrorCode.BAD_REQUEST, "none.png does not exist.")
         self.attached.append(f"Image #{len(self.attached) + 1} · {name}")
+
+    async def paste(self) -> None:
+        self.attached.append(f"Image #{len(self.attached) + 1} · clipboard.png")
 
     def listed(self) -> Sequence[str]:
         return self.attached
@@ -164,6 +249,18 @@ class RecordingHost:
 
     @model_actions.setter
     def model_actions(self, actions: object) -> None:
+        raise NotImplementedError
+
+    @property
+    def instructions(self) -> RecordingInstructions:
+        return RecordingInstructions(self.asked)
+
+    @property
+    def snippets(self) -> "RecordingSnippets":
+        return RecordingSnippets(self.asked)
+
+    @snippets.setter
+    def snippets(self, snippets: object) -> None:
         raise NotImplementedError
 
     @property

@@ -53,6 +53,13 @@ async def run(text: str, host: RecordingHost | None = None) -> RecordingHost:
         ("/find", ("find", "")),
         ("/find  Sky blue", ("find", "Sky blue")),
         ("/search x", ("show", "search", "x")),
+        ("/sessions", ("show", "chats")),
+        ("/private", ("show", "private")),
+        ("/private OFF", ("show", "private", "off")),
+        (
+            "/private chat",
+            ("error", "/private starts a private chat, and /private off one that is saved."),
+        ),
         ("/theme", ("show", "themes")),
         ("/theme LIGHT", ("set_theme", "light")),
         ("/theme terminal", ("set_theme", "Terminal")),
@@ -73,7 +80,10 @@ async def test_a_command_asks_its_host_for_one_thing(text: str, asked: tuple[str
         ("/copy 1", ("copy", "print(1)")),
         ("/copy 2", ("copy", "a ~~~ b\n~~~")),
         ("/copy 3", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
-        ("/copy x", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
+        (
+            "/copy x",
+            ("error", "/copy takes a number for a code block, or `chat` for the whole chat."),
+        ),
         ("/copy 0", ("error", "The last answer has 2 code blocks: /copy 1 to /copy 2.")),
     ],
 )

@@ -2,7 +2,13 @@ import pytest
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.parse import Suggestions, suggest
+from ollm_tui.commands.parse import (
+    MOST_SUGGESTIONS,
+    Suggestions,
+    UnknownCommand,
+    parse,
+    suggest,
+)
 from ollm_tui.commands.registry import Completion
 from ollm_tui.protocol.request import GenerationOptions
 from tests.commands.recording_host import RecordingHost, SomeTool
@@ -20,7 +26,12 @@ def values(text: str, host: RecordingHost | None = None) -> list[str]:
 def test_a_slash_offers_every_command_with_its_help() -> None:
     found = ask("/")
     assert found is not None
-    assert [item.value for item in found.items] == [f"/{one.name}" for one in COMMANDS]
+    assert [item.value for item in found.items] == [
+        f"/{one.name}"
+        for one in COMMANDS
+        # nothing was made yet, and the settings name no server
+        if one.name not in {"open", "mcp"}
+    ]
     assert Completion("/help", "Show the keys and commands.") in found.items
 
 
@@ -81,7 +92,24 @@ def test_themes_are_offered_by_name() -> None:
 
 def test_long_lists_are_cut() -> None:
     host = RecordingHost(models=tuple(f"local://m{number}" for number in range(1000)))
-    assert len(values("/model m", host)) == 50
+    assert len(values("/model m", host)) == MOST_SUGGESTIONS
+
+
+def test_a_model_is_chosen_by_its_whole_name_though_others_begin_with_it() -> None:
+    host = RecordingHost(models=("local://small-long", "local://small"))
+    assert set(values("/model smal", host)) == {"local://small", "local://small-long"}
+    # Enter sends what was typed
+    assert suggest("/model small", COMMANDS, host) is None
+    twice = RecordingHost(models=("local://small", "other://small"))
+    assert values("/model small", twice) == ["local://small", "other://small"]
+
+
+@pytest.mark.parametrize("name", ["delete", "import", "archive"])
+def test_no_opposite_is_offered_for_what_is_done_elsewhere(name: str) -> None:
+    assert suggest(f"/{name}", COMMANDS, RecordingHost()) is None
+    call = parse(f"/{name}", COMMANDS)
+    assert isinstance(call, UnknownCommand)
+    assert "Ctrl+R" in call.sentence
 
 
 @pytest.mark.parametrize(("typed", "offered"), [("all", "all"), ("ALL", "all"), ("non", "none")])

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.commands import COMMANDS
-from ollm_tui.commands.exports import EXPORT_FORMATS
 from ollm_tui.commands.parse import parse, run_command
-from ollm_tui.exchange.formats import FORMATS
-from ollm_tui.exchange.new_file import NameTaken
+from ollm_tui.config.new_file import NameTaken
 from tests.commands.recording_host import RecordingHost
 
 
@@ -44,9 +42,9 @@ async def run(line: str, *, taken: bool = False) -> tuple[RecordingHost, Recordi
         ("/export HTML", ("html", None, False)),
         ("/export json a b.txt", ("json", Path("a b.txt"), False)),
         ("/export notes.html", ("html", Path("notes.html"), False)),
-        ("/export my notes", ("md", Path("my notes"), False)),
+        ("/export md my notes", ("md", Path("my notes"), False)),
         ("/export md a.md replace", ("md", Path("a.md"), True)),
-        ("/export replace", ("md", Path("replace"), False)),
+        ("/export md replace", ("md", Path("replace"), False)),
     ],
 )
 async def test_export_takes_a_format_a_file_and_whether_it_replaces(
@@ -77,5 +75,13 @@ async def test_a_format_that_is_none_is_refused() -> None:
     assert host.asked == [("error", "A chat is copied as one of: md, json, html.")]
 
 
-def test_the_commands_know_the_formats_that_there_are() -> None:
-    assert list(EXPORT_FORMATS) == list(FORMATS)
+@pytest.mark.parametrize("name", ["pdf", "notes.docx", "my notes"])
+async def test_a_name_without_the_ending_of_a_format_is_refused(name: str) -> None:
+    host, exports = await run(f"/export {name}")
+    assert exports.asked == []
+    [(kind, words)] = host.asked
+    assert kind == "error"
+    assert words == (
+        f"{name} has no ending of a format, which are .md, .json or .html."
+        f" Markdown below that name: /export md {name}"
+    )

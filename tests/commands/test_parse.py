@@ -98,8 +98,3 @@ def test_any_text_is_parsed_without_an_exception(text: str) -> None:
     parsed = parse("/" + text, COMMANDS)
     if isinstance(parsed, UnknownCommand):
         assert "\x1b" not in parsed.sentence
-
-
-def test_a_private_chat_comes_without_the_note_that_every_chat_is_saved() -> None:
-    assert "every chat is saved" not in NOT_THERE["private"].lower()
-    assert "save = false" in NOT_THERE["private"]

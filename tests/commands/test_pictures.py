@@ -101,12 +101,22 @@ async def test_without_a_picture_there_is_nothing_to_draw_again(typed: str) -> N
     assert "No picture was drawn in this chat yet." in await run(host, f"/image {typed}")
 
 
-def test_it_is_suggested_only_where_a_model_draws() -> None:
-    for can_draw in (True, False):
-        host = replace(drawn_chat(), draws=can_draw)
+def test_it_is_suggested_where_a_model_draws_and_says_which() -> None:
+    helps = {
+        ("sd://painter",): "With sd://painter: draw a picture",
+        ("sd://painter", "sd://other"): "With one of 2 models: draw a picture",
+        ("sd://\x1b[31mred",): "With sd://⟦U+001B⟧[31mred: draw a picture",
+    }
+    for models, help in helps.items():
+        host = replace(drawn_chat(), for_tasks={"picture": models})
         found = suggest("/ima", COMMANDS, host)
+        assert found is not None
+        (item,) = [item for item in found.items if item.value == "/image"]
+        assert item.help.startswith(help)
+    for typed in ("/ima", "/dictat", "/speak"):
+        found = suggest(typed, COMMANDS, replace(drawn_chat(), for_tasks={}))
         names = [item.value for item in found.items] if found is not None else []
-        assert ("/image" in names) is can_draw
+        assert not {"/image", "/dictate", "/speak"} & {*names}
     words = suggest("/image a", COMMANDS, drawn_chat())
     assert words is not None
     assert words.items[0].value == "again"

@@ -25,7 +25,11 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
         "models",
     }
     wanted |= {"show", "load", "unload", "pull", "rename", "profile", "save", "schema", "prompt"}
-    wanted |= {"export", "image", "dictate", "speak"}
+    wanted |= {"export", "image", "dictate", "speak", "settings"}
+    wanted |= {"export", "image", "dictate", "speak", "tree", "fork", "undelete"}
+    wanted |= {"export", "image", "video", "music", "dictate", "speak", "open", "editor"}
+    wanted |= {"compact", "stats", "queue", "paste", "snippet", "focus", "go", "marks", "times"}
+    wanted |= {"diff", "mcp", "permissions", "private", "skills", "undo"}
     assert {one.name for one in COMMANDS} == wanted
 
 

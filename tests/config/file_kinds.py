@@ -23,10 +23,11 @@ from ollm_tui.attachments.attachment import read_file
 from ollm_tui.cli.log import logging_to
 from ollm_tui.config.early import early_settings
 from ollm_tui.config.edit import set_key
-from ollm_tui.config.hub import token_of_file
+from ollm_tui.config.keys.hub import token_of_file
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.private_file import open_lock
+from ollm_tui.frontend.prompt_history import PromptHistory
 from ollm_tui.library.downloads.job_folder import JobFolder, is_locked
 from ollm_tui.library.downloads.part_file import load_state, open_part, part_path
 from ollm_tui.library.folder_library import FolderLibrary
@@ -41,7 +42,6 @@ from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.runtime.choices import Choices, load_choices
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.files import Instances
-from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.theming.themes import ThemeProblem, read_theme
 from tests.support.guarded import fair_clock
 

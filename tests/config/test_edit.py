@@ -95,6 +95,8 @@ def test_early_settings_know_the_switches_of_the_screen(paths: AppPaths) -> None
     paths.config_file.write_text("[ui]\nmouse = false\nanimations = false\n", "utf-8")
     early = early_settings(paths, {"OLLM_UI__MOUSE": "on", "OLLM_UI__SHOW_THINKING": "False"})
     assert (early.mouse, early.animations, early.show_thinking) == (True, False, False)
+    assert (early.maths, early.times) == (True, False)
+    assert early_settings(paths, {"OLLM_UI__TIMES": "true"}).times
     paths.config_file.write_text("ui = 3\n", "utf-8")
     assert early_settings(paths, {}).mouse
 

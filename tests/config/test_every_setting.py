@@ -12,13 +12,20 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from ollm_tui.cli.settings import checked
+from ollm_tui.config.engine_settings import PICTURE_PARTS
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.profiles import NAME_HINT
 from ollm_tui.config.schema import AppConfig
+from ollm_tui.models.tasks import ModelTask
 from tests.config.conftest import Load
 
-NAMES: Mapping[str, str] = {"profiles": "p", "providers": "work", "models": "m"}
+NAMES: Mapping[str, str] = {
+    "profiles": "p",
+    "providers": "work",
+    "models": "m",
+    "mcp_servers": "box",
+}
 SWITCH = ("2", '"maybe"', "[]")
 COUNT = ("0", "-1", "1.5", "true", '"many"', "10000000000000")
 PART = ("-0.1", "1.1", "nan", "true", '"x"')
@@ -56,6 +63,7 @@ GENERATION: Mapping[str, tuple[str, ...]] = {
 LANGUAGE = ('"golang"', '""', "5")
 WRONG: Mapping[str, tuple[str, ...]] = {
     "theme": (*TEXT, '"dsk"'),
+    "screen_reader": SWITCH,
     "model": (*TEXT, '"locl://m"'),
     "provider": ("5", '"locl"'),
     "system_prompt": NO_TEXT,
@@ -63,8 +71,14 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "thinking": ('"lots"', "true", "1"),
     "profile": (*TEXT, '"codng"'),
     "ui.show_thinking": SWITCH,
+    "ui.maths": SWITCH,
+    "ui.pictures": ('"sixels"', "true", "1"),
+    "ui.times": SWITCH,
+    "ui.show_stats": SWITCH,
     "ui.mouse": SWITCH,
     "ui.animations": SWITCH,
+    "chat.titles": SWITCH,
+    "chat.make_room": ('"always"', "true", "1"),
     "keymap": (
         "5",
         '{ "chat.modls" = "f4" }',
@@ -79,10 +93,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
         '{ "chat.models" = 4 }',
     ),
     **{f"options.{name}": wrong for name, wrong in GENERATION.items()},
-    **{
-        f"defaults.{task}": (*TEXT, '"locl://m"')
-        for task in ("embedding", "speech", "transcription", "picture")
-    },
+    **{f"defaults.{task}": (*TEXT, '"locl://m"') for task in get_args(ModelTask)},
     "profiles.p.model": (*TEXT, '"locl://m"'),
     "profiles.p.system_prompt": NO_TEXT,
     "profiles.p.system_prompt_format": LANGUAGE,
@@ -98,11 +109,15 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "embedded.model_folders": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
     "embedded.other_folders": ('"lmstudio"', '["lmstdio"]', "[5]"),
     "tools.enabled": ('"read_file"', '["read_fil"]', '[""]', "[5]"),
+    "tools.network": SWITCH,
     "tools.root": ('"/not/there"', '"~/not there"', '"a\\u0000b"', '"/etc/passwd"', "5"),
     "chat.max_turns": (*COUNT, "101"),
     "chat.calls_per_turn": (*COUNT, "1001"),
     "chat.prompt_timeout_s": SECONDS,
     "chat.save": SWITCH,
+    "shell.timeout_s": SECONDS,
+    "shell.variables": ('"x"', "[5]", '[""]'),
+    "search.similar": SWITCH,
     "hub.endpoint": ADDRESS,
     "hub.token": ('"a b"', "5"),
     "hub.token_env": VARIABLE,
@@ -112,9 +127,19 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     },
     "sound.longest_recording_s": SECONDS,
     "sound.voice": TEXT,
+    "mcp_servers.box.command": TEXT,
+    "mcp_servers.box.args": ('"x"', "[5]"),
+    "mcp_servers.box.env": ("5", "{ A = 5 }", '{ A = "${NOT_SET_ANYWHERE}" }'),
+    "mcp_servers.box.cwd": ("5", '"a\\u0000b"'),
+    "mcp_servers.box.url": TEXT,
+    "mcp_servers.box.headers": ("5", '{ "a b" = "x" }'),
+    "mcp_servers.box.enabled": SWITCH,
+    "mcp_servers.box.start_timeout_s": SECONDS,
+    "mcp_servers.box.call_timeout_s": (*SECONDS, "3601"),
     "downloads.at_once": (*COUNT, "17"),
     **{f"models.m.{key}": values for key, values in LOADING.items()},
     **{f"models.m.{key}": FILE for key in ("path", "projector", "draft_model", "chat_template")},
+    **{f"models.m.{key}": FILE for key in PICTURE_PARTS},
     "models.m.lora": ('"x"', "[5]", '["/not/there"]', '["a\\u0000b"]'),
     "models.m.draft_tokens": ("0", "1025", "1.5", "true"),
     "models.m.context": COUNT,
@@ -232,7 +257,7 @@ NEAR = {
     'profile = "codng"\n[profiles.coding]\ntools = []': "Did you mean `coding`?",
     'profile = "x"': "There are no profiles yet: /save NAME in a chat writes one.",
     "[profiles.none]\ntools = []": NAME_HINT,
-    "[models.x]\nqqq = 5": "flash_attention, gpu_layers, lora, path",
+    "[models.x]\nqqq = 5": "flash_attention, gpu_layers, llm, lora, path",
     '[keymap]\n"chat.modls" = "f4"': "Did you mean chat.models?",
     '[keymap]\n"chat.models" = "Ctrl+L"': "Did you mean ctrl+l?",
     '[keymap]\n"chat.models" = "ctlr+g"': "Did you mean ctrl+g?",
@@ -263,7 +288,7 @@ def test_the_nearest_right_word_is_given(text: str, load: Load, paths: AppPaths)
         "[options]\ntemperature = 2",
         'profile = "Kürzer gesagt"\n[profiles."kürzer gesagt"]\ntools = ["all"]',
         'profile = "none"',
-        '[keymap]\n"chat.models" = "f4,ctrl+g"',
+        '[keymap]\n"chat.models" = "f4,alt+g"',
         '[keymap]\n"chat.models" = "ctrl+r"\n"chat.chats" = "ctrl+l"',
         '[keymap]\n"chat.retry" = "t"',
         '[tools]\nenabled = ["all"]\nroot = "/"',

@@ -47,7 +47,7 @@ def failed_readers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FailedR
         yield failed
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sampled(SLOWEST_LAST, len(KINDS) - 1))
 def test_a_file_of_this_kind_holds_up_no_reader(kind: str, failed_readers: FailedReaders) -> None:
     assert failed_readers(kind) == {}

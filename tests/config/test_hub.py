@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.config.backends import HUGGING_FACE
@@ -212,7 +212,6 @@ def test_what_is_no_file_gives_none(load: Load, tmp_path: Path) -> None:
         assert (token_of(loaded), problems_of(loaded)) == (None, [])
 
 
-@settings(max_examples=100)
 @given(
     endpoint=st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
     token=st.text(st.characters(exclude_categories=["Cs"]), min_size=8, max_size=30),

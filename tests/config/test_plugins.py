@@ -18,8 +18,8 @@ from ollm_tui.config.plugins import find_plugins, load_plugins, plugin_folder, p
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.providers import create_provider
 from ollm_tui.providers.spec import ProviderSpec
-from ollm_tui.runtime.chats import plugin_tools
 from ollm_tui.runtime.compose import open_runtime
+from ollm_tui.runtime.tools.toolbox import plugin_tools
 from tests.commands.recording_host import RecordingHost
 from tests.support.plugins import BROKEN, BROKEN_GROUPS, GOOD, GOOD_GROUPS, installed
 

@@ -18,6 +18,7 @@ from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
+    DocumentContent,
     EmbeddingContent,
     ImageContent,
     TextContent,
@@ -104,6 +105,7 @@ REQUEST: Mapping[str, list[Sample] | str] = {
         Sample(asks(messages=None, input=[VideoContent(data=b"mp4")])),
     ],
     "mask": [Sample(asks(mask=ImageContent(data=b"\x89PNG")))],
+    "suffix": [Sample(asks(suffix=MARK))],
     "output": [Sample(asks(output="audio")), Sample(asks(output="embedding"))],
     "system_prompt": [Sample(asks(system_prompt=MARK))],
     "tools": [Sample(asks(tools=[TOOL]))],
@@ -209,6 +211,10 @@ BLOCKS: Mapping[type, list[Sample] | str] = {
         Sample(shows(AudioContent(url="https://x/y.wav"))),
     ],
     VideoContent: [Sample(shows(VideoContent(data=b"mp4")))],
+    DocumentContent: [
+        Sample(shows(DocumentContent(data=b"%PDF"))),
+        Sample(shows(DocumentContent(url="https://x/y.pdf"))),
+    ],
     EmbeddingContent: [Sample(shows(EmbeddingContent((0.5,))))],
     UnknownContent: [Sample(shows(UnknownContent("hologram", {"x": 1})))],
     ThinkingContent: "models are trained without earlier reasoning; a signer gets its own back",
@@ -394,6 +400,7 @@ def samples() -> Iterator[tuple[str, Sample]]:
             yield f"{block.__name__} {number}", sample
 
 
+@pytest.mark.one_in(3)
 async def test_nothing_that_is_asked_for_is_ignored(asked: Asked) -> None:
     fates: dict[str, str] = {}
     known: dict[str, Outcome] = {}

@@ -149,6 +149,7 @@ MET = {f"{fault} in tools": (fault, "tools") for fault in CODES}
 MET |= {f"{fault} in thoughts": (fault, "think") for fault in ("stall", "reset")}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("kind", "met"), remotes_with(MET, ["reset in thoughts"], DECODERS))
 async def test_a_fault_after_any_frame_is_reported_and_what_came_is_kept(
     kind: str, met: str

@@ -92,7 +92,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(14)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_an_answer_stopped_after_any_event_leaves_nothing(

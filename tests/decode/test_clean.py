@@ -155,6 +155,7 @@ def test_a_payload_cut_anywhere_is_cleaned_like_the_whole(payload: str) -> None:
     assert clean_in_parts(list(payload)) == whole
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(st.lists(HOSTILE_TEXT, max_size=5))
 def test_cleaning_parts_and_joining_is_cleaning_the_join(parts: list[str]) -> None:

@@ -126,6 +126,7 @@ def check_calls(calls: list[ToolCall]) -> None:
             assert json.loads(call.raw_args or "{}") == call.args
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lines", "read"), [(EVENT_LINES, read_events), (JSON_LINES, read_lines)], ids=["sse", "ndjson"]
 )

@@ -155,6 +155,7 @@ def test_pieces_are_the_whole_text_and_none_is_empty(
     assert all(pieces)
 
 
+@pytest.mark.slow
 @in_parts(4)
 @settings(max_examples=25)
 @given(

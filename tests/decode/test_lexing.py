@@ -10,9 +10,9 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]  #
 
 from ollm_tui.decode import lexing
 from ollm_tui.decode.lexing import WINDOW, Rule, Token, find_lexer, tokens
-from ollm_tui.tui.transcript.painters import code
-from ollm_tui.tui.transcript.painters.code import code_rows
-from tests.tui.transcript.painters.painting import canvas
+from ollm_tui.tui.painters import code
+from ollm_tui.tui.painters.code import code_rows
+from tests.tui.painters.painting import canvas
 
 if TYPE_CHECKING:
     import re
@@ -38,6 +38,7 @@ def joined(pieces: list[tuple[Token, str]]) -> list[tuple[Token, str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", CODE)
 def test_long_code_is_cut_as_the_lexer_cuts_it_at_once(language: str) -> None:
     text = CODE[language] * (3 * WINDOW // len(CODE[language]))
@@ -80,6 +81,7 @@ def test_no_code_is_lost_even_if_the_lexer_loses_some(language: str, parts: list
     assert text.removeprefix("\n").split("\n") == lines
 
 
+@pytest.mark.slow
 def test_a_vain_look_sees_a_window_only() -> None:
     looks: list[int] = []
 

@@ -7,6 +7,8 @@ import pytest
 from tests.decode.hostile import HOSTILE, Decoder, hostile_text
 from tests.support.cuts import one_by_one
 
+pytestmark = pytest.mark.slow
+
 SMALL, LARGE = 80, 800
 LONGEST_FORM = 400
 

@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.decode.react import UNDECIDED_LIMIT, ReActParser
@@ -231,6 +231,7 @@ def test_no_label_is_ever_shown(lines: list[tuple[str, str]]) -> None:
 
 
 # Feature: stage-02-core-provider, Property 18: ReAct Output Parsing
+@settings(max_examples=100)
 @given(thought=PROSE, name=NAMES, args=OBJECTS, indent=st.sampled_from([None, 2]))
 def test_thought_action_and_input_are_extracted(
     thought: str, name: str, args: JsonObject, indent: int | None
@@ -241,6 +242,7 @@ def test_thought_action_and_input_are_extracted(
 
 
 # Feature: stage-02-core-provider, Property 18: ReAct Output Parsing
+@settings(max_examples=100)
 @given(thought=PROSE, answer=PROSE)
 def test_thought_and_final_answer_are_extracted(thought: str, answer: str) -> None:
     turn = read([f"Thought: {thought}\nFinal Answer: {answer}"])
@@ -248,6 +250,7 @@ def test_thought_and_final_answer_are_extracted(thought: str, answer: str) -> No
 
 
 # Feature: stage-02-core-provider, Property 19: ReAct JSON Validation
+@settings(max_examples=100)
 @given(value=FINITE, kept=st.integers(min_value=1))
 def test_only_a_whole_json_object_can_run(value: JsonValue, kept: int) -> None:
     raw = json.dumps(value)
@@ -264,6 +267,7 @@ def test_only_a_whole_json_object_can_run(value: JsonValue, kept: int) -> None:
 
 
 # Feature: stage-02-core-provider, Property 21: ReAct Turn Completion
+@settings(max_examples=100)
 @given(before=FRAGMENTS, answer=FRAGMENTS)
 def test_a_final_answer_ends_the_turn_without_a_call(before: str, answer: str) -> None:
     assume("Observation:" not in before)

@@ -2,7 +2,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.decode.lines import LineTooLong
@@ -153,6 +153,7 @@ CHUNKED_STREAMS = st.lists(events(), max_size=6)
 
 
 # Feature: stage-11-vllm-openai, Property 2: SSE Stream Parsing Correctness
+@settings(max_examples=100)
 @given(stream=CHUNKED_STREAMS)
 def test_every_object_of_a_stream_is_read_in_order(
     stream: Sequence[tuple[str, bytes]],
@@ -164,6 +165,7 @@ def test_every_object_of_a_stream_is_read_in_order(
 
 
 # Feature: stage-11-vllm-openai, Property 5: SSE Partial Chunk Buffering
+@settings(max_examples=100)
 @given(stream=CHUNKED_STREAMS, data=st.data())
 def test_an_event_comes_with_its_last_byte_and_never_before(
     stream: Sequence[tuple[str, bytes]], data: st.DataObject

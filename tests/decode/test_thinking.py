@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ollm_tui.decode.think_pieces import TextPiece, ThinkingPiece, ThinkPiece
@@ -224,9 +224,10 @@ def test_text_before_which_no_block_stands_is_unchanged(text: str) -> None:
 
 
 @given(text=TEXTS, settings=SETTINGS)
+@example(text="a</think>", settings=ThinkTags())  # the text is taken back, and follows as thinking
 def test_every_word_comes_out_in_its_order(text: str, settings: ThinkTags) -> None:
     marked = "".join(f"{letter}\u2460" if letter == "a" else letter for letter in text)
-    out = "".join(getattr(piece, "text", "") for piece in run([marked], settings))
+    out = "".join(getattr(piece, "text", "") for piece in kept(run([marked], settings)))
     assert out.count("a\u2460") == marked.count("a\u2460")
 
 

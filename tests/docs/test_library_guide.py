@@ -27,7 +27,9 @@ PRINTED = (
     "Hello, world!\n",
     "['stop']\n['stop']\nuser Say hello.\nassistant Hello, world!\n"
     "user Once more.\nassistant Hello, world!\n['ollama://tiny:latest', 'ollama://thinker:latest']\n",
+    "['stop']\n['stop']\n['stop']\nleft_out 4\n7\n",
     "['stop']\nIs 26 October a holiday in Austria?\n",
+    "Hello, world! ['Hello, world!', 'Hello, world!']\n",
     "It is sunny in Oslo.\n",
     "May it run? note {'text': 'buy milk'}\nNoted: buy milk\n",
     "called once, before the first use\nGood morning \ncalled once, at the end\n",

@@ -42,8 +42,10 @@ def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppPaths:
 
 
 def make_files(text: str, home: Path) -> None:
-    """Make the files of models and schemas and the program that a text names below the home."""
-    for name in re.findall(r'"~/([^"]+(?:\.gguf|\.jinja|\.json|/llama-server))"', text):
+    """Make the files of models and schemas and the programs that a text names below the home."""
+    for name in re.findall(
+        r'"~/([^"]+(?:\.gguf|\.safetensors|\.jinja|\.json|/llama-server|/espeak-ng))"', text
+    ):
         (home / name).parent.mkdir(parents=True, exist_ok=True)
         (home / name).touch()
 

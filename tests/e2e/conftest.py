@@ -14,7 +14,7 @@ from tests.support.tiny_gguf import write_scripted
 
 MODEL = "tiny-scripted"
 OLLM = [sys.executable, "-P", "-m", "ollm_tui"]
-CONFIG = "[embedded]\nthreads = 1\ncontext = 32768\n"
+CONFIG = "[embedded]\nthreads = 1\ncontext = 32768\n[chat]\ntitles = false\n"
 
 Start = Callable[..., AbstractContextManager[PtySession]]
 

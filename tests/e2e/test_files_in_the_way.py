@@ -25,6 +25,7 @@ FILES = (
 )
 
 
+@pytest.mark.slow
 def test_the_app_starts_and_leaves_with_pipes_in_place_of_its_files(
     start: Start, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_theme_chosen_is_remembered_in_the_settings_file(
     assert "threads = 1" in file.read_text()
 
 
+@pytest.mark.slow
 def test_an_engine_that_dies_costs_one_answer(start: Start, home_with_model: Path) -> None:
     with start(home_with_model, is_new=True) as session:
         ready(session)
@@ -109,6 +110,7 @@ def test_an_engine_that_dies_costs_one_answer(start: Start, home_with_model: Pat
         session.wait_for(HELLO, timeout=20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sampled([signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT], 1))
 def test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind(
     start: Start, home_with_model: Path, number: signal.Signals
@@ -121,6 +123,7 @@ def test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind(
         assert_left_sane(session, 128 + number)
 
 
+@pytest.mark.slow
 def test_a_kill_leaves_no_engine_behind(start: Start, home_with_model: Path) -> None:
     with start(home_with_model, is_new=True) as session:
         ready(session)
@@ -131,6 +134,7 @@ def test_a_kill_leaves_no_engine_behind(start: Start, home_with_model: Path) -> 
         assert wait_until(lambda: not session.processes(), 5)
 
 
+@pytest.mark.slow
 def test_a_closed_terminal_ends_everything(start: Start, home_with_model: Path) -> None:
     with start(home_with_model, is_new=True) as session:
         ready(session)
@@ -175,6 +179,7 @@ def test_the_starter_model_answers(start: Start, home: Path) -> None:
         session.wait_for("tok/s · first token", timeout=60)
 
 
+@pytest.mark.slow
 def test_nothing_of_a_hostile_folder_runs(home_with_model: Path, tmp_path: Path) -> None:
     trap = tmp_path / "trap"
     trap.mkdir()

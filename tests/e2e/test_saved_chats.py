@@ -11,7 +11,7 @@ from tests.e2e.conftest import OLLM, Start, ask, assert_left_sane, environment, 
 from tests.support.engine import needs_engine
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import in_thread
-from tests.support.pty_session import wait_until
+from tests.support.pty_session import PtySession, wait_until
 
 pytestmark = [pytest.mark.pty]
 
@@ -45,6 +45,48 @@ def test_an_answer_outlives_a_program_that_is_killed(start: Start, home: Path) -
         assert found == sorted(found)
 
 
+ENDED = "ollm ended without closing last time."
+
+
+def test_the_chat_of_a_program_that_was_killed_is_offered_once(start: Start, home: Path) -> None:
+    with in_thread(fake_ollama) as server:
+        env = {"OLLAMA_HOST": server.url}
+        with start(home, env=env) as session:
+            ready(session)
+            ask(session, "echo before the end")
+            session.wait_for("   before the end", timeout=20)
+            noted = home / "state" / "ollm" / "sessions"
+            assert wait_until(lambda: any(one.read_text() for one in noted.glob("*")))
+            session.signal(signal.SIGKILL)
+            assert session.exit_status() == -signal.SIGKILL
+        with start(home, env=env) as session:
+            session.wait_for(f"{ENDED} The chat was saved.", timeout=20)
+            session.wait_for("/chats last continues it.")
+            assert "▌ echo before" not in session.screen_text()  # it is an offer
+            ready(session)
+            ask(session, "/chats last")
+            session.wait_for("▌ echo before the end")
+            session.wait_for("   before the end")
+            assert wait_until(lambda: any(one.read_text() for one in noted.glob("*")))
+            with start(home, env=env) as other:  # a second window while this one is open
+                assert ENDED not in _settled(other)
+                ask(other, "/quit")
+                assert_left_sane(other, 0)
+            ask(session, "/quit")
+            assert_left_sane(session, 0)
+        with start(home, "-c", env=env) as session:  # the end before was a normal one
+            assert ENDED not in _settled(session)
+            assert "▌ echo before the end" in session.screen_text()
+
+
+def _settled(session: PtySession) -> str:
+    """Return the screen once all that is said at the start was said."""
+    ready(session)
+    ask(session, "/private off")
+    session.wait_for("This chat is not private.")
+    return session.screen_text()
+
+
 def test_two_windows_go_on_with_one_chat_and_each_sees_what_the_other_wrote(
     start: Start, home: Path
 ) -> None:
@@ -76,7 +118,8 @@ def test_two_windows_go_on_with_one_chat_and_each_sees_what_the_other_wrote(
                 ask(session, "/quit")
                 assert_left_sane(session, 0)
         with start(home, "-c", env=env) as session:
-            session.wait_for("   righthand", timeout=20)
+            # the branch that was shown last
+            session.wait_for("   lefthand", timeout=20)
             session.wait_for("This chat has 1 other branch.")
             ready(session)
             ask(session, "/quit")

@@ -65,10 +65,11 @@ def evil_messages(text: str) -> tuple[Message, ...]:
     )
 
 
-def hostile_chat() -> ChatRecord:
-    """All of them in all places, as a chain with a branch at each message."""
+def hostile_chat(script: str = "alert(1)") -> ChatRecord:
+    """All of them in all places, as a chain with a branch at each message; each runs a script."""
     records: list[MessageRecord] = []
-    for text in EVIL:
+    texts = tuple(text.replace("alert(1)", script) for text in EVIL)
+    for text in texts:
         for words in evil_messages(text):
             behind = (
                 records[-2].id if len(records) % 5 == 4 else records[-1].id if records else None
@@ -83,12 +84,12 @@ def hostile_chat() -> ChatRecord:
                     updated_ms=0,
                 )
             )
-    evil = "\n".join(EVIL)
+    evil = "\n".join(texts)
     settings = ConversationSettings(
         profile=evil,
         model=evil,
         system_prompt=evil,
-        options=GenerationOptions(stop=EVIL, response_format={evil: evil}),
-        tools=EVIL,
+        options=GenerationOptions(stop=texts, response_format={evil: evil}),
+        tools=texts,
     )
     return replace(chat(*records), title=evil, settings=settings)

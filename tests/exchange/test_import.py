@@ -14,17 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ollm_tui.chat.prompt import messages_to_send
 from ollm_tui.exchange import json_items, reading
 from ollm_tui.exchange.document import document_pieces
 from ollm_tui.exchange.foreign import Origin
 from ollm_tui.exchange.importing import ImportResult, import_files
 from ollm_tui.exchange.json_items import Problem, json_chats
+from ollm_tui.exchange.markdown import markdown_pieces
 from ollm_tui.exchange.reading import ImportFile
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent, UnknownContent
 from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.message import COMPACTION, SUMMARY, Message, is_compaction
 from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.records import ChatRecord
+from ollm_tui.store.rows import ConversationSettings
 from tests.exchange import samples
 from tests.store.test_records import TREE, chat
 from tests.support.strategies import JSON
@@ -177,6 +180,31 @@ async def test_what_was_added_there_is_added_here(tmp_path: Path) -> None:
         assert (await store.load(summary.id)).history[-1].text == "Yes."
 
 
+async def test_a_chat_that_was_made_shorter_comes_back_as_any_other(tmp_path: Path) -> None:
+    settings, path = ConversationSettings(), tmp_path / "own.json"
+    async with open_store(tmp_path / "chats.db") as store:
+        journal = store.journal(settings)
+        messages = [Message("user", "Why?"), Message("assistant", "So."), Message("user", "And?")]
+        for message in messages:
+            message_id = await journal.begin(message)
+            if message.role == "assistant":
+                await journal.finish(message_id, message)
+        summary = Message("user", "Because.", metadata={COMPACTION: SUMMARY})
+        await journal.branch(2, [summary, messages[2]])
+        record = await store.records.read(journal.conversation_id)
+        assert record is not None
+        path.write_text("".join(document_pieces(record)))
+    markdown = "".join(markdown_pieces(record))
+    assert "## Summary of the messages above\n" in markdown
+    async with open_store(tmp_path / "other.db") as other:
+        await imported(other, path)
+        [listed] = await other.list()
+        history = (await other.load(listed.id)).history
+        assert [is_compaction(message) for message in history] == [False, False, True, False]
+        assert len((await other.load(listed.id)).branches) == 2
+        assert [one.text for one in messages_to_send(history)] == ["Because.\n\nAnd?"]
+
+
 async def test_an_own_export_comes_back(tmp_path: Path) -> None:
     path = tmp_path / "own.json"
     path.write_text("".join(document_pieces(chat(*TREE, leaf="c1"))))
@@ -248,6 +276,7 @@ class Chunks:
         return piece
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(
     st.lists(st.dictionaries(st.text(), JSON, max_size=3), max_size=4),

@@ -26,7 +26,7 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return samples.written(tmp_path_factory.mktemp("export") / "conversations.json", many)
 
 
-@pytest.mark.one_in(10)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 async def test_a_kill_leaves_whole_chats_only(seed: int, export: Path, tmp_path: Path) -> None:
     chance, store = random.Random(seed), tmp_path / "chats.db"

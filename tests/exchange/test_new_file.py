@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.config.new_file import NameTaken
 from ollm_tui.exchange.formats import FORMATS, format_named, format_of
-from ollm_tui.exchange.new_file import NameTaken, free_name, write_file
+from ollm_tui.exchange.new_file import free_name, write_file
 from ollm_tui.protocol.errors import AIError
 from tests.store.test_records import TREE, chat
 

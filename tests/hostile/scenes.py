@@ -216,23 +216,22 @@ def saved_chats(visit: Visit) -> None:
         sleep(0.1)
         visit.look("chat that is gone on with")
     session.write(b"\x12")
-    session.wait_for("Ctrl+D delete")
+    session.wait_for("Filter by title")
     visit.look("list of chats")
     for place in range(len(visit.payloads)):
         session.write(f"{place:02}")
-        session.wait_for(f"│   {place:02}")
-        visit.wait_for_match(re.compile(rf"│  [ ●] {place:02}"))  # drawn after what is typed
+        visit.wait_for_match(re.compile(rf"(?m)^[ ●] {place:02}"))  # drawn after what is typed
         visit.look("list of chats")
         if place % 7 == 0:
             session.write(b"\x04")
-            session.wait_for("permanently?")
+            session.wait_for("Delete this chat?")
             visit.look("question before deleting")
+            session.wait_for("keep it")
             session.write("n")
+            session.wait_for(lambda: "keep it" not in session.screen_text())
         session.write("\x7f\x7f")
-        session.wait_for("Type to filter")
-    session.write("03")
-    session.wait_for("│   03")
-    session.write(b"\r")
+        session.wait_for("Filter by title")
+    session.write("03\r")
     session.wait_for("▌ 03")
     visit.look("opened chat")
 
@@ -468,10 +467,10 @@ def keys(visit: Visit) -> None:
     visit.settle("No models found")
     visit.look("status line")
     visit.send("/help")
-    visit.session.wait_for("A line that begins with")
+    visit.session.wait_for("Up Down PgUp PgDn scroll")
     visit.look("help page")
     visit.session.write(b"\x1b")
-    visit.session.wait_for(lambda: "A line that begins" not in visit.session.screen_text())
+    visit.session.wait_for(lambda: "PgUp PgDn scroll" not in visit.session.screen_text())
 
 
 def typed(visit: Visit) -> None:

@@ -14,6 +14,8 @@ from tests.support.seeds import in_parts
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedCatalog, ScriptedRuntime, finish, text, thinking
 
+pytestmark = pytest.mark.slow
+
 BRACKETS = (
     "[/INST]", "[INST]", "[/]", "[/", "[", "]", "[]", "[[x]]", "[b", "[b ", "[b]x[/b]", "[b]x",
     "x[/red]", "[red]x", "[red]x[/]", "[$primary]x", "[on red]x", "[#ff0000]x", "[reverse]x[/]",
@@ -56,7 +58,7 @@ async def test_model_names_with_brackets_are_listed_as_they_are(tmp_path: Path) 
     assert [name for name in BRACKETS if name not in seen] == []
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("start", range(0, len(BRACKETS), 3))
 async def test_labels_and_problems_with_brackets_are_shown_as_they_are(
     tmp_path: Path, start: int
@@ -77,6 +79,7 @@ async def test_labels_and_problems_with_brackets_are_shown_as_they_are(
             assert f"said {name}." in stage.screen_text
 
 
+@pytest.mark.slow
 async def test_every_text_with_brackets_is_shown_as_it_is(tmp_path: Path) -> None:
     everything = "\n".join(BRACKETS)
     # A message of more lines than these is folded once it is sent.

@@ -6,12 +6,14 @@ from ollm_tui.cli.event_writer import TextWriter
 from ollm_tui.cli.output import Output
 from ollm_tui.decode.clean import Cleaner, clean
 from ollm_tui.protocol.chat_events import Finish, TextDelta
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.plain import PlainPainter
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
+from ollm_tui.tui.painters.markdown import MarkdownPainter
+from ollm_tui.tui.painters.painter import Painter
+from ollm_tui.tui.painters.plain import PlainPainter
+from ollm_tui.tui.painters.rows import Canvas, Palette
 from tests.hostile.payloads import PAYLOADS, Payload
 from tests.hostile.test_exits import controls
+
+pytestmark = pytest.mark.slow
 
 CANVAS = Canvas(80, Palette())
 

@@ -10,7 +10,7 @@ from tests.support.fake_ollama import fake_ollama
 from tests.support.forked import Forks
 from tests.support.http_server import in_thread
 
-pytestmark = pytest.mark.pty
+pytestmark = [pytest.mark.slow, pytest.mark.pty]
 
 
 @pytest.mark.parametrize("name", ENDINGS)

@@ -1,5 +1,6 @@
 """The same texts on every way out but the screen: plain text, whatever came in."""
 
+import argparse
 import base64
 import json
 import subprocess
@@ -9,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.cli.chats.arguments import add_chats
 from ollm_tui.tui.crash import write_report
 from tests.e2e.conftest import OLLM, ask, environment
+from tests.e2e.lines import END_OF_A_LIST, OF_THE_EDITOR, prompted
 from tests.hostile import homes
 from tests.hostile.payloads import PAYLOADS, marked, unseen
 from tests.hostile.server import MODEL, hostile_server
@@ -20,7 +23,7 @@ from tests.support.pty_session import PtySession
 from tests.support.seeds import sampled
 from tests.support.vt import grammar, tokens
 
-pytestmark = pytest.mark.pty
+pytestmark = [pytest.mark.slow, pytest.mark.pty]
 
 ARGUMENTS = homes.fit_for_arguments(PAYLOADS)
 ALL = "".join(marked(p, place) for place, p in enumerate(ARGUMENTS))
@@ -152,6 +155,71 @@ def _crash_report(world: World) -> str:
         return write_report(error, world.home / "crashes", str).read_text("utf-8")
 
 
+def _chats(*arguments: str, missing: Callable[[str], list[str]] = lambda _text: []) -> Exit:
+    """Run a command about saved chats in a home that has hostile ones."""
+
+    def give(world: World) -> str:
+        home = world.home / "chats"
+        if not home.exists():
+            homes.with_chats(homes.make_home(home), PAYLOADS)
+            (home / "hostile.json").write_text(json.dumps([{"mapping": {ALL: ALL}, "title": ALL}]))
+            (home / f"{ARGUMENTS[0].text}.json").write_text(ALL, "utf-8", "replace")
+        typed = [one.replace("HOME", str(home)) for one in arguments]
+        return "".join(World(home, world.url, world.forks).run("chats", *typed))
+
+    return Exit(give, missing)
+
+
+def _exported(suffix: str) -> Exit:
+    """Export to a file, and read what is in it."""
+    written = _chats("export", "last", "--force", "-o", f"HOME/out{suffix}")
+
+    def give(world: World) -> str:
+        written.give(world)
+        return (world.home / "chats" / f"out{suffix}").read_text("utf-8")
+
+    return Exit(give, _texts if suffix == ".md" else lambda _text: [])
+
+
+# SQLite would end a title there, so that it is saved as a sign of its own.
+def _titles(text: str) -> list[str]:
+    return [name for name in _names(text) if name != "nul"]
+
+
+CHATS: Mapping[str, Exit] = {
+    "list": _chats("list", "--limit", "100", missing=_titles),
+    "list as JSON": _chats("list", "--limit", "100", "--json"),
+    "show": _chats("show", "last", missing=_texts),
+    "show as JSON": _chats("show", "last", "--json"),
+    "show of an unknown chat": _chats("show", ALL[:200]),
+    "search": _chats("search", "everything"),
+    "search of hostile texts": _chats("search", "b00*"),
+    "search as JSON": _chats("search", "b00*", "--json"),
+    "search of hostile words": _chats("search", ALL[:500]),
+    "export": _chats("export", "last", missing=_texts),
+    "export as JSON": _chats("export", "last", "--format", "json"),
+    "export as HTML": _chats("export", "last", "--format", "html"),
+    **{f"export to a file {suffix}": _exported(suffix) for suffix in (".md", ".json", ".html")},
+    "export to a hostile name": _chats("export", "last", "-o", f"HOME/missing/{ALL[:80]}.md"),
+    "import": _chats("import", "HOME/hostile.json"),
+    "import of a hostile name": _chats("import", f"HOME/{ARGUMENTS[0].text}.json"),
+    "rm": _chats("rm", "last"),
+    "rm with yes": _chats("rm", "--yes", "last"),
+    "list of deleted chats": _chats("list", "--deleted"),
+    "undelete": _chats("undelete", "last"),
+    "purge": _chats("purge"),
+    "restore": _chats("restore"),
+    "rename": _chats("rename", "last", ALL[:200]),
+    "tag": _chats("tag", "last", "home"),
+    "tag of a hostile name": _chats("tag", "last", ALL[:60]),
+    "pin": _chats("pin", "last"),
+    "unpin": _chats("unpin", "last"),
+    "archive": _chats("archive", "last"),
+    "unarchive": _chats("unarchive", "last"),
+    "restore of a hostile day": _chats("restore", ALL[:80]),
+}
+"""What the commands about saved chats print, by the action and what is special."""
+
 EXITS: Mapping[str, Exit] = {
     "answer on standard output": Exit(lambda world: world.ask("say")[0], _texts),
     "answer byte by byte": Exit(lambda world: world.ask("bytewise")[0], _texts),
@@ -193,6 +261,7 @@ EXITS: Mapping[str, Exit] = {
     "piped prompt": Exit(lambda world: "".join(world.run("-p", "-", stdin=ALL.encode()))),
     "log": Exit(_log, _arguments),
     "crash report": Exit(_crash_report, _arguments),
+    **{f"chats {name}": way_out for name, way_out in CHATS.items()},
 }
 
 
@@ -205,6 +274,14 @@ def test_what_comes_out_is_plain_text(name: str, world: World) -> None:
     assert way_out.missing(text) == []
 
 
+def test_every_command_about_chats_has_an_exit() -> None:
+    commands = argparse.ArgumentParser().add_subparsers()
+    add_chats(commands, argparse.ArgumentParser(add_help=False))
+    listed = [one.choices for one in commands.choices["chats"]._actions]
+    (actions,) = (one for one in listed if isinstance(one, dict))
+    assert {name.partition(" ")[0] for name in CHATS} == actions.keys()
+
+
 def test_thinking_beside_an_answer_only_dims(world: World) -> None:
     env = environment(world.home) | {"OLLAMA_HOST": world.url}
     argv = [*OLLM, "--model", f"local://{MODEL}", "-p", "think"]
@@ -212,6 +289,25 @@ def test_thinking_beside_an_answer_only_dims(world: World) -> None:
         assert session.exit_status() == 0
         assert grammar(session.raw) <= {"SGR 2", "SGR 0", "C0 0d", "C0 0a"}
         assert unseen(PAYLOADS, session.screen_text()) == []
+
+
+def test_lines_for_a_screen_reader_are_plain_text(world: World) -> None:
+    env = environment(world.home) | {"OLLAMA_HOST": world.url}
+    argv = [*OLLM, "--screen-reader", "--model", f"local://{MODEL}"]
+    with PtySession(argv, env, world.home, (120, 150), world.forks) as session:
+        prompted(session)
+        before = 0
+        said: dict[str, str] = {}
+        for prompt in ("say", "think", "call", "fail 0", "status 401 0", "html", "reason"):
+            prompted(session, typed=f"{prompt}\r")
+            said[prompt] = OF_THE_EDITOR.sub(b"", session.raw[before:]).decode()
+            before = len(session.raw)
+        prompted(session, prompt=END_OF_A_LIST, typed="/chats\r")
+        prompted(session, typed="\r")
+        raw = OF_THE_EDITOR.sub(b"", session.raw).decode()
+    assert controls(raw.replace("\r", "")) == set()
+    # Words that are read aloud have no form feeds, and Markdown has another sign for NUL.
+    assert {*unseen(PAYLOADS, said["say"] + said["think"])} <= BREAKS | {"nul"}
 
 
 def test_the_clipboard_is_written_by_a_copy_command_alone_and_with_plain_text(

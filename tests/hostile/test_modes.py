@@ -13,7 +13,7 @@ from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import in_thread
 from tests.support.pty_session import PtySession
 
-pytestmark = pytest.mark.pty
+pytestmark = [pytest.mark.slow, pytest.mark.pty]
 
 WITHOUT_UMASK = [
     sys.executable,
@@ -33,6 +33,7 @@ def modes(home: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_first_run_leaves_nothing_that_others_can_read(tmp_path: Path) -> None:
     home = tmp_path / "newcomer"
     home.mkdir()
@@ -48,6 +49,24 @@ def test_a_first_run_leaves_nothing_that_others_can_read(tmp_path: Path) -> None
             assert session.exit_status() == 0
     names = {path.name for path in home.rglob("*") if path.is_file()}
     assert {"config.toml", "choices.json", "prompts.jsonl"} <= names
+    assert modes(home) == {}
+
+
+@pytest.mark.slow
+def test_a_chat_in_lines_leaves_nothing_that_others_can_read(tmp_path: Path) -> None:
+    home = tmp_path / "newcomer"
+    home.mkdir()
+    with in_thread(fake_ollama) as server:
+        env = environment(home) | {"OLLAMA_HOST": server.url}
+        with PtySession([*WITHOUT_UMASK, *OLLM, "--screen-reader"], env, tmp_path) as session:
+            session.wait_for(b"\nYou: ", 20)
+            session.write("hello\r")
+            session.wait_for(b"world!")
+            session.wait_for(lambda: session.raw.endswith(b"You: "))
+            session.write("/quit\r")
+            assert session.exit_status() == 0
+    names = {path.name for path in home.rglob("*") if path.is_file()}
+    assert {"choices.json", "prompts.jsonl", "chats.db"} <= names
     assert modes(home) == {}
 
 

@@ -31,11 +31,15 @@ NOT_FROM_OUTSIDE = {
     "providers/stream.py",
     "tui/chat/screen.py",
     "commands/speech.py",
-    "tui/voice/control.py",
+    "frontend/voice_control.py",
+    *(f"linear/{name}.py" for name in ("chat", "commands", "message_reading", "model_actions")),
+    "linear/saved_chats.py",
+    "linear/views.py",
     # It waits for an end and reads nothing.
     "sound/player.py",
     # `pieces` is a list of its own there.
     "tui/transcript/block.py",
+    "chat/summary.py",
     # For others, which are named by it.
     "config/regular_file.py",
     # Files that come with the program.
@@ -48,6 +52,9 @@ NOT_FROM_OUTSIDE = {
 NOT_TO_THE_OUTSIDE = {
     # `write` is a method of their own there.
     "decode/react.py",
+    # By `linear/terminal.py`.
+    *(f"linear/{name}.py" for name in ("chat", "commands", "model_actions", "run", "settings")),
+    *(f"linear/{name}.py" for name in ("compacting", "views", "writing")),
     # For others, which are named by it.
     "config/private_file.py",
     # Into a text in memory.

@@ -1,13 +1,17 @@
 """No text from outside drives the terminal: it is seen as text, whichever door it came through."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.hostile.doors import SCENES, Scene, Shows
-from tests.hostile.payloads import PAYLOADS, unseen, unseen_names, unspelled
+from tests.hostile.payloads import PAYLOADS, Payload, unseen, unseen_names, unspelled
 from tests.hostile.scenes import Seen
 from tests.support.vt import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 pytestmark = [pytest.mark.pty, pytest.mark.slow]
 
@@ -58,7 +62,11 @@ def _is_sequence(text: str) -> bool:
 
 def hidden(seen: Seen, scene: Scene) -> dict[str, list[str]]:
     """Name by door the payloads that did not look as they have to."""
-    look = {Shows.TEXT: unseen, Shows.NAME: unseen_names, Shows.SPELLED: unspelled}
+    look: dict[Shows, Callable[[Sequence[Payload], str], list[str]]] = {
+        Shows.TEXT: unseen,
+        Shows.NAME: unseen_names,
+        Shows.SPELLED: unspelled,
+    }
     found = {
         door: [
             name

@@ -31,7 +31,7 @@ LITERAL, HEADER, PASSWORD = "canary-six-FFFF-6666", "canary-seven-GGGG-7777", "c
 CANARIES = (*VARIABLES.values(), LITERAL, HEADER, PASSWORD, "canary")
 CRASH = (
     "import sys\n"
-    "from ollm_tui.tui.chat.prompt_queue import PromptQueue\n"
+    "from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue\n"
     "async def broken(self, prompt):\n"
     "    secret = sys.argv[1]\n"
     "    raise RuntimeError(f'failed with {secret!r}')\n"

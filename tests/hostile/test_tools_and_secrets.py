@@ -25,6 +25,8 @@ from tests.hostile.secret_files import ORDINARY, PLACES, copies
 from tests.support.seeds import in_parts
 from tests.support.tools import AllowAll, tool_call
 
+pytestmark = pytest.mark.slow
+
 KEY = "sk-planted/Canary+4711-0815xyz"
 HUB_TOKEN = "hf_PlantedHubToken0815"
 HEADER = "team-Planted-Header-4711-abc"
@@ -188,6 +190,7 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("own", [f".{place}" for place in OWN] + [".cache/ollm/own.txt"])
 async def test_the_programs_own_folders_are_out_of_reach(home: Home, own: str) -> None:
     folder = home.path / own.removesuffix("/own.txt")
@@ -334,6 +337,7 @@ def forms(secret: str) -> Iterator[tuple[str, bytes]]:
     yield "invisible letters", "\u200b".join(secret).encode()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("secret", HELD)
 async def test_a_key_that_the_program_holds_leaves_in_no_form(home: Home, secret: str) -> None:
     runner, leaked = home.runner(), []

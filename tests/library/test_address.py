@@ -141,7 +141,6 @@ def test_any_text_means_something_and_a_repository_is_one(text: str) -> None:
         assert meant.url.startswith(("http://", "https://", "HTTP"))
 
 
-@settings(max_examples=100)
 @given(
     secret=st.text("abcdefXYZ0123456789", min_size=6, max_size=12).map("S3cret".__add__),
     template=st.sampled_from(

@@ -114,7 +114,7 @@ BIGGEST = {
 }
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(BIGGEST))
 def test_the_most_that_a_header_may_hold_stays_within_time_and_memory(
     tmp_path: Path, name: str

@@ -302,6 +302,7 @@ def _use_often(file: Path, address: str, times: int, together: Barrier) -> None:
         save_use(file, address, 1.0)
 
 
+@pytest.mark.slow
 def test_two_programs_count_together_and_lose_nothing(tmp_path: Path) -> None:
     file = tmp_path / "alone" / "registry.json"
     apart = multiprocessing.get_context("spawn")

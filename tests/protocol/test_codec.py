@@ -81,6 +81,22 @@ EVENTS: st.SearchStrategy[ChatEvent] = st.one_of(
         estimated=st.booleans(),
         turn=TURNS,
     ),
+    st.builds(
+        chat_events.PromptProgress,
+        phase=st.sampled_from(["loading", "reading", "compacting"]),
+        turn=TURNS,
+        done=st.none() | TURNS,
+        total=st.none() | TURNS,
+    ),
+    st.builds(
+        chat_events.Compacted,
+        kind=st.sampled_from(["summary", "left_out"]),
+        messages=TURNS,
+        freed=st.integers(-100, 10**6),
+        position=TURNS,
+        why=st.none() | st.text(),
+        turn=TURNS,
+    ),
     st.builds(chat_events.PicturesLeftOut, count=st.integers(1, 100), model=NAMES, turn=TURNS),
     st.builds(
         chat_events.Retrying,
@@ -121,6 +137,8 @@ EVENT_KINDS: dict[str, Callable[..., ChatEvent]] = {
     "tool_call_start": chat_events.ToolCallStart,
     "tool_call_result": chat_events.ToolCallResult,
     "context_warning": chat_events.ContextWarning,
+    "prompt_progress": chat_events.PromptProgress,
+    "compacted": lambda why=None, **values: chat_events.Compacted(why=why, **values),
     "pictures_left_out": chat_events.PicturesLeftOut,
     "retrying": chat_events.Retrying,
     "media": chat_events.MediaDelta,
@@ -144,6 +162,8 @@ def event_from_json(data: JsonObject) -> ChatEvent:
         key: FIELDS[key](data[key]) if key in FIELDS else data[key] for key in data
     }
     kind = values.pop("type")
+    if kind == "pictures_left_out":
+        values["kinds"] = tuple(values["kinds"])
     if kind == "tool_call_result":
         call, outcome, is_error = values["call"], values.pop("outcome"), values.pop("is_error")
         interruption = outcome if outcome in ("denied", "stopped") else None

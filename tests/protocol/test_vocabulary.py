@@ -1,7 +1,7 @@
 """Rules of the vocabulary: messages, requests, content, signals, errors."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from ollm_tui.protocol.blocks import (
     EmbeddingContent,
@@ -54,6 +54,7 @@ def test_text_of_content_is_its_text_and_thinking() -> None:
 
 
 # Feature: stage-02-core-provider, Property 30: Message Structure Validity
+@settings(max_examples=100)
 @given(message=messages())
 def test_a_message_has_a_role_and_a_block_or_a_call(message: Message) -> None:
     assert message.role

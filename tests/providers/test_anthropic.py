@@ -221,6 +221,7 @@ def test_an_error_inside_the_stream_is_what_its_status_would_have_been(
     assert not after_text[-1].error.retryable
 
 
+@pytest.mark.slow
 def test_a_cut_at_every_byte_has_one_end_and_no_call() -> None:
     call = (
         started(5, type="tool_use", id="t1", name="f", input={}),

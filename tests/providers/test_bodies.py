@@ -36,6 +36,7 @@ async def test_an_encoded_answer_is_decoded_although_none_was_asked_for() -> Non
         assert (await ask(spec_for(server.url)))[0] == TextDelta("ok")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "br"])
 async def test_a_body_that_unpacks_without_end_is_stopped(encoding: str) -> None:
     bomb = gzip.compress(b"\n" * 30_000_000, 9) if encoding == "gzip" else b"x"

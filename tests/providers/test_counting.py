@@ -141,7 +141,7 @@ async def test_a_refusal_is_an_error_and_no_reason_to_ask_elsewhere(
 
 
 # Feature: stage-02-core-provider, Property 11: Optional Method Presence
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.sampled_from(["llamacpp", "vllm"]), st.integers(-5, 10**9))
 def test_who_counts_gives_a_positive_number_or_an_error(backend: str, number: int) -> None:
     replies = {AT_ONCE: {"input_tokens": number}, "/tokenize": {"count": number}}

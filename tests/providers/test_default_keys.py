@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.message import Message
@@ -71,6 +71,7 @@ TABLES = st.dictionaries(
 
 
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
+@settings(max_examples=100)
 @given(keys=TABLES, own=TABLES)
 def test_no_key_is_lost_and_none_is_changed(keys: dict[str, Any], own: dict[str, Any]) -> None:
     made = with_default_keys(ask(extra_body=own), keys).options.extra_body

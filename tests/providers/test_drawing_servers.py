@@ -115,7 +115,7 @@ async def test_a_job_is_picked_up_again_unless_the_server_has_dropped_it() -> No
     async with opened("sdcpp", fake) as (provider, _server):
         fake.jobs["job_1"] = ["generating", "completed"], {"prompt": "a cat"}
         assert sizes(await provider.resume_drawing("job_1", DRAW)) == [(3, 2)]
-        with pytest.raises(AIError, match="no longer has this drawing") as caught:
+        with pytest.raises(AIError, match="no longer has this job") as caught:
             await provider.resume_drawing("job_2", DRAW)
     assert caught.value.code == ErrorCode.BAD_REQUEST
     assert fake.cancelled == []
@@ -141,6 +141,10 @@ async def test_its_model_is_listed_as_one_that_draws() -> None:
     assert (engine.backend, engine.label) == ("sdcpp", "stable-diffusion.cpp")
     films: JsonObject = {"model": {"stem": "wan"}, "supported_modes": ["vid_gen"]}
     assert [one.capability for one in read_sdcpp(films)] == [FILMS]
+    both: JsonObject = {"model": {"stem": "wan"}, "supported_modes": ["img_gen", "vid_gen"]}
+    (either,) = read_sdcpp(both)
+    assert either.capability is not None
+    assert either.capability.output == {"image", "video"}
     assert read_sdcpp({}) == read_sdcpp(None) == []
 
 
@@ -186,6 +190,29 @@ async def test_an_abort_interrupts_the_web_ui_once_it_has_begun() -> None:
             await provider.draw(replace(DRAW, signal=signal), stop)
     assert caught.value.code == ErrorCode.ABORTED
     assert fake.interrupted == 1
+
+
+async def test_an_abort_before_the_first_step_interrupts_the_web_ui_too() -> None:
+    fake, signal = FakeWebUI(done=anyio.Event()), AbortSignal()
+    async with opened("sdwebui", fake) as (provider, _server), anyio.create_task_group() as group:
+
+        async def stop() -> None:
+            await fake.begun.wait()
+            signal.abort()
+
+        group.start_soon(stop)
+        with anyio.fail_after(5), pytest.raises(AIError) as caught:
+            await provider.draw(replace(DRAW, signal=signal))
+    assert caught.value.code == ErrorCode.ABORTED
+    assert fake.interrupted == 1
+
+
+async def test_a_refused_drawing_interrupts_nothing_of_the_web_ui() -> None:
+    fake = FakeWebUI()
+    async with opened("sdwebui", fake) as (provider, _server):
+        with pytest.raises(AIError, match="out of memory"):
+            await provider.draw(replace(DRAW, input="refused"))
+    assert fake.interrupted == 0
 
 
 async def test_koboldcpp_draws_and_edits_and_lists_its_second_model() -> None:

@@ -39,6 +39,8 @@ from tests.support.fakes import FAKES
 from tests.support.http_server import Handler, Server, raw_server, serve
 from tests.support.seeds import chance_for
 
+pytestmark = pytest.mark.slow
+
 BACKENDS: Mapping[str, Callable[[], Handler]] = {
     "lmstudio": FakeLMStudio,
     "localai": FakeLocalAI,

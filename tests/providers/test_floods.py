@@ -39,6 +39,7 @@ async def outcomes(kind: str) -> dict[str, dict[str, Any]]:
     return dict(zip(met, json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_measure, reason="this system does not tell the peak of memory")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_flood_ends_in_one_error_that_names_its_limit(kind: str) -> None:

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 
 import anyio
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -60,6 +60,7 @@ def server_of(kind: str) -> Handler:
 
 # Feature: stage-02-core-provider, Property 10: Provider Interface Compliance
 # Feature: stage-11-vllm-openai, Property 1: Provider Interface Compliance
+@settings(max_examples=100)
 @given(kind=KINDS, name=NAMES, label=st.none() | NAMES, key=st.none() | KEYS)
 async def test_every_adapter_has_a_name_and_streams_events(
     kind: str, name: str, label: str | None, key: str | None
@@ -85,6 +86,7 @@ async def test_every_adapter_has_a_name_and_streams_events(
 
 
 # Feature: stage-11-vllm-openai, Property 6: OpenAI-Compatible Endpoint Usage
+@settings(max_examples=100)
 @given(
     kind=LIKE_OPENAI,
     ending=st.sampled_from(["", "/", "/v1", "/v1/", "/v1/chat/completions", "/v1/models"]),
@@ -112,6 +114,7 @@ async def test_every_chat_goes_to_chat_completions(
 
 # Feature: stage-11-vllm-openai, Property 8: Authenticated Request Headers
 # Feature: stage-11-vllm-openai, Property 10: Backend-Specific Header Adaptation
+@settings(max_examples=100)
 @given(kind=KINDS, key=KEYS)
 async def test_a_key_is_in_every_request_in_the_form_its_server_wants(kind: str, key: str) -> None:
     async with (
@@ -139,6 +142,7 @@ REPLIES = st.one_of(
 
 
 # Feature: stage-11-vllm-openai, Property 9: Model Listing Error Handling
+@settings(max_examples=100)
 @given(kind=LIKE_OPENAI, answer=REPLIES)
 async def test_a_list_that_cannot_be_had_is_empty(
     kind: str, answer: tuple[int, str] | None
@@ -176,6 +180,7 @@ UNREACHABLE = st.one_of(
 
 # Feature: stage-02-core-provider, Property 16: Connection Error Handling
 # Feature: stage-11-vllm-openai, Property 18: Network Error Messages
+@settings(max_examples=100)
 @given(kind=KINDS, answer=UNREACHABLE, label=NAMES, secure=st.booleans())
 async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
     kind: str, answer: bytes | None, label: str, secure: bool
@@ -198,6 +203,7 @@ async def test_a_server_that_cannot_be_reached_is_one_error_that_names_it(
 
 
 # Feature: stage-11-vllm-openai, Property 19: Authentication Error Messages
+@settings(max_examples=100)
 @given(kind=KINDS, status=st.sampled_from([401, 403]), key=st.none() | KEYS, body=JSON)
 async def test_a_refused_key_is_reported_as_one(
     kind: str, status: int, key: str | None, body: object
@@ -222,6 +228,7 @@ WAYS = st.sampled_from(["signal", "leave", "cancel", "raise"])
 
 
 # Feature: stage-02-core-provider, Property 34: Abort Signal Cleanup
+@settings(max_examples=100)
 @given(kind=KINDS, way=WAYS, after=st.integers(0, 4), twice=st.booleans())
 async def test_a_stopped_answer_leaves_no_connection_and_no_task(
     kind: str, way: str, after: int, twice: bool

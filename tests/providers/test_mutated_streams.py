@@ -39,6 +39,8 @@ from tests.support.frames import DECODERS, carried, frames_of, head
 from tests.support.http_server import raw_server
 from tests.support.seeds import chance_for
 
+pytestmark = pytest.mark.slow
+
 USUAL, MANY = 1_000, 10_000
 OVER_SOCKETS = 60
 MOST_GROWTH_KB = 50 * 1024

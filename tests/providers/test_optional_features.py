@@ -5,11 +5,18 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.library.folder_library import FolderLibrary
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.media_ports import (
+    SupportsDrawingJobs,
+    SupportsInfill,
+    SupportsMusic,
+    SupportsVideo,
+    SupportsVideoJobs,
+)
 from ollm_tui.protocol.model import ModelCapability, PullProgress
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
@@ -20,7 +27,6 @@ from ollm_tui.protocol.ports import (
     SupportsCreate,
     SupportsDelete,
     SupportsDispose,
-    SupportsDrawingJobs,
     SupportsEmbed,
     SupportsInitialize,
     SupportsList,
@@ -63,6 +69,10 @@ FEATURES: Mapping[str, type] = {
     "transcribe": SupportsTranscription,
     "draw": SupportsPictures,
     "resume_drawing": SupportsDrawingJobs,
+    "make_video": SupportsVideo,
+    "resume_video": SupportsVideoJobs,
+    "make_music": SupportsMusic,
+    "infill": SupportsInfill,
     "list_models": SupportsList,
     "last_error": RemembersListError,
     "show_model": SupportsShow,
@@ -80,7 +90,7 @@ FEATURES: Mapping[str, type] = {
     "initialize": SupportsInitialize,
     "dispose": SupportsDispose,
 }
-MAKES = {"speak", "transcribe", "draw"}
+MAKES = {"speak", "transcribe", "draw", "make_video", "resume_video", "infill"}
 LIKE_OPENAI = {"list_models", "last_error", "embed", "dispose"} | MAKES
 MANAGES = {"pull_model", "unload_model", "list_running"}
 
@@ -113,6 +123,7 @@ def provider_with(methods: frozenset[str], **more: object) -> ProviderAdapter:
 
 
 # Feature: stage-11-vllm-openai, Property 22: Feature Capability Detection
+@settings(max_examples=100)
 @given(methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
 def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
     provider = provider_with(methods)
@@ -128,7 +139,8 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
             None,
             {"list_models", "list_running", "show_model", "pull_model", "delete_model"}
             | {"copy_model", "load_model", "load_model_for", "unload_model", "server_version"}
-            | {"create_model", "quantize_model", "push_model", "prompt_text", "embed", "dispose"},
+            | {"create_model", "quantize_model", "push_model", "prompt_text", "embed", "dispose"}
+            | {"draw", "infill"},
         ),
         ("anthropic", None, {"list_models", "count_tokens", "dispose"}),
         ("anthropic", "llamacpp", {"list_models", "count_tokens", "embed", "dispose"}),
@@ -147,7 +159,7 @@ def test_a_feature_is_there_when_its_method_is(methods: frozenset[str]) -> None:
         (
             "openai-compatible",
             "localai",
-            LIKE_OPENAI | MANAGES | {"count_text_tokens", "delete_model"},
+            LIKE_OPENAI | MANAGES | {"count_text_tokens", "delete_model", "make_music"},
         ),
         ("openai-compatible", "kobold", LIKE_OPENAI | {"count_text_tokens"}),
     ],
@@ -164,7 +176,9 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
     provider = EmbeddedProvider(FolderLibrary([]))
     can = {name for name, protocol in FEATURES.items() if isinstance(provider, protocol)}
     assert can == {
+        "draw",
         "embed",
+        "infill",
         "speak",
         "transcribe",
         "list_models",
@@ -181,6 +195,7 @@ def test_the_embedded_engine_manages_the_files_of_this_machine() -> None:
 
 
 # Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
+@settings(max_examples=100)
 @given(
     label=st.text(min_size=1),
     name=st.text(min_size=1),
@@ -213,6 +228,7 @@ ACTIONS: Mapping[str, tuple[Callable[[ProviderAdapter], object], str]] = {
 
 
 # Feature: stage-11-vllm-openai, Property 20: Unsupported Operation Messages
+@settings(max_examples=100)
 @given(label=st.text(min_size=1), methods=st.frozensets(st.sampled_from(sorted(FEATURES))))
 def test_an_action_is_given_where_its_method_is_and_refused_elsewhere(
     label: str, methods: frozenset[str]

@@ -5,7 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.providers.http_errors import Head, http_error
@@ -230,6 +230,7 @@ SENTENCES = st.sampled_from(
 
 
 # Feature: stage-11-vllm-openai, Property 23: Graceful Feature Degradation
+@settings(max_examples=100)
 @given(name=NAMES, others=st.dictionaries(NAMES, st.integers(), max_size=4), sentence=SENTENCES)
 def test_any_field_that_is_sent_and_refused_is_found_and_no_other(
     name: str, others: dict[str, int], sentence: str

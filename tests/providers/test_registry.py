@@ -1,7 +1,7 @@
 """Names, aliases and the default of the provider registry."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.errors import AIError
@@ -19,6 +19,7 @@ def filled(names: list[str]) -> tuple[ProviderRegistry, dict[str, ScriptedProvid
 
 
 # Feature: stage-02-core-provider, Property 1: Provider Registration and Retrieval
+@settings(max_examples=100)
 @given(names=NAMES)
 def test_a_registered_adapter_is_found_by_its_name(names: list[str]) -> None:
     registry, adapters = filled(names)
@@ -26,6 +27,7 @@ def test_a_registered_adapter_is_found_by_its_name(names: list[str]) -> None:
 
 
 # Feature: stage-02-core-provider, Property 2: Default Provider Resolution
+@settings(max_examples=100)
 @given(names=NAMES, data=st.data())
 def test_the_default_is_what_is_given_without_a_name(names: list[str], data: st.DataObject) -> None:
     registry, adapters = filled(names)
@@ -37,6 +39,7 @@ def test_the_default_is_what_is_given_without_a_name(names: list[str], data: st.
 
 
 # Feature: stage-02-core-provider, Property 3: Provider List Completeness
+@settings(max_examples=100)
 @given(names=NAMES)
 def test_the_list_holds_each_name_once(names: list[str]) -> None:
     registry, _adapters = filled([*names, *names])
@@ -52,6 +55,7 @@ def alias_maps(draw: st.DrawFn) -> tuple[list[str], dict[str, str]]:
 
 
 # Feature: stage-11-vllm-openai, Property 11: Provider Registry Alias Resolution
+@settings(max_examples=100)
 @given(made=alias_maps())
 def test_an_alias_is_resolved_to_what_it_stands_for_and_a_name_to_itself(
     made: tuple[list[str], dict[str, str]],
@@ -67,6 +71,7 @@ def test_an_alias_is_resolved_to_what_it_stands_for_and_a_name_to_itself(
 
 
 # Feature: stage-11-vllm-openai, Property 12: Provider Registry Not Found Behavior
+@settings(max_examples=100)
 @given(made=alias_maps(), asked=st.text())
 def test_a_name_that_no_model_has_resolves_to_nothing(
     made: tuple[list[str], dict[str, str]], asked: str
@@ -82,6 +87,7 @@ def test_a_name_that_no_model_has_resolves_to_nothing(
 
 
 # Feature: stage-11-vllm-openai, Property 13: Provider Registry Backward Compatibility
+@settings(max_examples=100)
 @given(made=alias_maps(), asked=st.text(), data=st.data())
 def test_aliases_change_nothing_of_what_get_gives(
     made: tuple[list[str], dict[str, str]], asked: str, data: st.DataObject

@@ -115,7 +115,7 @@ async def test_an_ollama_before_api_embed_is_named_as_such() -> None:
     [
         ({"stream": True}, ErrorCode.UNSUPPORTED_FEATURE, "Embeddings cannot be streamed."),
         ({"output": None}, ErrorCode.BAD_REQUEST, "does not say what to make"),
-        ({"output": "video"}, ErrorCode.UNSUPPORTED_MODALITY, "Making video of text"),
+        ({"output": "score"}, ErrorCode.UNSUPPORTED_MODALITY, "Making score of text"),
         (
             {"input": [AudioContent(data=b"RIFF")]},
             ErrorCode.UNSUPPORTED_MODALITY,

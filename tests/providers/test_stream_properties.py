@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.decode.json_guard import BadJson, parse_json
@@ -105,6 +105,7 @@ def meant(pieces: Pieces) -> list[tuple[str, str]]:
 
 
 # Feature: stage-02-core-provider, Property 15: Local Provider Event Streaming
+@settings(max_examples=100)
 @given(pieces=PIECES, calls=CALLS, data=st.data())
 def test_each_chunk_of_ollama_with_content_is_an_event(
     pieces: Pieces, calls: Sequence[dict[str, object]], data: st.DataObject
@@ -122,6 +123,7 @@ def test_each_chunk_of_ollama_with_content_is_an_event(
 
 
 # Feature: stage-11-vllm-openai, Property 3: SSE Stream Termination
+@settings(max_examples=100)
 @given(before=PIECES, after=PIECES, data=st.data(), at_end=st.booleans())
 def test_nothing_is_read_after_done(
     before: Pieces, after: Pieces, data: st.DataObject, at_end: bool
@@ -157,6 +159,7 @@ MALFORMED = st.one_of(
 
 
 # Feature: stage-11-vllm-openai, Property 4: SSE Malformed JSON Resilience
+@settings(max_examples=100)
 @given(pieces=PIECES.filter(bool), bad=st.lists(MALFORMED, min_size=1, max_size=4), data=st.data())
 def test_malformed_lines_are_passed_over(
     pieces: Pieces, bad: Sequence[str], data: st.DataObject
@@ -174,6 +177,7 @@ FAULTS = st.sampled_from(["reported", "unended", "broken off"])
 
 
 # Feature: stage-11-vllm-openai, Property 21: Mid-Stream Error Handling
+@settings(max_examples=100)
 @given(kind=KINDS, pieces=PIECES.filter(bool), fault=FAULTS, sentence=SPOKEN, data=st.data())
 def test_a_failure_in_mid_stream_comes_after_all_that_was_received(
     kind: Kind, pieces: Pieces, fault: str, sentence: str, data: st.DataObject

@@ -250,6 +250,7 @@ OWN = st.dictionaries(
 
 
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
+@settings(max_examples=100)
 @given(extra=OWN, structured=st.booleans())
 def test_keys_that_are_not_known_pass_as_they_are(extra: dict[str, Any], structured: bool) -> None:
     assert VllmOptions.validated(extra).for_server(structured=structured) == (extra, ())
@@ -268,6 +269,7 @@ CONSTRAINTS = st.fixed_dictionaries(
 
 
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
+@settings(max_examples=100)
 @given(constraints=CONSTRAINTS)
 def test_either_way_of_writing_constraints_becomes_the_one_the_server_knows(
     constraints: dict[str, Any],
@@ -281,7 +283,7 @@ def test_either_way_of_writing_constraints_becomes_the_one_the_server_knows(
 
 
 # Feature: stage-11-vllm-openai, Property 6: OpenAI-Compatible Endpoint Usage
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(path=st.sampled_from(["", "/", "/v1", "/v1/", "/team", "/team/v1"]), extra=OWN)
 def test_every_question_goes_to_the_chat_completions(path: str, extra: dict[str, Any]) -> None:
     async def ask(url: str) -> None:

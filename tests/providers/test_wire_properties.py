@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
@@ -129,6 +129,7 @@ def text(value: object) -> str | None:
 
 
 # Feature: stage-02-core-provider, Property 12: Message Format Mapping
+@settings(max_examples=100)
 @given(message=MESSAGES)
 def test_a_message_comes_back_from_either_wire_as_it_was(message: Message) -> None:
     sayable = any(not isinstance(block, ThinkingContent) for block in message.content)
@@ -166,6 +167,7 @@ def from_anthropic(wire: JsonObject) -> list[tuple[str, str, list[bytes], list[o
 
 
 # Feature: stage-02-core-provider, Property 12: Message Format Mapping
+@settings(max_examples=100)
 @given(message=messages_with(LEGAL_IDS).filter(lambda message: message.role != "system"))
 def test_a_message_comes_back_from_anthropics_wire_as_it_was(message: Message) -> None:
     wire_form = anthropic.wire_messages([message], "p://m")
@@ -211,6 +213,7 @@ def rest_of(message: Message) -> dict[str, Any]:
 
 
 # Feature: stage-02-core-provider, Property 13: Tool Schema Conversion
+@settings(max_examples=100)
 @given(schemas=st.lists(SCHEMAS, max_size=6), backend=BACKENDS)
 def test_tools_keep_their_names_descriptions_and_parameters(
     schemas: Sequence[ToolSchema], backend: str | None
@@ -232,6 +235,7 @@ def test_tools_keep_their_names_descriptions_and_parameters(
 
 
 # Feature: stage-02-core-provider, Property 14: Local Provider Request Formatting
+@settings(max_examples=100)
 @given(
     messages=st.lists(MESSAGES, min_size=1, max_size=6),
     model=NAMES,
@@ -262,6 +266,7 @@ def test_a_request_to_ollama_has_model_messages_and_options_in_their_places(
 
 
 # Feature: stage-11-vllm-openai, Property 7: Provider-Specific Options Passthrough
+@settings(max_examples=100)
 @given(
     extra=st.dictionaries(
         OWN | NAMES.filter(lambda n: n not in RESERVED_BODY_KEYS | REFUSED_KEYS),

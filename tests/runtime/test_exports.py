@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ollm_tui.chat.conversation import Conversation
+from ollm_tui.config.new_file import NameTaken
 from ollm_tui.exchange.formats import FORMATS
-from ollm_tui.exchange.new_file import NameTaken
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.runtime.exports import ChatExports

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ollm_tui.config.flags import Flags
@@ -49,6 +49,7 @@ async def asked(
 
 # Feature: stage-11-vllm-openai, Property 24: Backward Compatibility Preservation
 @pytest.mark.slow
+@settings(max_examples=100)
 @given(
     settings=SETTINGS,
     others=st.dictionaries(NAMES, st.sampled_from(["vllm", "lmstudio", "kobold"]), max_size=3),

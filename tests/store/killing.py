@@ -97,8 +97,19 @@ async def delete_oldest(store: ConversationStore) -> None:
 
 def kill_once(path: Path, seed: int) -> Verdict:
     """Run the program, kill it at a moment drawn from the seed, and look at the file."""
-    chance = random.Random(seed)
     command = [sys.executable, "-m", "tests.store.killing", str(path), str(seed)]
+    lines, killed_at = run_and_kill(command, seed)
+    return anyio.run(judge, path, understood(lines), killed_at)
+
+
+def run_and_kill(
+    command: list[str], seed: int, longest_s: float = LONGEST_S
+) -> tuple[list[str], float]:
+    """Kill a program after its first line, each tenth while it starts; return its lines and when.
+
+    The moment is drawn from the seed.
+    """
+    chance = random.Random(seed)
     lines: list[str] = []
     ready = threading.Event()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as program:
@@ -108,18 +119,21 @@ def kill_once(path: Path, seed: int) -> Verdict:
             for line in program.stdout:
                 lines.append(line)
                 ready.set()
+            ready.set()
 
         reader = threading.Thread(target=read)
         reader.start()
         if seed % 10:
             ready.wait(20)
-            time.sleep(chance.uniform(0.0, LONGEST_S))
+            time.sleep(chance.uniform(0.0, longest_s))
         else:
             time.sleep(chance.uniform(0.1, 0.6))
+        ended = program.poll()
         killed_at = time.perf_counter()
         program.send_signal(signal.SIGKILL)
         reader.join()
-    return anyio.run(judge, path, understood(lines), killed_at)
+    assert ended is None, f"it ended by itself with status {ended}"
+    return lines, killed_at
 
 
 def understood(lines: list[str]) -> Shown:

@@ -143,6 +143,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("number", range(DAMAGES))
 async def test_what_can_be_read_of_a_damaged_file_is_saved_and_the_file_is_kept_aside(
     path: Path, healthy: bytes, number: int

@@ -327,6 +327,7 @@ async def test_a_deleted_chat_is_gone_from_the_file(path: Path) -> None:
         assert [summary.id for summary in await store.list()] == [kept]
         with pytest.raises(AIError, match="no such chat"):
             await store.load(gone)
+        await store.deletions.purge(0)
     assert rows(path, "SELECT count(*) FROM messages") == [(2,)]
     assert b"forget-this" not in path.read_bytes()  # overwritten, not only unlinked
     assert b"keep this" in path.read_bytes()
@@ -349,6 +350,7 @@ async def test_a_chat_of_five_thousand_messages_is_read_and_deleted(path: Path) 
         assert len((await store.load(chat_id)).messages) == 5000
         assert (await store.list())[0].message_count == 5000
         await store.delete(chat_id)
+        assert await store.deletions.purge(0) >= 5000
     finally:
         await database.close()
     assert rows(path, "SELECT count(*) FROM messages") == [(0,)]

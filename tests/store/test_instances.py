@@ -10,6 +10,7 @@ import pytest
 from ollm_tui.store.conversations import open_store
 from ollm_tui.store.files import Instances
 from tests.store.rig import SETTINGS, answered, asked, rows, save_chat
+from tests.support.seeds import sampled
 
 ROOT = Path(__file__).parents[2]
 
@@ -108,14 +109,17 @@ async def main(path, name, shared, times):
 
 anyio.run(main, Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
 """
-TIMES = 25
 
 
-async def test_three_programs_write_at_once_and_nothing_is_lost_or_torn(path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("times", sampled([25, 500], 1))
+async def test_three_programs_write_at_once_and_nothing_is_lost_or_torn(
+    path: Path, times: int
+) -> None:
     async with open_store(path) as store:
         shared = await save_chat(store, "shared")
         commands = [
-            [sys.executable, "-c", WRITER, str(path), name, shared, str(TIMES)] for name in "abc"
+            [sys.executable, "-c", WRITER, str(path), name, shared, str(times)] for name in "abc"
         ]
         programs = [subprocess.Popen(c, cwd=ROOT, stderr=subprocess.PIPE) for c in commands]
         failures = [await anyio.to_thread.run_sync(p.communicate) for p in programs]
@@ -125,12 +129,13 @@ async def test_three_programs_write_at_once_and_nothing_is_lost_or_torn(path: Pa
     assert chat.history[:2] == [asked("shared"), answered("About shared")]
     owner = chat.history[-1].text[0]
     own = [m.text for m in chat.history if m.text[0] == owner]  # the others' are other branches
-    assert own == [f"{owner} {n}" for n in range(TIMES)]
-    assert rows(path, "SELECT count(*) FROM messages") == [(2 + 3 * TIMES * 2,)]
+    assert own == [f"{owner} {n}" for n in range(times)]
+    assert rows(path, "SELECT count(*) FROM messages") == [(2 + 3 * times * 2,)]
     assert rows(path, "SELECT count(*) FROM messages WHERE state != 'complete'") == [(0,)]
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 
+@pytest.mark.slow
 async def test_three_programs_may_begin_a_new_file_at_once(path: Path) -> None:
     script = WRITER.replace("await store.load(shared)", "None")
     commands = [[sys.executable, "-c", script, str(path), name, "", "2"] for name in "abc"]

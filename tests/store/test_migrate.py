@@ -20,7 +20,8 @@ from ollm_tui.store.migrate import (
     shipped_migrations,
     statements,
 )
-from tests.store.rig import rows, save_chat
+from tests.store.rig import make_old, rows, save_chat
+from tests.support.seeds import sampled
 
 ROOT = Path(__file__).parents[2]
 NEXT = """
@@ -42,7 +43,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_shipped_steps_are_numbered_without_gaps() -> None:
-    assert [step.number for step in shipped_migrations()] == [1, 2]
+    assert [step.number for step in shipped_migrations()] == [1, 2, 3, 4]
 
 
 def test_a_script_is_parted_at_the_ends_of_its_statements() -> None:
@@ -136,15 +137,15 @@ migrate(connection, (*steps, Migration(len(steps) + 1, script)), path)
 """
 
 
-@pytest.mark.parametrize("from_version", [0, SHIPPED])
+@pytest.mark.slow
+@pytest.mark.parametrize("from_version", sampled([SHIPPED, *range(SHIPPED)], 1))
 async def test_a_kill_at_every_statement_of_a_migration_loses_nothing(
     path: Path, from_version: int
 ) -> None:
     if from_version:
-        async with open_store(path) as store:
-            await save_chat(store, *(f"{n} {'word ' * 300}" for n in range(20)))
+        make_old(path, from_version, chats=2, messages=20)
     survived = False
-    for number in range(1, 60):
+    for number in range(1, 120):
         command = [sys.executable, "-c", DYING, str(path), str(number), NEXT]
         survived = subprocess.run(command, cwd=ROOT, check=False).returncode == 0
         assert rows(path, "PRAGMA integrity_check") == [("ok",)]
@@ -191,7 +192,7 @@ async def test_a_file_of_the_first_format_keeps_its_branches_and_settings(path: 
         journal = store.journal(other.settings, other)
         await journal.begin(Message("user", "on"))
         assert [m.text for m in (await store.load(listed.id)).history] == ["q", "first", "on"]
-    assert rows(path.with_name("chats-before-2.db"), "PRAGMA user_version") == [(1,)]
+    assert rows(path.with_name(f"chats-before-{SHIPPED}.db"), "PRAGMA user_version") == [(1,)]
 
 
 FIRST_FORMAT = """

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.protocol.message import Message
@@ -92,7 +92,6 @@ async def test_a_chat_is_known_by_a_part_of_its_id(tmp_path: Path) -> None:
         assert await store.records.matching("%") == []
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 8), st.none() | st.integers(0, 9)), max_size=9),
     st.randoms(use_true_random=False),

@@ -13,7 +13,7 @@ from ollm_tui.store.conversations import ConversationStore, open_store
 from ollm_tui.store.migrate import migrate, shipped_migrations
 from ollm_tui.store.salvage import CONVERSATION, MESSAGE, salvage
 from ollm_tui.store.sqlite_pages import Layout, read_rows
-from tests.store.rig import SETTINGS, answered, asked, rows, save_chat
+from tests.store.rig import SETTINGS, answered, asked, reached, rows, save_chat
 from tests.support.seeds import in_parts
 
 PAGE = 4096
@@ -55,13 +55,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 async def texts_of(store: ConversationStore) -> Counter[str]:
     """Give all messages that a person can reach."""
-    reached = {
-        message.id: message.message.text
-        for chat in await store.list(limit=10_000)
-        for branch in (await store.load(chat.id)).branches
-        for message in (await store.load(chat.id, branch.leaf_id)).messages
-    }
-    return Counter(reached.values())
+    return Counter((await reached(store)).values())
 
 
 def pages_of(content: bytes, kind: str) -> list[int]:
@@ -92,6 +86,7 @@ def damage(content: bytes, seed: int) -> tuple[str, bytes]:
     return kind, bytes(broken)
 
 
+@pytest.mark.slow
 @in_parts(PARTS)
 async def test_no_message_is_lost_that_stands_in_a_sound_page(
     path: Path, healthy: bytes, part: int
@@ -135,6 +130,7 @@ def test_the_pages_of_a_sound_database_give_its_rows_and_no_deleted_ones(
             (number, *values[1:])
             for number, values in read_rows(path, Layout(PAGE, 0))
             if len(values) == len(names)
+            if (values[3] == "question") == (table == "conversations")
         ]
         assert sorted(found) == sorted(rows(path, f"SELECT {', '.join(names)} FROM {table}"))
 

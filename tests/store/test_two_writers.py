@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.store.conversations import open_store
-from tests.store.rig import rows, save_chat
+from tests.store.rig import reached, rows, save_chat
 from tests.store.two_writers import interleave
 from tests.support.seeds import in_parts
 
@@ -17,6 +17,7 @@ INTERLEAVINGS = 500
 PARTS = 10
 
 
+@pytest.mark.slow
 @in_parts(PARTS)
 async def test_nothing_that_was_reported_saved_to_two_programs_is_lost_or_hidden(
     tmp_path: Path, part: int
@@ -38,6 +39,7 @@ ROOT = Path(__file__).parents[2]
 KILLS = 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(KILLS))
 async def test_two_processes_that_are_killed_have_lost_and_hidden_nothing(
     tmp_path: Path, seed: int
@@ -67,13 +69,8 @@ async def test_two_processes_that_are_killed_have_lost_and_hidden_nothing(
     assert len(saved) >= 10
     async with open_store(path) as store:
         assert store.notice is None
-        reached = {
-            message.id: message.message.text
-            for chat in await store.list(limit=1000)
-            for branch in (await store.load(chat.id)).branches
-            for message in (await store.load(chat.id, branch.leaf_id)).messages
-        }
-    assert {one: reached.get(one) for one in saved} == saved
+        there = await reached(store)
+    assert {one: there.get(one) for one in saved} == saved
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
 
 

@@ -21,7 +21,7 @@ from ollm_tui.store.conversations import ConversationStore, _mark_interrupted
 from ollm_tui.store.database import Database
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.rows import ConversationSettings
-from tests.store.rig import answered, asked
+from tests.store.rig import answered, asked, on_connection, rows
 
 Act = Callable[["Session", "Program"], Coroutine[object, object, None]]
 
@@ -70,6 +70,8 @@ class Program:
         backlog = Backlog()
         self.database = await Database.open(self.path, None, backlog)
         backlog.writer = self.database.instances.own
+        # What is cut off here is a connection, not the power: nothing has to reach the disk.
+        await on_connection(self.database, "PRAGMA synchronous = OFF")
         await _mark_interrupted(self.database)
         self.store = ConversationStore(self.database, backlog)
         await self.go_on(None)
@@ -86,6 +88,15 @@ class Program:
         self.texts = [message.text for message in stored.history]
         self.opened_with = {node.id for node in stored.state.nodes}
         self.journal = self.store.journal(self.settings, stored)  # type: ignore[arg-type]
+
+    async def reopen(self) -> None:
+        """Open the same chat again, which the other one may have deleted."""
+        try:
+            await self.go_on(self.journal.conversation_id)
+        except AIError as error:
+            if error.code != ErrorCode.BAD_REQUEST:
+                raise
+            await self.go_on(None)
 
     async def stop(self) -> None:
         await self.database.close()
@@ -114,12 +125,17 @@ class Session:
     newest: dict[str, str] = field(default_factory=dict)
     """The message begun last in each chat; none where that is not known."""
     problems: list[str] = field(default_factory=list)
+    hidden: set[str] = field(default_factory=set)
+    """Messages that were deleted, and may have been restored since."""
+    was_purged: bool = False
     number: int = 0
     at_once: bool = False
 
     def acknowledged(self, program: Program, message_id: str, text: str) -> None:
-        chat = program.journal.conversation_id
-        self.saved[message_id] = Saved(chat, text, program.settings.now.model)
+        chat, known = program.journal.conversation_id, self.saved.get(message_id)
+        # What is set while an answer comes counts from the next message on.
+        model = known.model if known is not None else program.settings.now.model
+        self.saved[message_id] = Saved(chat, text, model)
         if self.at_once:
             self.newest.pop(chat, None)
         else:
@@ -182,7 +198,16 @@ async def end_answer(session: Session, program: Program) -> None:
     text += " whole"
     program.texts[-1] = text
     await program.journal.finish(message_id, answered(text))
+    if program.journal.watch.is_saved_anew:
+        session.acknowledged(program, program.journal.path[-1], text)
     session.saved[program.journal.path[-1]].text = text
+
+
+async def stop_answer(session: Session, program: Program) -> None:
+    if program.growing is None:
+        return
+    (message_id, text), program.growing = program.growing, None
+    await program.journal.finish(message_id, answered(text, "stopped"))
     if program.journal.watch.is_saved_anew:
         session.acknowledged(program, program.journal.path[-1], text)
 
@@ -200,6 +225,36 @@ async def go_back(session: Session, program: Program) -> None:
     program.journal.rewind(kept)
     del program.texts[kept:]
     await ask(session, program)
+
+
+async def compact(session: Session, program: Program) -> None:
+    """Go on with a summary in the place of some messages, and repeat those behind it."""
+    await end_answer(session, program)
+    if len(program.texts) < 2:
+        return
+    try:
+        stored = await program.store.load(program.journal.conversation_id, program.journal.path[-1])
+    except AIError as error:  # the other one has just deleted it
+        if error.code != ErrorCode.BAD_REQUEST:
+            raise
+        return
+    if [one.id for one in stored.messages] != [*program.journal.path]:
+        return
+    kept = session.chance.randrange(len(program.texts))
+    session.number += 1
+    summary = f"c{session.number}"
+    rest = [one.message for one in stored.messages[kept:]]
+    program.texts[kept:] = [summary, *(message.text for message in rest)]
+    await program.journal.branch(kept, [asked(summary), *rest])
+    shown = zip(program.journal.path[kept:], program.texts[kept:], strict=True)
+    for one, text in shown:
+        session.acknowledged(program, one, text)
+
+
+async def mark(session: Session, program: Program) -> None:
+    if program.journal.path:
+        one = session.chance.choice(program.journal.path)
+        await program.store.marks.set(one, is_marked=session.chance.random() < 0.7)
 
 
 async def change_settings(session: Session, program: Program) -> None:
@@ -234,6 +289,7 @@ async def delete(session: Session, program: Program) -> None:
         return
     chat = session.chance.choice(others)
     revision, seen = program.listed.pop(chat)
+    hidden = _hidden(program, chat)
     try:
         await program.store.delete(chat, revision)
     except AIError as error:
@@ -241,12 +297,18 @@ async def delete(session: Session, program: Program) -> None:
             raise
         return
     session.deleted.add(chat)
-    unseen = session.of(chat) - seen
+    unseen = session.of(chat) - seen - hidden
     if unseen and not session.at_once:
         session.problems.append(f"deleted without having been seen: {unseen}")
     for one in session.of(chat):
         if not session.at_once or one in seen:
             del session.saved[one]
+
+
+def _hidden(program: Program, chat: str) -> set[str]:
+    """Return the messages of a chat that were deleted before, and are not listed."""
+    query = f"SELECT message_id FROM deleted_messages WHERE conversation_id = '{chat}'"
+    return {str(one) for (one,) in rows(program.path, query)}
 
 
 async def go_on_with_last(session: Session, program: Program) -> None:
@@ -270,6 +332,70 @@ async def go_to_branch(session: Session, program: Program) -> None:
         except AIError as error:
             if error.code != ErrorCode.BAD_REQUEST:
                 raise
+
+
+async def delete_branch(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    journal = program.journal
+    if len(journal.path) < 2:
+        return
+    chat = journal.conversation_id
+    at = session.chance.randrange(1, len(journal.path))
+    try:
+        deletion = await program.store.deletions.delete_messages(chat, journal.path[at])
+    except AIError as error:
+        if error.details["reason"] != "changed":
+            raise
+        return
+    session.newest.pop(chat, None)
+    marked = _hidden(program, chat)
+    if deletion is not None and not session.at_once and journal.path[at] not in marked:
+        session.problems.append(f"{journal.path[at]} was deleted and is not")
+    session.hidden |= marked | {*journal.path[at:]}
+    await program.reopen()
+
+
+async def undelete(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    chat = program.journal.conversation_id
+    deletion = await program.store.deletions.undelete(chat)
+    if deletion is not None:
+        session.newest.pop(chat, None)
+        await program.reopen()
+
+
+async def purge(session: Session, program: Program) -> None:
+    await program.store.deletions.purge(0)
+    session.was_purged = True
+    left = {str(one) for (one,) in rows(program.path, "SELECT id FROM messages")}
+    for one in session.hidden - left:
+        session.saved.pop(one, None)
+
+
+async def show_branch(session: Session, program: Program) -> None:
+    await go_to_branch(session, program)
+    session.newest.pop(program.journal.conversation_id, None)
+    await program.store.trees.show(program.journal)
+
+
+async def fork(session: Session, program: Program) -> None:
+    await end_answer(session, program)
+    path = program.journal.path
+    if not path:
+        return
+    at = session.chance.randrange(len(path))
+    models = [saved.model if (saved := session.saved.get(one)) else None for one in path]
+    try:
+        fresh = await program.store.trees.fork(program.journal.conversation_id, path[at])
+    except AIError as error:  # the other one has just deleted it
+        if error.code != ErrorCode.BAD_REQUEST:
+            raise
+        return
+    await program.go_on(fresh)
+    for one, text, model in zip(program.journal.path, program.texts, models, strict=False):
+        if model is not None:
+            session.saved[one] = Saved(fresh, text, model)
+        program.written.add(one)
 
 
 async def begin_anew(session: Session, program: Program) -> None:
@@ -301,14 +427,22 @@ ACTS: dict[Act, int] = {
     begin_answer: 4,
     grow: 2,
     end_answer: 4,
+    stop_answer: 1,
     exchange: 4,
     go_back: 4,
+    compact: 2,
+    mark: 1,
     change_settings: 2,
     rename: 2,
     list_chats: 4,
     delete: 3,
     go_on_with_last: 8,
     go_to_branch: 4,
+    delete_branch: 3,
+    undelete: 2,
+    purge: 1,
+    show_branch: 2,
+    fork: 1,
     begin_anew: 1,
     look: 4,
     quit_and_start: 1,
@@ -334,8 +468,12 @@ async def interleave(path: Path, seed: int, steps: int = 16) -> list[str]:
 
 
 async def check(session: Session) -> None:
-    """Look for what was acknowledged, in the branches that a person can go to."""
+    """Look for what was acknowledged, in the branches that a person can go to.
+
+    What was deleted has to come back once each deletion is undone.
+    """
     store = session.programs[0].store
+    await _undelete_all(session, store)
     reached: dict[str, str] = {}
     for chat in await store.list(limit=1000):
         stored = await store.load(chat.id)
@@ -352,6 +490,17 @@ async def check(session: Session) -> None:
             session.problems.append(f"{one} {saved}: reached {reached.get(one)!r}")
     for program in session.programs:
         await _check_reported(session, program)
+
+
+async def _undelete_all(session: Session, store: ConversationStore) -> None:
+    seen: dict[str, str] = {}
+    for chat in await store.list(limit=1000):
+        await _check_chat(session, store, chat.id, seen)
+        while await store.deletions.undelete(chat.id) is not None:
+            session.newest.pop(chat.id, None)
+    for one, saved in session.saved.items():
+        if saved.chat not in session.deleted and one not in session.hidden and one not in seen:
+            session.problems.append(f"{one} {saved}: hidden without having been deleted")
 
 
 async def _check_chat(
@@ -382,8 +531,10 @@ async def _check_reported(session: Session, program: Program) -> None:
             session.problems.append(f"{program.name} was not told that its chat was deleted")
         return
     ids = {node.id for node in stored.state.nodes}
+    if session.was_purged and not ids.issuperset(program.journal.path):
+        return
     foreign = ids - program.opened_with - program.written
-    if program.reported != len(foreign):
+    if not session.was_purged and program.reported != len(foreign):
         session.problems.append(
             f"{program.name} was told of {program.reported}, not {len(foreign)}"
         )
@@ -405,6 +556,7 @@ async def write_until_killed(path: Path, seed: int) -> None:
     await program.start()
     printed: set[str] = set()
     acts: list[Act] = [exchange, exchange, go_back, change_settings, go_on_with_last, go_to_branch]
+    acts += [show_branch, fork]
     while True:
         await session.chance.choice(acts)(session, program)
         for one in session.saved.keys() - printed:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from ollm_tui.config.paths import find_program
-from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.providers.embedded.worker import WorkerPlan
+from tests.support.picture_models import WHY_NO_ENGINE, put_tiny
 from tests.support.sound_models import VOICE_FILE, WEIGHTS, WHISPER_FILE, wave_of
 
 FAKE_ENGINE = Path(__file__).with_name("fake_engine.py")
@@ -106,6 +107,23 @@ def _whisper(_folder: Path) -> WorkerPlan:
     )
 
 
+def _drawing(folder: Path) -> WorkerPlan:
+    return WorkerPlan(
+        name="tiny",
+        engine="stable-diffusion.cpp",
+        module="drawing",
+        install_hint="",
+        path=put_tiny(folder),
+        options={"threads": 1, "is_square": True},
+    )
+
+
+def drawing_job(prompt: str, **fields: JsonValue) -> tuple[JsonObject, bytes]:
+    """Return a job for an engine that draws."""
+    text = prompt.encode()
+    return {"width": 64, "height": 64, **fields, "parts": [["prompt", len(text)]]}, text
+
+
 def _no_weights(file: str, package: str) -> str | None:
     if not (WEIGHTS / file).is_file():
         return f"SOUND_MODELS names no folder with {file}: make test-engines"
@@ -132,6 +150,12 @@ CASES: Final = {
         ({}, wave_of(bytes(32_000))),
         ({}, wave_of(os.urandom(32_000 * 120))),
         _no_weights(WHISPER_FILE, "pywhispercpp"),
+    ),
+    "drawing": EngineCase(
+        _drawing,
+        drawing_job("a red cat", steps=2),
+        drawing_job("a red cat", steps=1000, width=256, height=256),
+        WHY_NO_ENGINE,
     ),
 }
 

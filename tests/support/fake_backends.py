@@ -6,8 +6,10 @@ from urllib.parse import unquote
 
 from tests.support.fake_drawing import SD_MODEL, sd_pictures
 from tests.support.fake_openai import FakeOpenAI
+from tests.support.fake_videos import llamacpp_infill, local_video, music
 from tests.support.http_server import Received, Reply
 from tests.support.stored import stored
+from tests.support.video_bytes import mp4
 
 Json = Mapping[str, object]
 STORED = stored("servers.json")
@@ -51,7 +53,7 @@ class FakeKobold(FakeOpenAI):
                 return [SD_MODEL]
             case "POST", "/sdapi/v1/txt2img" | "/sdapi/v1/img2img":
                 return sd_pictures(request.path, request.json())
-            case "POST", "/v1/images/generations" | "/v1/images/edits":
+            case "POST", "/v1/images/generations" | "/v1/images/edits" | "/v1/videos":
                 return b"", 404  # as in versions that draw by the other interface alone
             case "POST", "/v1/chat/completions":
                 self.genkeys.append(str(request.json().get("genkey")))
@@ -107,6 +109,8 @@ class FakeLlamaCpp(FakeOpenAI):
                 return {"object": "list", "data": self._entries()}
             case "POST", "/v1/chat/completions":
                 return await super().answer(request, reply)
+            case "POST", "/infill":
+                return await llamacpp_infill(request.json(), reply)
             case "POST", "/v1/embeddings":
                 return refusal(501, NO_EMBEDDINGS, "not_supported_error"), 501
         if not (self.router and path.startswith("/models")):
@@ -262,6 +266,12 @@ class FakeLocalAI(FakeOpenAI):
                 | "/v1/images/edits"
             ):
                 return await super().answer(request, reply)
+            case "POST", "/video":
+                return local_video(request.json())
+            case "POST", "/v1/sound-generation":
+                return await music(request.json(), reply)
+            case "GET", "/made/film.mp4":
+                return mp4(), 200, "video/mp4"
             case "GET", "/system":
                 loaded = [{"id": name} for name in self.loaded]
                 return {"backends": ["llama-cpp"], "loaded_models": loaded}

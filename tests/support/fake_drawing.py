@@ -13,6 +13,7 @@ import anyio
 
 from tests.support.http_server import FakeServer, Received, Reply
 from tests.support.picture_bytes import png
+from tests.support.video_bytes import webm
 
 SD_MODEL = {
     "title": "painter",
@@ -34,6 +35,8 @@ def sd_pictures(path: str, body: Mapping[str, Any]) -> object:
     given += [base64.b64decode(body["mask"], validate=True)] if body.get("mask") else []
     if path.endswith("img2img") != bool(given):
         return {"detail": "Init image not found"}, 404
+    if body["prompt"] == "refused":
+        return {"detail": "CUDA out of memory"}, 500
     if body["prompt"] == "nothing":
         return {"images": [""]}
     size = body.get("width", 3) + len(given), body.get("height", 2)
@@ -48,6 +51,7 @@ class FakeWebUI(FakeServer):
     steps: list[int] = field(default_factory=lambda: [1, 2, 3])
     asked: anyio.Event = field(default_factory=anyio.Event)
     """Set once all steps were reported."""
+    begun: anyio.Event = field(default_factory=anyio.Event)
     interrupted: int = 0
 
     async def answer(self, request: Received, reply: Reply) -> object:
@@ -56,6 +60,7 @@ class FakeWebUI(FakeServer):
             case "GET", "/sdapi/v1/sd-models":
                 return [SD_MODEL]
             case "POST", "/sdapi/v1/txt2img" | "/sdapi/v1/img2img":
+                self.begun.set()
                 if self.done is not None:
                     await self.done.wait()
                 return sd_pictures(request.path, request.json())
@@ -89,20 +94,20 @@ class FakeSdCpp(FakeServer):
             case "GET", ["", "sdcpp", "v1", "capabilities"]:
                 model = {"name": "painter.gguf", "stem": "painter", "path": "/m/painter.gguf"}
                 return {"model": model, "supported_modes": list(self.modes)}
-            case "POST", ["", "sdcpp", "v1", "img_gen"]:
-                return self._submit(request.json())
+            case "POST", ["", "sdcpp", "v1", ("img_gen" | "vid_gen") as kind]:
+                return self._submit(kind, request.json())
             case "GET", ["", "sdcpp", "v1", "jobs", job]:
                 return self._job(job)
             case "POST", ["", "sdcpp", "v1", "jobs", job, "cancel"]:
                 return self._cancel(job)
         return b"File Not Found", 404, "text/plain"
 
-    def _submit(self, body: Mapping[str, Any]) -> object:
+    def _submit(self, kind: str, body: Mapping[str, Any]) -> object:
         if not body.get("prompt"):
             return {"error": "prompt required"}, 400
         job = f"job_6f_{len(self.jobs) + 1:08}"
         self.jobs[job] = ([*self.states], body)
-        head = {"id": job, "kind": "img_gen", "status": "queued", "created": 1}
+        head = {"id": job, "kind": kind, "status": "queued", "created": 1}
         return head | {"poll_url": f"/sdcpp/v1/jobs/{job}"}, 202
 
     def _job(self, job: str) -> object:
@@ -126,12 +131,21 @@ class FakeSdCpp(FakeServer):
             return {"error": {"code": "generation_failed", "message": message}}
         if status != "completed":
             return {}
+        if self.modes == ("vid_gen",):
+            return {"result": self._video(body)}
         given = [base64.b64decode(one, validate=True) for one in body.get("ref_images", ())]
         given += [base64.b64decode(body["mask_image"])] if "mask_image" in body else []
         size = body.get("width", 3) + len(given), body.get("height", 2)
         count = body.get("batch_count", 1)
         images = [{"index": i, "b64_json": b64(size[0] + i, size[1])} for i in range(count)]
         return {"result": {"output_format": "png", "images": images[::-1]}}
+
+    def _video(self, body: Mapping[str, Any]) -> Mapping[str, object]:
+        frames, fps = body.get("video_frames", 33), body.get("fps", 16)
+        video = webm(frames / fps, body.get("width", 64), body.get("height", 48))
+        data = base64.b64encode(video).decode()
+        kind = {"output_format": "webm", "mime_type": "video/webm"}
+        return kind | {"fps": fps, "frame_count": frames, "b64_json": data}
 
     def _cancel(self, job: str) -> object:
         states, _ = self.jobs[job]

@@ -6,10 +6,13 @@ Its model is a text file: `model` and what it does when it is loaded. A job says
 import contextlib
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ollm_tui.engines.host import Instructions, Job, JobError, Result, run_program, serve
 from ollm_tui.engines.speech import speak_sentences
@@ -30,6 +33,8 @@ class FakeEngine:
                 return speak_sentences(job, RATE, lambda text: b"\1\0" * len(text))
             case "hears":
                 return _heard(job)
+            case "draws":
+                return _draw(job)
             case "echo":
                 return Result({"count": len(job.data)}, job.data)
             case "count":
@@ -74,6 +79,38 @@ def _heard(job: Job) -> Result:
     for number, word in enumerate(words):
         job.piece(start=number, end=number + 1, text=f" {word}")
     return Result({"language": job.fields.get("language", "en"), "duration_s": len(words)})
+
+
+def _draw(job: Job) -> Result:
+    """Make pictures, each in two steps with a preview."""
+    at, parts = 0, {}
+    for name, length in job.fields["parts"]:
+        parts[name] = job.data[at : at + length]
+        at += length
+    if parts["prompt"] == b"forever":
+        job.progress(1, 2)
+        while True:
+            job.check()
+            time.sleep(STEP_S)
+    count = job.fields.get("count", 1)
+    for number in range(count):
+        job.progress(number * 2 + 1, count * 2)
+        job.piece(_png(1, 1), step=number * 2 + 1, total=count * 2)
+        job.progress(number * 2 + 2, count * 2)
+        seed = job.fields.get("seed", 7) + number
+        job.piece(_png(*_size(job.fields, parts)), index=number, seed=seed)
+    return Result({"seed": 7})
+
+
+def _png(width: int, height: int) -> bytes:
+    """Return the beginning of a PNG file."""
+    head = struct.pack(">II5B", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", len(head)) + b"IHDR" + head
+
+
+def _size(fields: Mapping[str, Any], parts: Mapping[str, bytes]) -> tuple[int, int]:
+    """Return the size asked for; without one, it tells how many pictures were given."""
+    return fields.get("width", 1 + len(parts)), fields.get("height", fields.get("steps", 1))
 
 
 def _count(job: Job) -> Result:

@@ -4,6 +4,7 @@ Models: `tiny:latest` (text, tools) and `thinker:latest` (thinking too). The pro
 happens, see `scripts.py`. As a program: `python -m tests.support.fake_ollama`.
 """
 
+import base64
 import hashlib
 import json
 import re
@@ -13,7 +14,9 @@ from typing import Any
 
 import anyio
 
+from tests.support.fake_videos import middle
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
+from tests.support.picture_bytes import png
 from tests.support.scripts import CallText, ScriptWire
 from tests.support.stored import stored
 
@@ -25,7 +28,7 @@ PATHS = frozenset(
     f"/api/{end}"
     for end in (
         *("version", "tags", "ps", "show", "chat", "embed", "pull", "delete", "copy"),
-        *("create", "push"),
+        *("create", "push", "generate"),
     )
 )
 BLOBS = "/api/blobs/"
@@ -59,6 +62,7 @@ class OllamaServer(FakeServer):
     def __init__(self) -> None:
         self.models = dict(MODELS)
         self.loaded = {"tiny:latest"}
+        self.draws = True
         self.kept: dict[str, object] = {}
         """What the newest request said of keeping a model, by name."""
         self.fetched: dict[str, int] = {}
@@ -95,7 +99,10 @@ class OllamaServer(FakeServer):
                     return {"error": f'model "{body.get("source")}" not found'}, 404
                 self.models[full_name(body.get("destination"))] = self.models[source]
                 return b""
-            case ("POST", "/api/show" | "/api/chat" | "/api/embed") | ("DELETE", "/api/delete"):
+            case ("POST", "/api/show" | "/api/chat" | "/api/embed" | "/api/generate") | (
+                "DELETE",
+                "/api/delete",
+            ):
                 asked = body.get("model") or body.get("name")
                 if not asked:
                     return {"error": "model is required"}, 400
@@ -120,6 +127,27 @@ class OllamaServer(FakeServer):
 
     async def show(self, name: str, _body: Json, _reply: Reply) -> object:
         return SHOWN | {"modelfile": f"FROM {name}", "capabilities": self.models[name]}
+
+    async def generate(self, name: str, body: Json, reply: Reply) -> object:
+        """Fill a gap, or draw as versions up to 0.32.4 do."""
+        if "image" in self.models[name]:
+            if not self.draws:
+                return {"error": "image generation models are not currently supported"}, 400
+            given = body.get("images")
+            width = int(str(body.get("width", 3))) + (len(given) if isinstance(given, list) else 0)
+            picture = base64.b64encode(png(width, int(str(body.get("height", 2))))).decode()
+            return {"model": name, "image": picture, "done": True, "done_reason": "stop"}
+        if not body.get("suffix"):
+            return {"model": name, "response": "Hello.", "done": True, "done_reason": "stop"}
+        if "insert" not in self.models[name]:
+            return {"error": f'"{name}" does not support insert'}, 400
+        text = middle(body["prompt"], body["suffix"])
+        await reply.start(content_type="application/x-ndjson")
+        for piece in (text[:4], text[4:], ""):
+            line: dict[str, object] = {"model": name, "response": piece, "done": not piece}
+            counts = {"done_reason": "stop", "prompt_eval_count": 5, "eval_count": 2}
+            await reply.write(json.dumps(line if piece else line | counts).encode() + b"\n")
+        return None
 
     async def embed(self, name: str, body: Json, _reply: Reply) -> object:
         """Give vectors that say how long a text is and how it begins."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
 
+from tests.support.fake_videos import VideoJobs, completion
 from tests.support.http_server import FakeServer, Received, Reply, run_alone
 from tests.support.picture_bytes import png
 from tests.support.scripts import ScriptWire
@@ -24,6 +25,7 @@ class FakeOpenAI(FakeServer):
     key: str | None = None
     refuses: Mapping[str, str] = field(default_factory=dict)
     """Fields of a request, and the message that refuses each."""
+    videos: VideoJobs = field(default_factory=VideoJobs)
 
     async def answer(self, request: Received, reply: Reply) -> object:
         if self.key and request.headers.get("authorization") != f"Bearer {self.key}":
@@ -42,6 +44,12 @@ class FakeOpenAI(FakeServer):
                 return pictures(request.json())
             case "POST", "/v1/images/edits":
                 return edits(parts_of(request))
+            case "POST", "/v1/videos":
+                return self.videos.submit(parts_of(request))
+            case _, path if path.startswith("/v1/videos/"):
+                return self.videos.answer(request.method, path.split("/")[3:])
+            case "POST", "/v1/completions":
+                return await completion(request.json(), reply)
             case "GET", "/made/cat.png":
                 return png(6, 5), 200, "image/png"
             case "POST", "/v1/audio/transcriptions":

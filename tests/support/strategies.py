@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from ollm_tui.protocol.blocks import (
     AudioContent,
     Block,
+    DocumentContent,
     EmbeddingContent,
     ImageContent,
     TextContent,
@@ -50,8 +51,9 @@ def blocks() -> st.SearchStrategy[Block]:
             height=COUNTS,
             name=optional,
         ),
-        st.builds(AudioContent, **timed),
-        st.builds(VideoContent, **timed),
+        st.builds(AudioContent, **timed, name=optional),
+        st.builds(VideoContent, **timed, name=optional),
+        st.builds(DocumentContent, data=MEDIA, url=optional, mime_type=optional, name=optional),
         st.builds(EmbeddingContent, st.lists(st.floats(allow_nan=False)).map(tuple)),
         st.builds(
             UnknownContent,

@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import pytest
 
+_PARTS_OF_CHECK: Final = frozenset({"architecture", "docs"})
+"""The folders of tests that `make check` runs."""
 _CASES: Final = pytest.StashKey[defaultdict[tuple[Path, str], "count[int]"]]()
 
 
@@ -53,7 +55,14 @@ def _import_from(config: pytest.Config, share: float) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave all but each n-th case of a test marked `one_in(n)` to the slow tests."""
+    """Leave all but each n-th case of a test marked `one_in(n)` to the slow tests.
+
+    So are the pictures of large screens, and what looks at the code and the guides is marked.
+    """
+    if not _PARTS_OF_CHECK.isdisjoint(item.nodeid.split("/")[1:2]):
+        item.add_marker(pytest.mark.structure)
+    if "120x40" in item.name:
+        item.add_marker(pytest.mark.slow)
     marker = item.get_closest_marker("one_in")
     if marker is None or not isinstance(item, pytest.Function):
         return

@@ -49,6 +49,7 @@ async def rendered(request: Request, template: str, renderer: TemplateRenderer, 
     return text if told.startswith(BOS) else text.removeprefix(BOS)  # the engine adds it later
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", sampled(SAMPLES, usual=3))
 async def test_some_templates(tmp_path: Path, sample: str) -> None:
     template = SAMPLES[sample]

@@ -14,7 +14,7 @@ from ollm_tui.templates.go_template import READ_LIMIT, actions_of, fields_of
 from ollm_tui.templates.renderer import Refusal, TemplateRenderer
 from tests.support.seeds import chance_for
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.slow, pytest.mark.anyio]
 PACKAGE = Path(__file__).parents[2] / "ollm_tui"
 
 ESCAPES = [

@@ -185,6 +185,7 @@ async def test_no_message_reaches_python() -> None:
                 assert not any(mark in made.conversation[0].text for mark in marks), text
 
 
+@pytest.mark.slow
 async def test_a_message_that_takes_too_much_is_contained() -> None:
     ticks = 0
 

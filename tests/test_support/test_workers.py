@@ -23,6 +23,7 @@ def test_halves_of_pairs_are_escaped_and_all_else_stays() -> None:
     assert sendable(data) == {"a\\ud800": ["\\udfff b", ("ä 🌍", 1.5, None, True)]}
 
 
+@pytest.mark.slow
 def test_workers_find_tests_that_come_from_a_set_in_one_order(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

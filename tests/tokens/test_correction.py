@@ -22,7 +22,6 @@ def test_the_ratio_stays_in_its_bounds_whatever_is_reported(
     )
 
 
-@settings(max_examples=100)
 @given(st.integers(1000, 10**5), st.floats(0.3, 7.9))
 def test_repeated_reports_bring_the_estimate_near_the_truth(estimated: int, factor: float) -> None:
     correction, true = Correction(), round(estimated * factor)

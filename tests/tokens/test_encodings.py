@@ -11,10 +11,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.tokens.encodings import SHIPPED, SLICE, Encoding, Encodings, encoding_name, read_ranks
+
+pytestmark = pytest.mark.slow
 
 RANKS = files("ollm_tui.tokens") / "ranks"
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,7 +140,6 @@ async def test_slices_are_all_counted(encodings: Encodings) -> None:
     assert whole <= encoding.count(text) <= whole + len(text) // SLICE
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text())
 def test_every_text_is_counted_as_its_ids(encodings: Encodings, text: str) -> None:
     encoding = encodings._find("gpt-4")

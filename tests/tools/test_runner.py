@@ -388,11 +388,11 @@ async def test_what_cannot_be_sent_or_stored_is_repaired() -> None:
 
 
 # Feature: stage-02-core-provider, Property 6: Tool Call Queuing and Execution
+@settings(max_examples=100)
 @given(
     arguments=st.lists(JSON_OBJECTS, max_size=12),
     repeats=st.integers(min_value=1, max_value=3),
 )
-@settings(max_examples=100)
 async def test_every_call_is_run_exactly_once_and_all_are_under_way_together(
     arguments: list[JsonObject], repeats: int
 ) -> None:
@@ -432,13 +432,13 @@ FAULTS = st.sampled_from(
 
 
 # Feature: stage-02-core-provider, Property 32: Tool Execution Error Handling
+@settings(max_examples=100)
 @given(
     faults=st.lists(FAULTS, min_size=1, max_size=4),
     good=st.integers(min_value=1, max_value=4),
     damaged=st.none() | st.text(),
     unknown=st.text(),
 )
-@settings(max_examples=100)
 async def test_a_failing_call_is_an_error_result_and_disturbs_no_other(
     faults: list[Work], good: int, damaged: str | None, unknown: str
 ) -> None:

@@ -64,6 +64,7 @@ def test_the_sentence_names_the_format() -> None:
     assert sentences(faults, "The answer") == ['born must have the format "date", not "in May".']
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMATS)
 def test_no_text_takes_long(name: str) -> None:
     checker = SchemaChecker({"format": name}, formats=True)

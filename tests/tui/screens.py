@@ -16,12 +16,12 @@ from textual.pilot import Pilot
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.runtime.compose import Runtime, load_runtime
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat import screen as chat_module
 from ollm_tui.tui.chat.controller import ChatController
 from ollm_tui.tui.chat.screen import ChatScreen
-from ollm_tui.tui.links import SystemOpener
 from ollm_tui.tui.services import Services
 from tests.tui.scripted import ScriptedClient, ScriptedRuntime
 
@@ -183,6 +183,8 @@ async def staged(
                 with within(30):
                     while not is_ready(stage.chat):
                         await anyio.sleep(0.002)
+                # no picture is to show how fast this machine is
+                stage.controller.presenter._pace.clock = lambda: 0.0
             await stage.settle()
             yield stage
 
@@ -194,15 +196,23 @@ async def staged_for_real(
     flags: Flags | None = None,
     *,
     size: tuple[int, int] = (100, 30),
+    titles: bool = False,
 ) -> AsyncIterator[RealStage]:
-    """Run the app on the runtime that these settings make, with its files in a folder."""
+    """Run the app on the runtime that these settings make, with its files in a folder.
+
+    Titles are made only if they are wanted: each is a request of its own.
+    """
     paths = AppPaths(*(folder / kind for kind in ("config", "data", "state", "cache")))
     async with load_runtime(flags or Flags(), environ, paths)() as runtime:
+        runtime.titles._is_on = titles
 
         async def give() -> Runtime:
             return runtime
 
-        app = OllmApp(Services(give, paths.config_file), "dusk")
+        private = flags is not None and flags.private
+        served = Services(give, paths.config_file, is_private=private)
+        runtime.ask_before_tools(served.approver)
+        app = OllmApp(served, "dusk")
         async with app.run_test(size=size) as pilot:
             stage = RealStage(app, pilot, runtime)
             await stage.until(test=lambda: is_ready(stage.chat))

@@ -29,8 +29,7 @@ from ollm_tui.providers.catalog import DESCRIBE_S, Listing, ModelCatalog
 from ollm_tui.providers.lifecycle import AdapterLifecycle
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
-from ollm_tui.runtime.chats import ChatBranches, OfferedTool
-from ollm_tui.runtime.choices import Choices
+from ollm_tui.runtime.choices import Choices, ChoicesFile
 from ollm_tui.runtime.compose import Runtime
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.runtime.downloads import DownloadService
@@ -41,10 +40,19 @@ from ollm_tui.runtime.measure import ContextFigures
 from ollm_tui.runtime.other_models import OtherFolders
 from ollm_tui.runtime.provider_set import LocalEngine
 from ollm_tui.runtime.providers import providers_of
+from ollm_tui.runtime.saved.branches import ChatBranches
+from ollm_tui.runtime.tools.toolbox import OfferedTool
 from ollm_tui.store.branches import Branch, ChatNews
 from ollm_tui.tokens.limits import ContextRemedy
 from tests.support.providers import ScriptedProvider
-from tests.tui.scripted_chats import FIGURES, PROMPT, TOOLS, ScriptedChats, ScriptedSearch
+from tests.tui.scripted_chats import (
+    FIGURES,
+    PROMPT,
+    TOOLS,
+    ScriptedChats,
+    ScriptedSavedChats,
+    ScriptedSearch,
+)
 from tests.tui.scripted_fetching import (
     LIBRARY,
     MACHINE,
@@ -233,6 +241,11 @@ class ScriptedExports(ChatExports):
         return path or Path("why.md")
 
 
+class UnsavedChoices(ChoicesFile):
+    def change(self, change: Callable[[Choices], Choices]) -> None:
+        self.choices = change(self.choices)
+
+
 @dataclass(eq=False)
 class ScriptedRuntime(Runtime):
     """The real runtime of settings that nobody made, with these parts in place of its own.
@@ -249,6 +262,7 @@ class ScriptedRuntime(Runtime):
     make_client: Callable[[], ScriptedClient] = ScriptedClient
     clients: list[ScriptedClient] = field(default_factory=list)
     chats: ScriptedChats = field(default_factory=ScriptedChats)
+    saved: ScriptedSavedChats = field(init=False)
     histories: dict[str, list[Message]] = field(default_factory=dict)
     """The messages of the chats that can be opened."""
     ids: dict[int, str] = field(default_factory=dict)
@@ -273,6 +287,7 @@ class ScriptedRuntime(Runtime):
     """How often they were looked for."""
 
     def __post_init__(self) -> None:
+        self.saved = ScriptedSavedChats(self.chats)
         given, nothing = dict(vars(self)), cast("Any", None)
         loaded, paths = LoadedConfig(AppConfig(), Path()), AppPaths(*[Path("/nowhere")] * 4)
         registry, catalog = self.catalog.registry, self.catalog
@@ -284,10 +299,9 @@ class ScriptedRuntime(Runtime):
         for name in [name for name in vars(self) if hasattr(type(self), name)]:
             delattr(self, name)  # a method of this class stands for it
         vars(self).update(given)
-        self._choices = Choices(tuple(self.recents))
-
-    def _keep(self, change: Callable[[Choices], Choices]) -> None:
-        self._choices = change(self._choices)
+        self._choices = kept = UnsavedChoices(Path("/nowhere/choices.json"))
+        kept.choices = Choices(tuple(self.recents))
+        self.remember_model = kept.remember_model
 
     def new_client(self, model: str | None = None, *, saved: bool = True) -> ScriptedClient:
         self.clients.append(self.make_client())
@@ -317,6 +331,8 @@ class ScriptedRuntime(Runtime):
         """Messages have their positions as ids."""
         position = int(message_id)
         return position if position < len(client.conversation.messages) else None
+
+    tools_off: tuple[OfferedTool, ...] = ()
 
     def offered_tools(self) -> tuple[OfferedTool, ...]:
         return self.all_tools

@@ -139,6 +139,9 @@ class ScriptedDownloads(DownloadQueue):
     def origins(self) -> list[Origin]:
         return [job.origin for job in self.jobs()]
 
+    async def loaded_jobs(self) -> Sequence[Job]:
+        return self.jobs()
+
     async def add(self, origin: Origin) -> Job:
         if self.refuses is not None:
             raise self.refuses

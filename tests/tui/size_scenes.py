@@ -9,17 +9,17 @@ from typing import Any, Final
 
 from textual.screen import Screen
 
+from ollm_tui.frontend.link_target import read_link
 from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.tools import ToolCall
-from ollm_tui.tui.chat.image_consent import LeaveOutPictures
+from ollm_tui.tui.chat.media_consent import LeaveOutMedia
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, SaveCopy
 from ollm_tui.tui.downloads.dock_actions import CancelDownload
 from ollm_tui.tui.links.open_dialog import OpenLink
-from ollm_tui.tui.links.target import read_link
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.dialogs import CopyName, DeleteModel
 from tests.tui.downloads.test_find_screen import DONE, FAILED, PAUSED, PULL
@@ -191,6 +191,7 @@ SCENES: Final[Mapping[str, Scene]] = MappingProxyType(
         "palette": _after_messages("ctrl+p"),
         "help": _after_messages("f1"),
         "theme": _typed("/theme"),
+        "settings": _typed("/settings"),
         "models": _models,
         "actions of a model": _menu_of_a_model,
         "find models": _typed("/pull qwen"),
@@ -202,7 +203,7 @@ SCENES: Final[Mapping[str, Scene]] = MappingProxyType(
         "delete": _pushed(
             lambda _: DeleteModel(ModelInfo(name="qwen3:8b"), "Ollama", is_own=True, is_loaded=True)
         ),
-        "leave out pictures": _pushed(lambda _: LeaveOutPictures("qwen3:8b", 2)),
+        "leave out pictures": _pushed(lambda _: LeaveOutMedia("qwen3:8b", 2, {"image"})),
         "save a copy": _pushed(lambda _: SaveCopy(9, 10**6, Path("/home/me/copies"))),
         "cancel a download": _pushed(lambda _: CancelDownload(PULL, str)),
         "choice": _pushed(lambda _: Choose("How long?", [ChoiceRow("a", "A while")], "Enter load")),

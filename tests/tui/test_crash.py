@@ -116,7 +116,7 @@ async def crash(app: Failing, capfd: pytest.CaptureFixture[str]) -> str:
         async with app.run_test():
             app.call_later(app.action_fail)
             await app._exception_event.wait()
-    return capfd.readouterr().err
+    return capfd.readouterr().err + (app.crash_sentence or "")
 
 
 async def test_a_test_that_drives_the_app_sees_the_exception(

@@ -13,6 +13,8 @@ from tests.support.seeds import in_parts, sampled
 from tests.tui.screens import staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261122
 TINY = [(width, height) for width in range(1, 13) for height in range(1, 13)]
 SOME_TINY = [(width, height) for width in range(1, 13) for height in (1, 2, 3, 4, 6, 9)]
@@ -53,6 +55,7 @@ async def test_a_screen_lives_through_tiny_and_large_sizes(name: str, tmp_path: 
     await resized_through(name, [*SOME_TINY, *sizes, (1, 300), (1000, 1)], tmp_path)
 
 
+@pytest.mark.slow
 @in_parts(4)
 async def test_messages_live_through_all_tiny_sizes(tmp_path: Path, part: int) -> None:
     sizes = random.Random(SEED).sample(TINY, len(TINY))

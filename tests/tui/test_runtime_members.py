@@ -9,7 +9,14 @@ from ollm_tui import tui
 NOT_ON_A_SCREEN: Final = frozenset(
     {
         *("config", "paths", "registry", "prober", "named", "lifecycle", "tools"),
-        *("plugin_problems", "last_chat", "secrets", "ask_before_tools", "download_service"),
+        *(
+            "plugin_problems",
+            "continued",
+            "secrets",
+            "ask_before_tools",
+            "download_service",
+            "copies",
+        ),
     }
 )
 """What the command line, the public face and `tui/run.py` use, but no screen."""

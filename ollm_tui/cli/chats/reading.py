@@ -2,19 +2,25 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.output import ERROR, OK, Output
+from ollm_tui.cli.chats.arguments import ChatOptions
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.config.regular_file import is_there
 from ollm_tui.decode.clean import clean, clean_line
+from ollm_tui.decode.counted import size_text
 from ollm_tui.protocol.codec import message_to_json
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.runtime.saved.chats import chat_filter
 from ollm_tui.store.conversations import ConversationStore, open_store
+from ollm_tui.store.listing import CHAT_SORTS, ChatFilter
 from ollm_tui.store.rows import ConversationSummary, StoredConversation, StoredMessage
+from ollm_tui.store.tags import tag_of
 
 DEFAULT_LIMIT: Final = 20
 UNTITLED: Final = "Empty chat"
@@ -22,10 +28,12 @@ _LAST: Final = "last"
 
 
 async def list_chats(arguments: Arguments, output: Output, path: Path) -> int:
-    """Write a line for each chat, the newest first."""
+    """Write a line for each chat that is chosen, the pinned ones first."""
+    options = arguments.chats
+    chosen = _chosen(options)
     async with AsyncExitStack() as stack:
         store = await open_chats(stack, path, output)
-        chats = await store.list(limit=arguments.chats.limit or DEFAULT_LIMIT) if store else ()
+        chats = await _listed(store, chosen, options) if store else []
     if arguments.as_json:
         output.json([_chat_json(chat) for chat in chats], indent=2)
     elif chats:
@@ -33,25 +41,52 @@ async def list_chats(arguments: Arguments, output: Output, path: Path) -> int:
             (
                 chat.id,
                 time_text(chat.updated_ms),
-                str(chat.message_count),
+                str(chat.total_messages),
+                size_text(chat.size_bytes),
                 clean_line(chat.model or ""),
-                clean_line(chat.title).strip() or UNTITLED,
+                ("* " if chat.is_pinned else "") + (clean_line(chat.title).strip() or UNTITLED),
+                " ".join(f"#{clean_line(tag)}" for tag in chat.tags),
             )
             for chat in chats
         ]
-        output.table(("ID", "CHANGED", "MESSAGES", "MODEL", "TITLE"), rows)
+        output.table(("ID", "CHANGED", "MESSAGES", "SIZE", "MODEL", "TITLE", "TAGS"), rows)
     if not chats:
-        output.note("No saved chats yet.")
+        is_all = chosen == ChatFilter()
+        output.note("No saved chats yet." if is_all else "No chat matches.")
     return OK if chats else ERROR
+
+
+def _chosen(options: ChatOptions) -> ChatFilter:
+    chosen, notes = chat_filter(" ".join(options.words), is_archived=options.is_archived)
+    if notes:
+        raise UsageError(notes[0])
+    tags = (*chosen.tags, *(tag_of(tag) for tag in options.tags))
+    return replace(chosen, tags=tags, is_pinned=options.is_pinned)
+
+
+async def _listed(
+    store: ConversationStore, chosen: ChatFilter, options: ChatOptions
+) -> list[ConversationSummary]:
+    sort = next((one for one in CHAT_SORTS if one == options.sort), CHAT_SORTS[0])
+    numbers = await store.listing.order(chosen, sort, is_turned=options.is_turned)
+    shown = numbers[: options.limit or DEFAULT_LIMIT]
+    rows = await store.listing.rows(shown)
+    return [rows[number] for number in shown if number in rows]
 
 
 def _chat_json(chat: ConversationSummary) -> JsonObject:
     return {
         "id": chat.id,
         "title": chat.title,
+        "created_at": moment_text(chat.created_ms),
         "updated_at": moment_text(chat.updated_ms),
         "messages": chat.message_count,
+        "messages_of_all_branches": chat.total_messages,
+        "size_bytes": chat.size_bytes,
         "model": chat.model,
+        "tags": list(chat.tags),
+        "pinned": chat.is_pinned,
+        "archived": chat.is_archived,
     }
 
 

@@ -11,12 +11,14 @@ from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.chats.reading import id_named, open_chats
 from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
+from ollm_tui.config.new_file import NameTaken
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.exchange.formats import DEFAULT_FORMAT, FORMATS, ExportFormat, format_of
-from ollm_tui.exchange.new_file import NameTaken, write_file
+from ollm_tui.exchange.new_file import write_file
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.conversations import ConversationStore
+from ollm_tui.store.deletions import KEPT_DAYS
 
 _STDOUT: Final = "-"
 
@@ -25,7 +27,7 @@ async def export_chat(arguments: Arguments, output: Output, path: Path) -> int:
     """Write a chat to a file or to standard output."""
     options = arguments.chats
     async with AsyncExitStack() as stack:
-        store = await _some_chats(stack, path, output)
+        store = await some_chats(stack, path, output)
         record = await store.records.read(await id_named(options.ids[0], store))
     if record is None:  # deleted by another program meanwhile
         raise AIError(ErrorCode.BAD_REQUEST, "This chat was just deleted.")
@@ -51,7 +53,7 @@ def _format(arguments: Arguments) -> ExportFormat:
     return by_name or FORMATS[DEFAULT_FORMAT]
 
 
-async def _some_chats(stack: AsyncExitStack, path: Path, output: Output) -> ConversationStore:
+async def some_chats(stack: AsyncExitStack, path: Path, output: Output) -> ConversationStore:
     """Open the chats, of which there must be some."""
     store = await open_chats(stack, path, output)
     if store is None:
@@ -62,25 +64,30 @@ async def _some_chats(stack: AsyncExitStack, path: Path, output: Output) -> Conv
 async def remove_chats(arguments: Arguments, output: Output, path: Path) -> int:
     """Delete chats after confirmation."""
     async with AsyncExitStack() as stack:
-        store = await _some_chats(stack, path, output)
+        store = await some_chats(stack, path, output)
         ids = list(dict.fromkeys([await id_named(name, store) for name in arguments.chats.ids]))
-        if not arguments.yes and not await _is_confirmed(await _question(ids, store), output):
+        if not arguments.yes and not await is_confirmed(await _question(ids, store), output):
             output.note("Nothing was deleted.")
             return ERROR
         for chat_id in ids:
             await store.delete(chat_id)
-    output.note(f"Deleted {counted(len(ids), 'chat')}.")
+    them = "it" if len(ids) == 1 else "them"
+    output.note(
+        f"Deleted {counted(len(ids), 'chat')}. "
+        f"`ollm chats undelete ID` restores {them} for {KEPT_DAYS} days."
+    )
     return OK
 
 
-async def _is_confirmed(question: str, output: Output) -> bool:
+async def is_confirmed(question: str, output: Output) -> bool:
+    """Ask a question in the terminal."""
     ask = partial(confirm, question, output)
     return await to_thread.run_sync(ask, abandon_on_cancel=True)
 
 
 async def _question(ids: list[str], store: ConversationStore) -> str:
     if len(ids) > 1:
-        return f"Delete {counted(len(ids), 'chat')} permanently?"
+        return f"Delete {counted(len(ids), 'chat')}?"
     record = await store.records.read(ids[0])
     title = clean_line(record.title) if record is not None else ""
-    return f'Delete "{title}" permanently?' if title else "Delete the chat permanently?"
+    return f'Delete "{title}"?' if title else "Delete the chat?"

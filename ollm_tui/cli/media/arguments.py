@@ -8,6 +8,7 @@ from typing import Any
 
 from ollm_tui.cli.models_arguments import add_command, typed_fields
 
+GAP = "<FILL>"
 SOUND_FORMATS = ("wav", "mp3", "opus", "flac", "aac")
 
 
@@ -33,6 +34,16 @@ class MediaOptions:
     edit: tuple[Path, ...] = ()
     """Pictures to edit."""
     mask: Path | None = None
+    seconds: int | None = None
+    fps: int | None = None
+    frames: int | None = None
+    image: Path | None = None
+    """The first frame."""
+    prefix: Path | None = None
+    suffix: Path | None = None
+    mark: str | None = None
+    """What stands for the gap."""
+    max_tokens: int | None = None
 
 
 def add_media(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
@@ -41,6 +52,9 @@ def add_media(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argu
     _add_speak(commands, shared)
     _add_transcribe(commands, shared)
     _add_draw(commands, shared)
+    _add_video(commands, shared)
+    _add_music(commands, shared)
+    _add_infill(commands, shared)
 
 
 def _add_embed(
@@ -97,6 +111,50 @@ def _add_draw(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argu
     draw.add_argument("--count", metavar="NUMBER", type=int, help=about)
 
 
+def _add_video(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    video = add_command(commands, "video", "make a video of a text, in a file", shared)
+    about = "what happens in it; without it, or for -, the piped text"
+    video.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
+    _add_output(video)
+    video.add_argument("--seconds", metavar="NUMBER", type=int, help="how long it is")
+    video.add_argument("--fps", metavar="NUMBER", type=int, help="frames for each second")
+    about = "how many frames, in place of --seconds"
+    video.add_argument("--frames", metavar="NUMBER", type=int, help=about)
+    about = "width and height in pixels, such as 832x480"
+    video.add_argument("--size", metavar="WxH", help=about)
+    about = "the same seed gives the same video again, if the server knows seeds"
+    video.add_argument("--seed", metavar="NUMBER", type=int, help=about)
+    video.add_argument("--image", metavar="FILE", type=Path, help="picture that it begins with")
+
+
+def _add_music(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    music = add_command(commands, "music", "make music of a text, in a file", shared)
+    about = "what it sounds like; without it, or for -, the piped text"
+    music.add_argument("texts", metavar="PROMPT", nargs="*", help=about)
+    _add_output(music)
+    music.add_argument("--seconds", metavar="NUMBER", type=int, help="how long it is")
+
+
+def _add_infill(
+    commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser
+) -> None:
+    infill = add_command(commands, "infill", "write the text between two others", shared)
+    about = "text with a gap; without it, or for -, the piped text"
+    infill.add_argument("files", metavar="FILE", nargs="?", type=Path, help=about)
+    about = f"what stands for the gap (default: {GAP})"
+    infill.add_argument("--mark", metavar="TEXT", help=about)
+    about = "file with the text before the gap, in place of FILE"
+    infill.add_argument("--prefix", metavar="FILE", type=Path, help=about)
+    about = "file with the text after the gap"
+    infill.add_argument("--suffix", metavar="FILE", type=Path, help=about)
+    about = "how many tokens to write at most"
+    infill.add_argument("--max-tokens", metavar="NUMBER", type=int, help=about)
+
+
 def _add_output(command: argparse.ArgumentParser) -> None:
     about = "the file to write"
     command.add_argument("-o", "--output", metavar="FILE", type=Path, help=about)
@@ -107,6 +165,8 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 def media_options(values: Mapping[str, Any]) -> MediaOptions:
     """Return the options that were typed."""
     typed = typed_fields(MediaOptions, values)
+    if isinstance(typed.get("files"), Path):
+        typed["files"] = (typed["files"],)
     for name in ("texts", "files", "edit"):
         typed[name] = tuple(typed.get(name, ()))
     return MediaOptions(**typed)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from ollm_tui.cli.arguments import Arguments, piped_text
-from ollm_tui.cli.media.new_file import NewFile
 from ollm_tui.cli.media.task import (
+    OutputFile,
     answered_by,
     checked_number,
     output_path,
@@ -51,13 +51,12 @@ def run_draw(arguments: Arguments, output: Output) -> int:
     prompt = typed_text(options.texts, piped_text, 'ollm draw "a red cat" -o cat.png')
     checked_number("--count", options.count, 1, _MOST)
     checked_number("--seed", options.seed, -_LARGEST_SEED, _LARGEST_SEED)
-    if options.size is not None and not _SIZE.fullmatch(options.size):
-        raise UsageError("--size takes width and height in pixels, such as 512x512.")
+    checked_size(options.size)
     pictures = _pictures(arguments)
-    mask = None if options.mask is None else _read(options.mask)
+    mask = None if options.mask is None else read_picture(options.mask)
     with ExitStack() as stack:
         files = [
-            stack.enter_context(NewFile(name, replaces=options.force))
+            stack.enter_context(OutputFile(name, replaces=options.force))
             for name in _names(path, options.count)
         ]
         drawing = _Drawing(arguments, output, prompt, pictures, mask, files)
@@ -79,10 +78,21 @@ def _pictures(arguments: Arguments) -> list[ImageContent]:
     """
     if arguments.media.mask is not None and not arguments.media.edit:
         raise UsageError("--mask takes a picture to edit: --edit FILE.")
-    return [_read(path) for path in arguments.media.edit]
+    return [read_picture(path) for path in arguments.media.edit]
 
 
-def _read(path: Path) -> ImageContent:
+def checked_size(size: str | None) -> None:
+    """Raise a `UsageError` for a size that is not as 512x512."""
+    if size is not None and not _SIZE.fullmatch(size):
+        raise UsageError("--size takes width and height in pixels, such as 512x512.")
+
+
+def read_picture(path: Path) -> ImageContent:
+    """Return the picture in a file.
+
+    Raises:
+        UsageError: there is none that can be read.
+    """
     try:
         data = read_bounded(path, LARGEST_UPLOAD)
     except (OSError, ValueError) as error:
@@ -102,7 +112,7 @@ class _Drawing:
     prompt: str
     pictures: Sequence[ImageContent]
     mask: ImageContent | None
-    files: Sequence[NewFile]
+    files: Sequence[OutputFile]
 
     async def run(self, _runtime: Runtime, model: ResolvedModel) -> int:
         """Write one file after another."""
@@ -159,7 +169,7 @@ class _Drawing:
 def _report(
     arguments: Arguments,
     output: Output,
-    file: NewFile,
+    file: OutputFile,
     picture: ImageContent,
     model: ResolvedModel,
 ) -> None:

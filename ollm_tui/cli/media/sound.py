@@ -1,4 +1,4 @@
-"""`ollm speak` and `ollm transcribe`: text to sound, and sound to text."""
+"""`ollm speak`, `ollm music` and `ollm transcribe`: text to sound, and sound to text."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -8,8 +8,8 @@ from anyio import to_thread
 
 from ollm_tui.cli.arguments import Arguments, piped_text
 from ollm_tui.cli.media.arguments import SOUND_FORMATS
-from ollm_tui.cli.media.new_file import NewFile
 from ollm_tui.cli.media.task import (
+    OutputFile,
     answered_by,
     checked_number,
     output_path,
@@ -27,6 +27,8 @@ from ollm_tui.protocol.ports import ProviderStream, SupportsSegments
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta, Segment
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.media.answer import sound_type
+from ollm_tui.providers.media.encoding import LARGEST_SOUND
+from ollm_tui.providers.media.inputs import MOST_SECONDS, MUSIC_OUTPUT
 from ollm_tui.providers.media.wave_file import HEAD, mended
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
@@ -34,7 +36,6 @@ from ollm_tui.runtime.compose import Runtime
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject, JsonValue
 
-LARGEST_SOUND: Final = 100 * 1024 * 1024
 _FORMATS: Final[Mapping[str, str]] = {
     **{f".{name}": name for name in SOUND_FORMATS},
     ".ogg": "opus",
@@ -58,7 +59,7 @@ def run_speak(arguments: Arguments, output: Output) -> int:
     if suffix and suffix not in _FORMATS and options.format is None:
         kinds = ", ".join(SOUND_FORMATS)
         raise UsageError(f"{suffix} is no format of sound.", f"--format names one: {kinds}.")
-    with NewFile(path, replaces=options.force) as file:
+    with OutputFile(path, replaces=options.force) as file:
         work = partial(_speak, arguments, output, text, file)
         return run_task("speech", arguments, output, work)
 
@@ -67,7 +68,7 @@ async def _speak(
     arguments: Arguments,
     output: Output,
     text: str,
-    file: NewFile,
+    file: OutputFile,
     _runtime: Runtime,
     model: ResolvedModel,
 ) -> int:
@@ -81,24 +82,69 @@ async def _speak(
         output="audio",
         options=GenerationOptions(extra_body=body),
     )
+    kind = await _saved(request, model, file, output)
+    if kind not in (None, _TYPES[wanted]):
+        output.note(f"The server sent {kind}, not {_TYPES[wanted]}.")
+    _report(arguments, output, file, kind, model)
+    return OK
+
+
+def run_music(arguments: Arguments, output: Output) -> int:
+    """Write music of a text to a file."""
+    options, path = arguments.media, output_path(arguments)
+    text = typed_text(options.texts, piped_text, 'ollm music "slow jazz" -o song.wav')
+    checked_number("--seconds", options.seconds, 1, MOST_SECONDS)
+    with OutputFile(path, replaces=options.force) as file:
+        return run_task("music", arguments, output, partial(_music, arguments, output, text, file))
+
+
+async def _music(
+    arguments: Arguments,
+    output: Output,
+    text: str,
+    file: OutputFile,
+    _runtime: Runtime,
+    model: ResolvedModel,
+) -> int:
+    seconds: dict[str, JsonValue] = present({"seconds": arguments.media.seconds})
+    request = Request(
+        model=model.ref.model,
+        input=text,
+        output=MUSIC_OUTPUT,
+        options=GenerationOptions(extra_body=seconds or None),
+    )
+    kind = await _saved(request, model, file, output)
+    wanted = _TYPES.get(_FORMATS.get(file.path.suffix.lower(), ""))
+    if kind is not None and wanted not in (None, kind):
+        output.note(f"The server sent {kind}: the name of the file says something else.")
+    _report(arguments, output, file, kind, model)
+    return OK
+
+
+async def _saved(
+    request: Request, model: ResolvedModel, file: OutputFile, output: Output
+) -> str | None:
+    """Write the sound of a request to a file, and return its media type."""
     stream = await model.provider.invoke(request)
     assert not isinstance(stream, Response)
     start = await _written(stream, file, output)
-    kind = sound_type(start)
     for at, part in mended(start, file.size).items():
         await to_thread.run_sync(file.overwrite, at, part)
     await to_thread.run_sync(file.publish)
-    if kind not in (None, _TYPES[wanted]):
-        output.note(f"The server sent {kind}, not {_TYPES[wanted]}.")
+    return sound_type(start)
+
+
+def _report(
+    arguments: Arguments, output: Output, file: OutputFile, kind: str | None, model: ResolvedModel
+) -> None:
     if arguments.as_json:
         line: JsonObject = {"type": "file", "path": str(file.path), "bytes": file.size}
         output.json(line | {"mime_type": kind} | answered_by(model))
     else:
         output.note(f"Saved {file.path} ({size_text(file.size)}).")
-    return OK
 
 
-async def _written(stream: ProviderStream, file: NewFile, output: Output) -> bytes:
+async def _written(stream: ProviderStream, file: OutputFile, output: Output) -> bytes:
     """Write a stream to a file, and return its first bytes."""
     start = b""
     try:

@@ -2,21 +2,57 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.model_runtime import Stopped, in_runtime
 from ollm_tui.cli.output import Output, UsageError
+from ollm_tui.config.new_file import NameTaken, NewFile
+from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.codec import error_to_json
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.router import ResolvedModel
 from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.media.task_models import ModelTask, model_for_task
+from ollm_tui.runtime.media.task_models import model_for_task
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.json_types import JsonObject
 
 MediaWork = Callable[[Runtime, ResolvedModel], Awaitable[int]]
+
+
+class OutputFile(NewFile):
+    """The file that a command makes; a name that cannot be used is a wrong usage."""
+
+    def __enter__(self) -> Self:
+        """Open the hidden file.
+
+        Raises:
+            UsageError: the name is taken, or there can be no file of this name.
+        """
+        try:
+            return super().__enter__()
+        except NameTaken as taken:
+            raise _taken(taken) from taken
+        except AIError as error:
+            is_other = error.known_code is ErrorCode.BAD_REQUEST
+            raise UsageError(error.message, "Name a file with -o." if is_other else None) from error
+
+    def publish(self) -> None:
+        """Give the file its name.
+
+        Raises:
+            AIError: it cannot be written.
+            UsageError: another file has got the name meanwhile.
+        """
+        try:
+            super().publish()
+        except NameTaken as taken:
+            raise _taken(taken) from taken
+
+
+def _taken(taken: NameTaken) -> UsageError:
+    return UsageError(taken.message, "Use --force to replace it.")
 
 
 def run_task(task: ModelTask, arguments: Arguments, output: Output, work: MediaWork) -> int:

@@ -38,7 +38,7 @@ def fits(data: JsonMapping) -> bool:
 def read(data: JsonMapping, origin: Origin) -> ChatRecord | None:
     """Return the chat, or None if it has no message."""
     mapping = {key: as_object(node) for key, node in as_object(data.get("mapping")).items()}
-    messages = _joined(list(_messages(mapping)))
+    messages = _joined(list(_messages(mapping, origin)))
     current = string(data, "current_node")
     models = [one.model for one in messages if one.model]
     return ForeignChat(
@@ -55,7 +55,7 @@ def read(data: JsonMapping, origin: Origin) -> ChatRecord | None:
     ).record(origin)
 
 
-def _messages(mapping: Mapping[str, JsonObject]) -> Iterator[ForeignMessage]:
+def _messages(mapping: Mapping[str, JsonObject], origin: Origin) -> Iterator[ForeignMessage]:
     for node_id, node in mapping.items():
         sent = as_object(node.get("message"))
         metadata = as_object(sent.get("metadata"))
@@ -64,7 +64,7 @@ def _messages(mapping: Mapping[str, JsonObject]) -> Iterator[ForeignMessage]:
         yield ForeignMessage(
             id=node_id,
             parent=parent,
-            message=_message(node_id, sent, _call_before(parent, mapping)),
+            message=_message(node_id, sent, _call_before(parent, mapping), origin),
             created_ms=time_ms(sent, "create_time"),
             model=string(metadata, "model_slug"),
             state="stopped" if stopped else _UNFINISHED.get(str(sent.get("status"))),
@@ -114,11 +114,13 @@ def _is_call(sent: JsonMapping) -> bool:
     return role == "assistant" and (string(sent, "recipient") or _EVERYBODY) != _EVERYBODY
 
 
-def _message(node_id: str, sent: JsonMapping, call_id: str | None) -> Message | None:
+def _message(
+    node_id: str, sent: JsonMapping, call_id: str | None, origin: Origin
+) -> Message | None:
     author = as_object(sent.get("author"))
     role = string(author, "role") or "unknown"
     content = as_object(sent.get("content"))
-    blocks = list(_blocks(content))
+    blocks = list(_blocks(content, origin))
     if _is_call(sent):
         return _call(node_id, sent, blocks)
     if role == "tool":
@@ -146,13 +148,13 @@ def _arguments(text: str) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
-def _blocks(content: JsonMapping) -> Iterator[Block]:
+def _blocks(content: JsonMapping, origin: Origin) -> Iterator[Block]:
     kind = string(content, "content_type") or "text"
     match kind:
         case "text" | "multimodal_text":
             parts = content.get("parts")
             for part in parts if isinstance(parts, list) else ():
-                yield from _part(part)
+                yield from _part(part, origin)
         case "thoughts":
             yield from _thoughts(content)
         case "reasoning_recap":
@@ -168,18 +170,24 @@ def _blocks(content: JsonMapping) -> Iterator[Block]:
             yield UnknownContent(kind, {k: v for k, v in content.items() if k != "content_type"})
 
 
-def _part(part: JsonValue) -> Iterator[Block]:
+def _part(part: JsonValue, origin: Origin) -> Iterator[Block]:
     if isinstance(part, str):
         yield TextContent(part)
     elif isinstance(part, dict):
         match string(part, "content_type"):
             case "image_asset_pointer":
-                yield ImageContent(name=string(part, "asset_pointer"))
+                yield _picture(string(part, "asset_pointer"), origin)
             case "audio_transcription":
                 yield TextContent(string(part, "text") or "")
             case kind:
                 rest = {key: value for key, value in part.items() if key != "content_type"}
                 yield UnknownContent(kind or "part", rest)
+
+
+def _picture(pointer: str | None, origin: Origin) -> Block:
+    """Return the picture of an archive; without one, what names it."""
+    there = origin.pictures.block(pointer) if origin.pictures is not None and pointer else None
+    return there or ImageContent(name=pointer)
 
 
 def _thoughts(content: JsonMapping) -> Iterator[Block]:

@@ -23,7 +23,7 @@ from ollm_tui.library.downloads.part_file import matches_record, remove_record, 
 from ollm_tui.library.downloads.safe_paths import checked_path, refuse_collisions
 from ollm_tui.library.downloads.transfer import remove_files, transfer
 from ollm_tui.library.downloads.transfer_run import FileSource
-from ollm_tui.library.file_names import is_gguf
+from ollm_tui.library.file_names import has_picture_suffix, is_gguf
 from ollm_tui.library.gguf import gguf_problem
 from ollm_tui.library.hub.faults import file_refused
 from ollm_tui.library.hub.repo import Hub, HubFile
@@ -75,7 +75,8 @@ class HubDownload:
                     self.hub.address, self.origin.repo, error, source.token
                 ) from error
         await anyio.to_thread.run_sync(self._finish, targets)
-        is_model = self.origin.kind == "model" and is_gguf(targets[0])
+        is_known = is_gguf(targets[0]) or has_picture_suffix(targets[0])
+        is_model = self.origin.kind in ("model", "drawing") and is_known
         return await self.address_of(targets[0]) if is_model else None
 
     async def _require_space(self, first: Path, present: Sequence[int]) -> None:

@@ -22,6 +22,7 @@ from ollm_tui.library.hub.repo import (
     Variant,
     commit_of,
     details_of,
+    is_about_drawing,
     is_about_speech,
     is_commit,
     is_repo,
@@ -168,7 +169,8 @@ def _details(value: JsonValue) -> tuple[HubModel | None, str | None, list[HubFil
 
 
 async def _sorted(files: list[HubFile], model: HubModel) -> tuple[Variant, ...]:
-    work = partial(variants_of, files, speech=is_about_speech(model))
+    about = {"speech": is_about_speech(model), "drawing": is_about_drawing(model)}
+    work = partial(variants_of, files, **about)
     return work() if len(files) <= MAX_FILES_INLINE else await anyio.to_thread.run_sync(work)
 
 

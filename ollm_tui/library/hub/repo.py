@@ -8,9 +8,10 @@ from typing import Literal, Protocol, TypeAlias
 from ollm_tui.decode.json_fields import as_object, integer, objects, positive, string, strings
 from ollm_tui.protocol.json_types import JsonMapping, JsonValue
 
-FileKind: TypeAlias = Literal["model", "projector", "whisper", "voice", "other"]
+FileKind: TypeAlias = Literal["model", "projector", "whisper", "voice", "drawing", "part", "other"]
 """`projector` is a vision encoder that belongs to a model, `voice` one of Piper's with its
-description; `other` is stored, but nothing here runs it."""
+description, `drawing` draws with the `part`s of its repository; `other` is stored, but nothing here
+runs it."""
 MAX_TAGS = 200
 MAX_CHARS = 500
 """Limit of one text."""
@@ -27,6 +28,7 @@ _CARD_DETAILS = {
     "language": "language",
 }
 _SPEECH = frozenset({"whisper", "automatic-speech-recognition"})
+_DRAWING = frozenset({"text-to-image", "image-to-image", "stable-diffusion", "stable-diffusion-xl"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,11 @@ def details_of(value: JsonMapping) -> dict[str, str]:
 def is_about_speech(model: HubModel) -> bool:
     """Whether a repository's models recognize speech."""
     return bool(_SPEECH.intersection(model.tags)) or "whisper" in model.repo.lower()
+
+
+def is_about_drawing(model: HubModel) -> bool:
+    """Whether a repository's models draw."""
+    return bool(_DRAWING.intersection(model.tags))
 
 
 def _files(entries: Iterable[JsonMapping], name: str, sum_name: str) -> list[HubFile]:

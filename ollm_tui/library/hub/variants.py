@@ -5,8 +5,8 @@ Names are the uploader's: they may be invalid as file names, and repeated.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ollm_tui.library.file_names import (
@@ -14,6 +14,7 @@ from ollm_tui.library.file_names import (
     SUFFIX,
     VOICE_SUFFIX,
     Shard,
+    is_picture_file,
     problem_of_parts,
     shard_of,
 )
@@ -21,15 +22,30 @@ from ollm_tui.library.hub.repo import FileKind, HubFile, HubRepo, Variant
 from ollm_tui.library.quantization import DYNAMIC, quality_rank, quantization_of
 
 OTHER_SUFFIXES = frozenset(
-    {".bin", ".safetensors", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
+    {".bin", ".safetensors", ".sft", ".onnx", ".pt", ".pth", ".ckpt", ".tflite", ".llamafile"}
 )
 _PROJECTOR = re.compile(r"(^|[^a-z])mmproj([^a-z]|$)", re.IGNORECASE)
 _WHISPER = re.compile(
     r"(for-tests-)?ggml-(tiny|base|small|medium|large|turbo|distil)([^a-z]|$)", re.IGNORECASE
 )
+_PART = re.compile(
+    r"(?:^|[^a-z0-9])(vae|ae|clip[_-]?l|clip[_-]?g|t5[_-]?xxl|qwen[_-]?[23])(?![a-z])"
+)
+"""The parts of models that draw, by words of their names."""
+_ADAPTER = re.compile(
+    r"(^|[^a-z])(lora|lycoris|controlnet|control|ipadapter)([^a-z]|$)", re.IGNORECASE
+)
 _IMPORTANCES = re.compile(r"(^|[^a-z])imatrix([^a-z].*)?$", re.IGNORECASE)
 """A file of measurements used for quantizing."""
-_ORDER: Mapping[FileKind, int] = {"model": 0, "projector": 1, "whisper": 2, "voice": 3, "other": 4}
+_ORDER: Mapping[FileKind, int] = {
+    "model": 0,
+    "drawing": 1,
+    "projector": 2,
+    "whisper": 3,
+    "voice": 4,
+    "part": 5,
+    "other": 6,
+}
 _PROJECTORS = ("F16", "BF16", "Q8_0", "F32")
 """Image encoders by preference."""
 _UNUSABLE = re.compile(r"[\x00-\x1f\x7f\\:]")
@@ -68,10 +84,13 @@ def projector_of(repo: HubRepo | None) -> Variant | None:
     return projectors[0] if projectors else None
 
 
-def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Variant, ...]:
+def variants_of(
+    files: Iterable[HubFile], *, speech: bool = False, drawing: bool = False
+) -> tuple[Variant, ...]:
     """Return the variants, models first, then by quality.
 
-    In a repository about `speech`, a `ggml-….bin` is a whisper model. A voice is one with its
+    In a repository about `speech`, a `ggml-….bin` is a whisper model; in one about `drawing`,
+    checkpoints are models, each with the parts of the repository. A voice is one with its
     description.
     """
     sets: dict[_Set, _Parts] = {}
@@ -98,12 +117,30 @@ def variants_of(files: Iterable[HubFile], *, speech: bool = False) -> tuple[Vari
             name=it.name,
             files=(*(file for part in sorted(parts) for file in parts[part]), *with_it(parts)),
             quantization=quantization_of(it.name) or quantization_of(it.folder),
-            kind="voice" if with_it(parts) else _kind(it, speech=speech),
+            kind="voice" if with_it(parts) else _kind(it, speech=speech, drawing=drawing),
             problem=next(_problems(it, parts, whole[it.label]), None),
         )
         for it, parts in sets.items()
     ]
-    return tuple(sorted(variants, key=_sort_key))
+    return tuple(sorted(_with_parts(variants) if drawing else variants, key=_sort_key))
+
+
+def _with_parts(variants: Sequence[Variant]) -> Iterator[Variant]:
+    """Yield the variants; to each that draws belongs one file for each part of the repository."""
+    parts: dict[str, Variant] = {}
+    for one in sorted(variants, key=lambda it: (it.size or 0, it.name)):
+        if one.kind == "part" and one.problem is None:
+            parts.setdefault(_part_of(one.name) or "", one)
+    beside = [file for part in parts.values() for file in part.files]
+    for one in variants:
+        is_model = one.kind in ("drawing", "model") and one.problem is None
+        yield replace(one, files=(*one.files, *beside)) if is_model else one
+
+
+def _part_of(name: str) -> str | None:
+    """Return what part of a model that draws a file is, by its name."""
+    match = _PART.search(name.lower())
+    return match[1].replace("_", "").replace("-", "") if match else None
 
 
 def _problems(it: _Set, parts: _Parts, whole_sets: int) -> Iterator[str]:
@@ -147,7 +184,11 @@ def is_usable_path(path: str) -> bool:
     )
 
 
-def _kind(it: _Set, *, speech: bool) -> FileKind:
+def _kind(it: _Set, *, speech: bool, drawing: bool) -> FileKind:
+    if drawing and is_picture_file(f"{it.name}{it.suffix}") and it.count == _ALONE:
+        if _ADAPTER.search(it.name):
+            return "other"
+        return "part" if _part_of(it.name) else "drawing"
     if it.suffix == SUFFIX:
         if _PROJECTOR.search(it.name):
             return "projector"

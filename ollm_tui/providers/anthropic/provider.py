@@ -15,7 +15,12 @@ from ollm_tui.protocol.request import Request
 from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.anthropic.from_wire import AnthropicDecoder
 from ollm_tui.providers.anthropic.models import ModelLimits, read_limits, read_models, read_page
-from ollm_tui.providers.anthropic.to_wire import MAX_DEFAULT_TOKENS, chat_body, with_accepted_schema
+from ollm_tui.providers.anthropic.to_wire import (
+    MAX_DEFAULT_TOKENS,
+    MEDIA_TYPES,
+    chat_body,
+    with_accepted_schema,
+)
 from ollm_tui.providers.base_url import openai_url
 from ollm_tui.providers.http_provider import HttpProvider, read_token_count
 from ollm_tui.providers.spec import ProviderSpec
@@ -37,6 +42,7 @@ class AnthropicProvider(HttpProvider):
     """One server that answers at `/v1/messages`."""
 
     streaming_format: StreamingFormat = "sse"
+    message_media = MEDIA_TYPES
 
     def __init__(self, spec: ProviderSpec) -> None:
         super().__init__(spec, openai_url(spec.base_url or SERVICES["anthropic"]), _START_HINT)

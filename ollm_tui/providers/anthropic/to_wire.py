@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 
 from ollm_tui.decode.json_fields import as_object, present
 from ollm_tui.decode.schema_forms import anthropic_form
-from ollm_tui.protocol.blocks import Block, ImageContent, TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    Block,
+    DocumentContent,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -17,7 +23,7 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.media.encoding import picture_base64, picture_type, unsendable
+from ollm_tui.providers.media.encoding import file_base64, picture_base64, picture_type, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,
@@ -34,6 +40,8 @@ _ROLES = {"user": "user", "tool": "user", "assistant": "assistant"}
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _NAMELESS = "unnamed"
 _OWN_CALL_KEYS = frozenset({"caller"})
+MEDIA_TYPES = frozenset({"image", "document"})
+"""The types of content that messages may have beside text."""
 
 
 def chat_body(
@@ -217,6 +225,8 @@ def _block(block: Block, signer: str) -> JsonObject | None:
             return {"type": "text", "text": block.text} if block.text.strip() else None
         case ImageContent():
             return {"type": "image", "source": _source(block)}
+        case DocumentContent():
+            return _document(block)
         case ThinkingContent():
             return _thinking(block) if block.signer == signer else None
         case _:
@@ -236,6 +246,15 @@ def _source(picture: ImageContent) -> JsonObject:
         return {"type": "url", "url": picture.url}
     data = picture_base64(picture)
     return {"type": "base64", "media_type": picture_type(picture), "data": data}
+
+
+def _document(document: DocumentContent) -> JsonObject:
+    source: JsonObject = {"type": "url", "url": document.url}
+    if document.data is not None or not document.url:
+        data = file_base64(document)
+        source = {"type": "base64", "media_type": "application/pdf", "data": data}
+    wire: dict[str, JsonValue] = {"type": "document", "source": source, "title": document.name}
+    return present(wire)
 
 
 def _result(message: Message, content: list[JsonObject]) -> JsonObject:

@@ -14,6 +14,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.providers.embedded.plan import LLAMA_CPP
 
 WHISPER_CPP, PIPER, ESPEAK = "whisper.cpp", "piper", "espeak-ng"
+STABLE_DIFFUSION_CPP: Final = "stable-diffusion.cpp"
 ModelNameRule: TypeAlias = str | re.Pattern[str] | Callable[[str], bool]
 """A name or a text with `*`, `?` and `[…]`, a pattern that is searched, or a predicate."""
 
@@ -45,6 +46,7 @@ RULES: Final = (
     EngineRule(engine=WHISPER_CPP, kinds=frozenset({"whisper"})),
     EngineRule(engine=ESPEAK, kinds=frozenset({"voice"}), rule=ESPEAK),
     EngineRule(engine=PIPER, kinds=frozenset({"voice"})),
+    EngineRule(engine=STABLE_DIFFUSION_CPP, kinds=frozenset({"image"})),
     EngineRule(engine=LLAMA_CPP, kinds=frozenset({"chat", "embedding"})),
 )
 """In this order; the first one that is about a model counts."""

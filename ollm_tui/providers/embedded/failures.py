@@ -20,9 +20,10 @@ _REASON = re.compile(
 _TEMPLATE = re.compile(r"chat template (?:parsing error|is not supported)|failed to apply template")
 _TEMPLATE_REASON = re.compile(r"^Error: (.+)", re.MULTILINE)
 _MEMORY = re.compile(r"(?:failed|unable) to allocate|bad_alloc|out of memory|ENOMEM", re.IGNORECASE)
-_SOUND: Mapping[str, tuple[str, str]] = {
+_WITHOUT_CHAT: Mapping[str, tuple[str, str]] = {
     "whisper": ("writes down speech", "ollm transcribe"),
     "voice": ("speaks", "ollm speak"),
+    "image": ("draws pictures", "ollm draw"),
 }
 _HINTS: Mapping[int, str] = {
     signal.SIGKILL: "It was killed from outside, perhaps because memory ran out.",
@@ -81,8 +82,8 @@ def not_for_chat(name: str, kind: str) -> AIError:
             f"{name} is an embedding model, which cannot chat.",
             hint="Choose a language model; for embeddings, use `ollm embed`.",
         )
-    if kind in _SOUND:
-        what, command = _SOUND[kind]
+    if kind in _WITHOUT_CHAT:
+        what, command = _WITHOUT_CHAT[kind]
         return AIError(
             ErrorCode.MODEL_NOT_LOADED,
             f"{name} {what}, and cannot chat.",

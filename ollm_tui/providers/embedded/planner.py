@@ -13,6 +13,7 @@ from ollm_tui.config.regular_file import is_file
 from ollm_tui.decode.json_fields import positive, present
 from ollm_tui.decode.thinking import mentions_thinking
 from ollm_tui.models.capabilities import with_overrides
+from ollm_tui.models.checkpoints import IMAGE
 from ollm_tui.models.known_models import KnownModels
 from ollm_tui.models.sidecar import (
     engine_settings,
@@ -186,7 +187,7 @@ class Planner:
         An unusable model, or one that the engine cannot chat with, stays as it is.
         """
         is_changed = self._known_models.has_sidecar(info) or info.name in self._settings.models
-        if info.details.get("kind") in TASKS:
+        if info.details.get("kind") in (*TASKS, IMAGE):
             return info
         if _is_other(info) or (not is_changed and _has_template(info)):
             return replace(info, context=self._window(info, None))

@@ -7,7 +7,9 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import anyio
 
@@ -67,6 +69,13 @@ class ChildProcess:
         if seen is None:
             return None
         return seen.si_status if seen.si_code == os.CLD_EXITED else -seen.si_status
+
+    def resident_bytes(self) -> int | None:
+        """Return the main memory that it and what it started hold, None if unknown; may block.
+
+        Pages of a model's file count from the time that they are read.
+        """
+        return sum(held for group, held in _held_by_group() if group == self.pid) or None
 
     async def write(self, data: bytes) -> None:
         """Send all of some bytes; a no-op if the child is gone, or stopped meanwhile."""
@@ -158,3 +167,21 @@ def _open_pidfd(pid: int) -> int | None:
     with contextlib.suppress(AttributeError, OSError):
         return os.pidfd_open(pid)
     return None
+
+
+def _held_by_group() -> Iterator[tuple[int, int]]:
+    """Give the process group and the resident bytes of each process, as far as they are known."""
+    if sys.platform == "linux":
+        page = os.sysconf("SC_PAGE_SIZE")
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError, ValueError, IndexError):  # it may end meanwhile
+                # the name of the program, in brackets, may hold spaces and brackets
+                fields = stat.read_bytes().rpartition(b")")[2].split()
+                yield int(fields[2]), int(fields[21]) * page
+    elif sys.platform != "win32":
+        command = ["ps", "-axo", "pgid=,rss="]
+        with contextlib.suppress(OSError):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            for line in done.stdout.splitlines():
+                group, kilobytes = line.split()
+                yield int(group), int(kilobytes) * 1024

@@ -2,10 +2,11 @@
 
 import importlib.util
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,8 +22,11 @@ from ollm_tui.protocol.model import ModelCapability, ModelInfo, from_alias
 from ollm_tui.protocol.ports import ModelLibrary, ProviderStream, StreamingFormat
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent, Rerouted
 from ollm_tui.protocol.request import PromptText, Request, Response
-from ollm_tui.providers.base import EndedStream, gather
+from ollm_tui.providers.base import EndedStream
 from ollm_tui.providers.embedded import failures
+from ollm_tui.providers.embedded.drawing import DrawingOperations
+from ollm_tui.providers.embedded.drawing_plans import DrawingPlanner
+from ollm_tui.providers.embedded.infill import infill_stream
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.planner import Planner
 from ollm_tui.providers.embedded.settings import EmbeddedSettings, unused_settings, with_defaults
@@ -31,8 +35,9 @@ from ollm_tui.providers.embedded.sound_plans import SoundPlanner
 from ollm_tui.providers.embedded.stream import EngineStream
 from ollm_tui.providers.embedded.supervisor import Engine, Supervisor
 from ollm_tui.providers.embedded.worker import Workers
-from ollm_tui.providers.media.answer import answer_input
+from ollm_tui.providers.media.answer import answer
 from ollm_tui.providers.openai_compatible.llamacpp import LlamaCppProvider
+from ollm_tui.providers.openai_compatible.to_wire import media_of
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.unsupported import check_input, check_request
 
@@ -53,7 +58,7 @@ def engine_available() -> bool:
     return importlib.util.find_spec(ENGINE_PACKAGE) is not None
 
 
-class EmbeddedProvider(SoundOperations):
+class EmbeddedProvider(SoundOperations, DrawingOperations):
     """Runs models on this machine: loads on demand, restarts after a crash, unloads when idle.
 
     Use it as an async context manager, which bounds the lives of its processes. Enter and leave it
@@ -61,6 +66,7 @@ class EmbeddedProvider(SoundOperations):
     """
 
     streaming_format: StreamingFormat = "sse"
+    message_media = media_of("embedded")
     loads_with_window = True
 
     def __init__(
@@ -85,9 +91,14 @@ class EmbeddedProvider(SoundOperations):
             is_installed=is_installed or engine_available,
         )
         self._sound_planner = SoundPlanner(library, known_models, self._settings)
-        super().__init__(self._sound_planner, Workers(self._supervisor), self.name)
+        self._drawing_planner = DrawingPlanner(library, known_models, self._settings)
+        workers = Workers(self._supervisor)
+        SoundOperations.__init__(self, self._sound_planner, workers, self.name)
+        DrawingOperations.__init__(self, self._drawing_planner, workers, self.name)
         self._adapters: dict[Engine[EnginePlan], LlamaCppProvider] = {}
         self._says_program = self._settings.is_found
+        self.infill = partial(infill_stream, self.name, self._engine_for, self._adapter)
+        """Fills the gap between two texts."""
 
     async def __aenter__(self) -> Self:
         await self._supervisor.__aenter__()
@@ -132,10 +143,7 @@ class EmbeddedProvider(SoundOperations):
         Raises:
             AIError: Any failure.
         """
-        if request.input is not None:
-            return await answer_input(self, request)
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
+        return await answer(self, request)
 
     async def count_tokens(self, request: Request) -> int:
         """Count tokens with the engine that will answer, loading the model as for an answer.
@@ -191,9 +199,13 @@ class EmbeddedProvider(SoundOperations):
         The window of each is the one that a request without `num_ctx` gets; one that is loaded with
         another window is loaded again for it.
         """
-        models = await to_thread.run_sync(self._planner.models)
+        models = await to_thread.run_sync(self._listed)
         models = [*models, *self._sound_planner.models()]
-        return [replace(self._as_seen(info), context=info.context) for info in models]
+        held = await self._held()
+        return [replace(self._as_seen(info, held), context=info.context) for info in models]
+
+    def _listed(self) -> Sequence[ModelInfo]:
+        return [self._drawing_planner.described(info) for info in self._planner.models()]
 
     async def name_of(self, first_file: Path) -> str | None:
         """Return the name of the model in a file, or None if it is not listed."""
@@ -207,8 +219,10 @@ class EmbeddedProvider(SoundOperations):
         """
         program = await to_thread.run_sync(self._sound_planner.shown, name)
         if program is not None:
-            return self._as_seen(program)
-        return self._as_seen(await to_thread.run_sync(self._planner.shown, name))
+            return self._as_seen(program, await self._held())
+        shown = await to_thread.run_sync(self._planner.shown, name)
+        shown = await to_thread.run_sync(self._drawing_planner.described, shown)
+        return self._as_seen(shown, await self._held())
 
     async def delete_model(self, name: str) -> None:
         """Delete a model from the app's own folder, unloading it first.
@@ -243,11 +257,12 @@ class EmbeddedProvider(SoundOperations):
 
     @asynccontextmanager
     async def _loaded(self, name: str) -> AsyncIterator[Engine[Any]]:
-        sound = await to_thread.run_sync(self._sound_planner.plan, name)
-        if sound is not None:
-            async with self._supervisor.lease(sound) as worker:
-                yield worker
-            return
+        for planner in (self._sound_planner, self._drawing_planner):
+            of_worker = await to_thread.run_sync(planner.plan, name)
+            if of_worker is not None:
+                async with self._supervisor.lease(of_worker) as worker:
+                    yield worker
+                return
         plan = await self._planner.plan(name)
         async with self._supervisor.lease(plan, self._responds) as engine:
             yield engine
@@ -260,7 +275,8 @@ class EmbeddedProvider(SoundOperations):
         """Return the loaded models, with the windows that they have."""
         models = await to_thread.run_sync(self._library.models)
         models = [*models, *self._sound_planner.models()]
-        return [seen for info in models if (seen := self._as_seen(info)).loaded]
+        held = await self._held()
+        return [seen for info in models if (seen := self._as_seen(info, held)).loaded]
 
     async def dispose(self) -> None:
         """End every engine; the provider cannot be used any more."""
@@ -305,11 +321,23 @@ class EmbeddedProvider(SoundOperations):
         """Whether an engine responds in time; one that has ended counts as responding."""
         return await (await self._adapter(engine)).is_responding(self._settings.response_timeout_s)
 
-    def _as_seen(self, info: ModelInfo) -> ModelInfo:
+    async def _held(self) -> Mapping[Engine[Any], int | None]:
+        """Return the memory of each engine; nothing is asked while none is loaded."""
+        engines = self._supervisor.engines
+        if not engines:
+            return {}
+        return await to_thread.run_sync(lambda: {e: e.process.resident_bytes() for e in engines})
+
+    def _as_seen(self, info: ModelInfo, held: Mapping[Engine[Any], int | None]) -> ModelInfo:
         for engine in self._supervisor.engines:
             plan = engine.plan
             if plan.name == info.name:
-                details = {**info.details, **present({"expires_at": _until(engine)})}
+                seen = {
+                    "expires_at": _until(engine),
+                    "stays_s": _stays_s(engine),
+                    "memory_bytes": held.get(engine),
+                }
+                details = {**info.details, **present(seen)}
                 window = plan.context if isinstance(plan, EnginePlan) else info.context
                 return replace(info, loaded=True, context=window, details=details)
         return replace(info, loaded=False)
@@ -360,3 +388,8 @@ def _until(engine: Engine[Any]) -> str | None:
         return datetime.fromtimestamp(engine.leaves_at, UTC).isoformat(timespec="seconds")
     except (OverflowError, ValueError, OSError):  # beyond all calendars
         return None
+
+
+def _stays_s(engine: Engine[Any]) -> float:
+    """Return how long an engine stays after an answer, in seconds; -1 is until it is unloaded."""
+    return -1.0 if engine.idle_unload_s is None else engine.idle_unload_s

@@ -8,7 +8,7 @@ from anyio import to_thread
 
 from ollm_tui.decode.json_fields import number, present, string
 from ollm_tui.engines.frames import DONE, PIECE, PROGRESS, Frame
-from ollm_tui.protocol.blocks import AudioContent, TextContent, content_to_text, normalize_content
+from ollm_tui.protocol.blocks import TextContent, content_to_text
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream, ReportSegment
@@ -23,11 +23,10 @@ from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.base import EndedStream
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner, SoundTask
 from ollm_tui.providers.embedded.worker import JobFrames, WorkerPlan, Workers, until
-from ollm_tui.providers.media.encoding import base64_bytes, unsendable
+from ollm_tui.providers.media.encoding import sound_of
 from ollm_tui.providers.media.wave_file import wave_head
 from ollm_tui.providers.unsupported import check_input
 
-LARGEST_SOUND: Final = 100 * 1024 * 1024
 LONGEST_TEXT: Final = 1_000_000
 _SPEECH_KEYS: Final = frozenset({"voice", "speed", "response_format"})
 _TRANSCRIPTION_KEYS: Final = frozenset({"language", "prompt", "translate"})
@@ -47,7 +46,7 @@ class SoundOperations:
         Raises:
             AIError: UNSUPPORTED_FEATURE for what no engine here does, BAD_REQUEST for no text.
         """
-        check_input(request, "speech", "audio")
+        check_input(request, "speech", "audio", {"keep_alive"})
         fields = _checked_body(request, "speech", _SPEECH_KEYS)
         wanted = fields.pop("response_format", "wav")
         if wanted != "wav":
@@ -80,13 +79,19 @@ class SoundOperations:
         return await self._transcribed(request, report)
 
     async def _transcribed(self, request: Request, report: ReportSegment | None) -> Response:
-        check_input(request, "transcription", "text", {"temperature"})
+        check_input(request, "transcription", "text", {"temperature", "keep_alive"})
         fields = _checked_body(request, "transcription", _TRANSCRIPTION_KEYS)
         fields |= present({"temperature": request.options.temperature})
-        sound = _sound_of(request)
+        sound = sound_of(request)
         try:
             plan = await self._plan(request, "transcription")
-            async with self._workers.job(plan, fields, sound, signal=request.signal) as frames:
+            async with self._workers.job(
+                plan,
+                fields,
+                sound,
+                signal=request.signal,
+                keep_alive=request.options.keep_alive,
+            ) as frames:
                 return await _transcription(frames, report)
         except AIError as error:
             error.provider = error.provider or self._provider
@@ -108,7 +113,11 @@ class SoundOperations:
             try:
                 plan = await self._plan(request, "speech")
                 job = self._workers.job(
-                    plan, fields, text.encode(errors="replace"), signal=request.signal
+                    plan,
+                    fields,
+                    text.encode(errors="replace"),
+                    signal=request.signal,
+                    keep_alive=request.options.keep_alive,
                 )
                 frames = await stack.enter_async_context(job)
             except AIError as error:
@@ -202,19 +211,3 @@ def _checked_body(request: Request, what: str, known: frozenset[str]) -> JsonObj
             hint=f"It takes {', '.join(sorted(known - {'response_format'}))}.",
         )
     return present(body)
-
-
-def _sound_of(request: Request) -> bytes:
-    blocks = normalize_content(request.input or "")
-    if len(blocks) != 1 or not isinstance(blocks[0], AudioContent):
-        raise AIError(ErrorCode.BAD_REQUEST, "A transcription takes an input of one sound.")
-    if blocks[0].data is None:
-        raise unsendable(blocks[0])
-    data = base64_bytes(blocks[0].data)
-    if not 0 < len(data) <= LARGEST_SOUND:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            "The sound is empty." if not data else f"The sound has {len(data):,} bytes, too many.",
-            hint=f"It may have {LARGEST_SOUND:,} bytes.",
-        )
-    return data

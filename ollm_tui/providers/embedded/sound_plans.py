@@ -32,6 +32,7 @@ SPEAK_HINT: Final = "Install it with: pip install sherpa-onnx."
 PHONEMES_HINT: Final = (
     "Install espeak-ng with your system's package manager, or: pip install espeakng-loader."
 )
+GGML_HINT: Final = "`ollm models pull hf://ggerganov/whisper.cpp/ggml-base.bin` downloads one."
 _MODULES: Final[Mapping[str, str]] = {WHISPER_CPP: "whisper", PIPER: "piper", ESPEAK: "espeak"}
 _PROGRAM_S: Final = 5.0
 
@@ -128,7 +129,11 @@ class SoundPlanner:
 
     def _whisper(self, info: ModelInfo, path: Path, known: "ModelKnowledge") -> WorkerPlan:
         if info.details.get("format") == "gguf":
-            raise failures.unusable_sound(info.name, "whisper.cpp reads ggml files, no GGUF")
+            raise AIError(
+                ErrorCode.MODEL_NOT_LOADED,
+                f"{info.name} is a GGUF file, and whisper.cpp reads ggml-….bin files only.",
+                hint=GGML_HINT,
+            )
         if not self._has_package("pywhispercpp"):
             raise failures.no_package(WHISPER_CPP, HEAR_HINT)
         return _plan_of(info.name, WHISPER_CPP, path, {}, self._options(info, known))

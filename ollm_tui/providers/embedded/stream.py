@@ -7,7 +7,13 @@ import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Timings
-from ollm_tui.protocol.provider_events import ErrorEvent, Finish, LeftOut, ProviderEvent
+from ollm_tui.protocol.provider_events import (
+    ErrorEvent,
+    Finish,
+    LeftOut,
+    PromptProgress,
+    ProviderEvent,
+)
 from ollm_tui.providers.embedded import failures
 from ollm_tui.providers.embedded.plan import EnginePlan
 from ollm_tui.providers.embedded.supervisor import Engine
@@ -52,7 +58,7 @@ class EngineStream(AsyncIterator[ProviderEvent]):
                 return replace(event, timings=timings) if self._load_s else event
             case ErrorEvent():
                 return replace(event, error=await self._explained(event.error))
-            case LeftOut():
+            case LeftOut() | PromptProgress():
                 return event
             case _:
                 self._has_begun = True

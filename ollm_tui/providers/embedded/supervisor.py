@@ -194,6 +194,10 @@ class Supervisor:
             watch.cancel()
             self._release(engine)
 
+    def idle_unload_after(self, keep_alive: str | float | None) -> float | None:
+        """Return the idle time after a request; see `EmbeddedSettings.idle_unload_after`."""
+        return self._settings.idle_unload_after(keep_alive)
+
     def check_soon(self, engine: Engine[Any], responds: Responds) -> None:
         """Kill an engine that does not respond after it was told to stop answering."""
         if self._group is not None and not self._is_closed:

@@ -107,14 +107,19 @@ class Workers:
         data: bytes = b"",
         *,
         signal: AbortSignal | None = None,
+        keep_alive: str | float | None = None,
     ) -> AsyncIterator["JobFrames"]:
         """Run a job; the block gets its frames. Entering it loads the model.
+
+        Afterwards the model stays for `keep_alive`; None is the time of the settings.
 
         Raises:
             AIError: any failure; ABORTED by the signal.
         """
+        idle_unload_s = self._supervisor.idle_unload_after(keep_alive)
         async with AsyncExitStack() as stack:
             worker = await until(signal, lambda: self._worker(stack, plan))
+            worker.engine.idle_unload_s = idle_unload_s
             frames = JobFrames(worker, signal)
             stack.push_async_callback(frames.aclose)
             await until(signal, lambda: worker.begin(fields, data))

@@ -5,7 +5,8 @@ from typing import Final, Literal, TypeAlias
 
 from ollm_tui.protocol.blocks import AudioContent, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import ModelInfo
+from ollm_tui.protocol.media_ports import SupportsInfill, SupportsMusic, SupportsVideo
+from ollm_tui.protocol.model import MUSIC, ModelInfo
 from ollm_tui.protocol.ports import (
     ProviderAdapter,
     ProviderStream,
@@ -16,25 +17,50 @@ from ollm_tui.protocol.ports import (
 )
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, MediaDelta
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.media.drawing import drawing_of, drawing_stream
+from ollm_tui.providers.base import gather
+from ollm_tui.providers.media.drawing import drawing_of
+from ollm_tui.providers.media.inputs import MUSIC_OUTPUT
+from ollm_tui.providers.media.made_stream import made_stream
 from ollm_tui.providers.media.refusals import not_offered, not_streamed
+from ollm_tui.providers.media.several import answered
+from ollm_tui.providers.media.video import video_order
 from ollm_tui.providers.media.wave_file import with_length
 
-InputTask: TypeAlias = Literal["embeddings", "speech", "transcription", "pictures"]
+InputTask: TypeAlias = Literal[
+    "embeddings", "speech", "transcription", "pictures", "videos", "music", "infill"
+]
 _TASKS: Final[Mapping[tuple[str, str], InputTask]] = {
     ("text", "embedding"): "embeddings",
     ("text", "audio"): "speech",
     ("audio", "text"): "transcription",
     ("text", "image"): "pictures",
     ("image", "image"): "pictures",
+    ("text", "video"): "videos",
+    ("image", "video"): "videos",
+    ("text", MUSIC_OUTPUT): "music",
 }
 """The operations by the modalities of input and output."""
-_PORTS: Final[Mapping[InputTask, type]] = {
-    "embeddings": SupportsEmbed,
-    "speech": SupportsSpeech,
-    "transcription": SupportsTranscription,
-    "pictures": SupportsPictures,
+_PORTS: Final[Mapping[InputTask, tuple[type, str]]] = {
+    "embeddings": (SupportsEmbed, "embed"),
+    "speech": (SupportsSpeech, "speak"),
+    "transcription": (SupportsTranscription, "transcribe"),
+    "pictures": (SupportsPictures, "draw"),
+    "videos": (SupportsVideo, "make_video"),
+    "music": (SupportsMusic, "make_music"),
+    "infill": (SupportsInfill, "infill"),
 }
+"""The interface of each operation, and its method."""
+
+
+async def answer(adapter: ProviderAdapter, request: Request) -> Response | ProviderStream:
+    """Answer a request: a chat by its stream, an input by the operation that makes its output.
+
+    Raises:
+        AIError: any failure.
+    """
+    if request.input is not None:
+        return await answer_input(adapter, request)
+    return await answered(adapter.chat_stream, request, gather)
 
 
 async def answer_input(adapter: ProviderAdapter, request: Request) -> Response | ProviderStream:
@@ -45,26 +71,31 @@ async def answer_input(adapter: ProviderAdapter, request: Request) -> Response |
             stream what it makes; BAD_REQUEST if the request does not say what to make.
     """
     task = task_of(request)
-    if task == "speech" and isinstance(adapter, SupportsSpeech):
-        stream = adapter.speak(request)
-        return stream if request.stream else await gather_sound(stream)
-    if task == "pictures" and request.stream and isinstance(adapter, SupportsPictures):
-        await drawing_of(request)  # so that a mistake in it is no event
-        return drawing_stream(adapter, request)
-    if request.stream and offers(adapter, task):
-        raise not_streamed("A transcription" if task == "transcription" else task.capitalize())
-    if task == "embeddings" and isinstance(adapter, SupportsEmbed):
-        return await adapter.embed(request)
-    if task == "transcription" and isinstance(adapter, SupportsTranscription):
-        return await adapter.transcribe(request)
-    if task == "pictures" and isinstance(adapter, SupportsPictures):
-        return await adapter.draw(request)
-    raise not_offered(adapter.label, task)
+    if not offers(adapter, task):
+        raise not_offered(adapter.label, task)
+    operation = getattr(adapter, _PORTS[task][1])
+    match task:
+        case "infill":
+            return await answered(operation, request, gather)
+        case "music":
+            return await answered(operation, request, gather_sound)
+        case "speech":
+            stream: ProviderStream = operation(request)
+            return stream if request.stream else await gather_sound(stream)
+        case "pictures" | "videos" if request.stream:
+            # Checked here, so that a mistake in it is no event.
+            await (drawing_of(request) if task == "pictures" else video_order(request))
+            return made_stream(operation, request, "image" if task == "pictures" else "video")
+        case _ if request.stream:
+            raise not_streamed("A transcription" if task == "transcription" else task.capitalize())
+        case _:
+            response: Response = await operation(request)
+            return response
 
 
 def offers(adapter: ProviderAdapter, task: InputTask) -> bool:
     """Whether a provider has the operation for a task."""
-    return isinstance(adapter, _PORTS[task])
+    return isinstance(adapter, _PORTS[task][0])
 
 
 def task_of(request: Request) -> InputTask:
@@ -76,6 +107,8 @@ def task_of(request: Request) -> InputTask:
     """
     blocks = normalize_content(request.input or "")
     given = next((block.type for block in blocks if block.type != "text"), "text")
+    if request.suffix is not None and request.output in (None, "text"):
+        return "infill"
     output = request.output or ("text" if given == "audio" else None)
     if output is None:
         raise AIError(
@@ -88,15 +121,17 @@ def task_of(request: Request) -> InputTask:
         raise AIError(
             ErrorCode.UNSUPPORTED_MODALITY,
             f"Making {output[:40]} of {given[:40]} is not implemented.",
-            hint=f"Implemented: {', '.join(dict.fromkeys(_TASKS.values()))}.",
+            hint=f"Implemented: {', '.join(dict.fromkeys(_TASKS.values()))}, and infill.",
         )
     return task
 
 
 def output_of(info: ModelInfo | None) -> str | None:
-    """Return the only modality that a model makes, if that is known and it is not text."""
+    """Return what a model makes, if that is known and it is one thing and not text."""
     made = info.capability.output if info is not None and info.capability is not None else ()
     only = next(iter(made)) if len(made) == 1 else None
+    if only == "audio" and info is not None and info.capability is not None:
+        return MUSIC_OUTPUT if MUSIC in info.capability.features else only
     return None if only == "text" else only
 
 

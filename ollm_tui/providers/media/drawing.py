@@ -5,33 +5,24 @@
 
 import base64
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 import anyio
 from anyio import to_thread
-from anyio.abc import ObjectSendStream
 
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.protocol.base64_text import to_base64
 from ollm_tui.protocol.blocks import ImageContent, MediaData, content_to_text, normalize_content
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject
-from ollm_tui.protocol.ports import SupportsPictures
-from ollm_tui.protocol.provider_events import (
-    DrawingProgress,
-    ErrorEvent,
-    Finish,
-    MediaDelta,
-    ProviderEvent,
-)
 from ollm_tui.protocol.request import Request
 from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.providers.http_errors import is_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.refusals import own_words
-from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.unsupported import check_input
 
 LARGEST_REPLY: Final = 64 * 1024 * 1024
@@ -82,8 +73,8 @@ async def drawing_of(request: Request) -> Drawing:
     given = [block for block in blocks if isinstance(block, ImageContent)]
     if request.mask is not None and not given:
         raise AIError(ErrorCode.BAD_REQUEST, "A mask takes a picture to edit.")
-    pictures = [await _uploaded(picture) for picture in given]
-    mask = None if request.mask is None else await _uploaded(request.mask)
+    pictures = [await uploaded(picture) for picture in given]
+    mask = None if request.mask is None else await uploaded(request.mask)
     if sum(map(len, [*pictures, mask or b""])) > LARGEST_UPLOAD:
         most = LARGEST_UPLOAD // 1_000_000
         raise AIError(ErrorCode.BAD_REQUEST, f"The pictures have more than {most} MB together.")
@@ -94,29 +85,41 @@ async def drawing_of(request: Request) -> Drawing:
         pictures=tuple(pictures),
         mask=mask,
         seed=request.options.seed,
-        size=_size(extra.get("size")),
+        size=size_of(extra.get("size")),
         count=_count(extra.get("n")),
         extra_body=extra,
     )
 
 
-def _size(value: object) -> tuple[int, int] | None:
+def size_of(value: object) -> tuple[int, int] | None:
+    """Return width and height of a size such as 512x512; None for anything else."""
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     return (int(match[1]), int(match[2])) if match else None
 
 
 def _count(value: object) -> int:
+    return whole_number("n", value, 1, MOST_PICTURES) or 1
+
+
+def whole_number(name: str, value: object, low: int, high: int) -> int | None:
+    """Return a number of `extra_body`, or None if there is none.
+
+    Raises:
+        AIError: BAD_REQUEST for anything but a whole number within the limits.
+    """
     if value is None:
-        return 1
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_PICTURES:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            f"`n` of pictures takes a whole number from 1 to {MOST_PICTURES}.",
-        )
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise AIError(ErrorCode.BAD_REQUEST, f"`{name}` takes a whole number from {low} to {high}.")
     return value
 
 
-async def _uploaded(picture: ImageContent) -> bytes:
+async def uploaded(picture: ImageContent) -> bytes:
+    """Return the bytes of a picture that is sent to be edited, or as the first frame.
+
+    Raises:
+        AIError: UNSUPPORTED_MODALITY for a link, BAD_REQUEST for what cannot be read.
+    """
     data: MediaData | None = picture.data
     if data is None and picture.url and picture.url.startswith("data:"):
         data = picture.url
@@ -158,12 +161,7 @@ def _decoded(text: str) -> bytes:
 
 async def encoded(data: bytes) -> str:
     """Return bytes as base64 text, encoded beside the event loop."""
-    return await to_thread.run_sync(_encoded, data)
-
-
-def _encoded(data: bytes) -> str:
-    slices = (data[start : start + _SLICE] for start in range(0, len(data), _SLICE))
-    return "".join(base64.b64encode(part).decode("ascii") for part in slices)
+    return await to_thread.run_sync(to_base64, data)
 
 
 async def drawn(endpoint: Endpoint, data: Sequence[bytes]) -> tuple[ImageContent, ...]:
@@ -208,42 +206,3 @@ async def unless_stopped(signal: AbortSignal | None, work: Callable[[], Awaitabl
             listening.callback(signal.subscribe(scope.cancel))
         return await work()
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")
-
-
-@asynccontextmanager
-async def drawing_stream(
-    adapter: SupportsPictures, request: Request
-) -> AsyncIterator[AsyncIterator[ProviderEvent]]:
-    """Stream the steps of a drawing, then each picture under its index."""
-    send, receive = anyio.create_memory_object_stream[ProviderEvent](32)
-    async with task_group() as group, receive:
-        group.start_soon(_draw_into, send, adapter, request)
-        try:
-            yield receive
-        finally:
-            group.cancel_scope.cancel()
-
-
-async def _draw_into(
-    send: ObjectSendStream[ProviderEvent], adapter: SupportsPictures, request: Request
-) -> None:
-    async def report(progress: DrawingProgress) -> None:
-        step, total = progress.step, progress.total_steps
-        if step is not None or progress.preview:
-            await send.send(
-                MediaDelta(
-                    modality="image", data=progress.preview, step=step or 0, total_steps=total
-                )
-            )
-
-    async with send:
-        try:
-            response = await adapter.draw(request, report)
-        except AIError as error:
-            is_stop = error.code == ErrorCode.ABORTED
-            await send.send(Finish("abort") if is_stop else ErrorEvent(error))
-            return
-        for index, block in enumerate(response.content):
-            if isinstance(block, ImageContent) and isinstance(block.data, bytes):
-                await send.send(MediaDelta(modality="image", data=block.data, index=index))
-        await send.send(Finish(response.finish_reason or "stop", response.usage))

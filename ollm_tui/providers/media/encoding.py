@@ -1,10 +1,26 @@
-"""Pictures and sound of a message as servers take them: base64 text, or a URL."""
+"""Pictures, sound, videos and PDF files of a message as servers take them: base64, or a URL."""
 
 import base64
+from typing import Final
 
-from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, MediaData
+from ollm_tui.protocol.base64_text import from_base64, to_base64
+from ollm_tui.protocol.blocks import (
+    MEDIA,
+    AudioContent,
+    Block,
+    DocumentContent,
+    ImageContent,
+    MediaData,
+    VideoContent,
+    normalize_content,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.request import Request
 
+LARGEST_SOUND: Final = 100 * 1024 * 1024
+"""Bytes of a sound that is transcribed."""
+
+_WORDS: Final = {"image": "picture", "audio": "sound", "video": "video", "document": "PDF file"}
 _SIGNATURES = (
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8", "image/jpeg"),
@@ -16,7 +32,7 @@ _SIGNATURES = (
 def base64_text(data: MediaData) -> str:
     """Return base64 without a `data:` prefix."""
     if isinstance(data, bytes):
-        return base64.b64encode(data).decode("ascii")
+        return to_base64(data)
     return data.partition(",")[2] if data.startswith("data:") else data
 
 
@@ -29,7 +45,7 @@ def base64_bytes(data: MediaData) -> bytes:
     if isinstance(data, bytes):
         return data
     try:
-        return base64.b64decode(base64_text(data), validate=True)
+        return from_base64(base64_text(data))
     except ValueError as error:
         raise AIError(ErrorCode.BAD_REQUEST, "The data are not valid base64.") from error
 
@@ -60,6 +76,24 @@ def picture_url(picture: ImageContent) -> str:
     return f"data:{picture_type(picture)};base64,{picture_base64(picture)}"
 
 
+def file_base64(file: VideoContent | DocumentContent) -> str:
+    """Return the data of a video or document as base64.
+
+    Raises:
+        AIError: UNSUPPORTED_MODALITY if it is only a link.
+    """
+    if file.data is None:
+        raise unsendable(file)
+    return base64_text(file.data)
+
+
+def file_url(file: VideoContent | DocumentContent, usual: str) -> str:
+    """Return a video or document as a URL: its own, or a `data:` URL; `usual` is its type."""
+    if file.data is None and file.url:
+        return file.url
+    return f"data:{file.mime_type or usual};base64,{file_base64(file)}"
+
+
 def sound_part(sound: AudioContent) -> tuple[str, str]:
     """Return a sound as base64, and its format.
 
@@ -72,11 +106,37 @@ def sound_part(sound: AudioContent) -> tuple[str, str]:
     return base64_text(sound.data), {"mpeg": "mp3", "x-wav": "wav"}.get(kind, kind)
 
 
+def sound_of(request: Request) -> bytes:
+    """Return the sound of a request for a transcription.
+
+    Raises:
+        AIError: BAD_REQUEST for another input and for a sound of no or too many bytes;
+            UNSUPPORTED_MODALITY if the sound is only a link.
+    """
+    blocks = normalize_content(request.input or "")
+    if len(blocks) != 1 or not isinstance(blocks[0], AudioContent):
+        raise AIError(ErrorCode.BAD_REQUEST, "A transcription takes an input of one sound.")
+    if blocks[0].data is None:
+        raise unsendable(blocks[0])
+    data = base64_bytes(blocks[0].data)
+    if not 0 < len(data) <= LARGEST_SOUND:
+        raise AIError(
+            ErrorCode.BAD_REQUEST,
+            "The sound is empty." if not data else f"The sound has {len(data):,} bytes, too many.",
+            hint=f"It may have {LARGEST_SOUND:,} bytes.",
+        )
+    return data
+
+
 def unsendable(block: Block) -> AIError:
     """Return the error of content that a server cannot take."""
+    what = f"Content of the type {block.type}"
+    if isinstance(block, MEDIA):
+        is_link = block.data is None
+        what = f"{'A link to' if is_link else 'The'} {_WORDS[block.type]}"
     return AIError(
         ErrorCode.UNSUPPORTED_MODALITY,
-        f"Content of the type {block.type} cannot be sent to this server.",
+        f"{what} cannot be sent to this server.",
         hint="Remove it from the message, or choose another provider.",
     )
 

@@ -69,8 +69,11 @@ def read_running(reply: JsonValue) -> dict[str, ModelInfo]:
     """Read `/api/ps`: the loaded models by name, with the window in use."""
     running = {}
     for entry in objects(as_object(reply).get("models")):
-        info = replace(_entry(entry), loaded=True, context=positive(entry, "context_length"))
-        running[info.name] = info
+        info = _entry(entry)
+        # of a loaded model the size is what it takes in memory
+        details = {**info.details, **present({"memory_bytes": info.size_bytes})}
+        window = positive(entry, "context_length")
+        running[info.name] = replace(info, loaded=True, context=window, details=details)
     return running
 
 

@@ -18,16 +18,17 @@ from ollm_tui.providers.http_provider import HttpProvider
 from ollm_tui.providers.ollama.create import PUSH, create
 from ollm_tui.providers.ollama.embeddings import embed_by_ollama
 from ollm_tui.providers.ollama.from_wire import OllamaDecoder
+from ollm_tui.providers.ollama.generate import draw_by_ollama, infill_by_ollama
 from ollm_tui.providers.ollama.models import is_older, read_running, read_show, read_tags
 from ollm_tui.providers.ollama.pull import pull, run_work
 from ollm_tui.providers.ollama.refusals import adapt, explain_bad_name, unknown_path
-from ollm_tui.providers.ollama.to_wire import as_sent, chat_body
+from ollm_tui.providers.ollama.to_wire import MEDIA_TYPES, as_sent, chat_body
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.watched_pull import WatchedPull
 
-_MEMORY_DETAILS = ("expires_at", "size_vram")
+_MEMORY_DETAILS = ("expires_at", "size_vram", "memory_bytes")
 MAX_RUNNING_BYTES = 1024 * 1024
 """Few models fit into memory, and the reply is read beside a list of all models."""
 FIRST_TO_RENDER = (0, 12)
@@ -40,6 +41,7 @@ class OllamaProvider(HttpProvider):
     """One Ollama server."""
 
     streaming_format: StreamingFormat = "ndjson"
+    message_media = MEDIA_TYPES
     loads_with_window = True
 
     def __init__(self, spec: ProviderSpec) -> None:
@@ -47,6 +49,10 @@ class OllamaProvider(HttpProvider):
         self._shown: dict[tuple[str, object], ModelCapability] = {}
         self.embed = partial(embed_by_ollama, self._transport)
         """Makes embeddings by `/api/embed`."""
+        self.draw = partial(draw_by_ollama, self._transport)
+        """Draws by `/api/generate`, with versions that have models for it."""
+        self.infill = partial(infill_by_ollama, self._transport)
+        """Fills the gap between two texts by `/api/generate`."""
         self.as_sent = as_sent
         """Adds the words that switch thinking, if Ollama does not switch it itself."""
 
@@ -322,6 +328,4 @@ def _in_memory(info: ModelInfo, loaded: ModelInfo | None) -> ModelInfo:
     if loaded is None:
         return replace(info, context=None)
     memory = {key: loaded.details[key] for key in _MEMORY_DETAILS if key in loaded.details}
-    if loaded.size_bytes is not None:
-        memory["memory_bytes"] = loaded.size_bytes
     return replace(info, context=loaded.context, details={**info.details, **memory})

@@ -1,9 +1,11 @@
 """A `Request` as the body of `/api/chat`; pure."""
 
+from typing import Final
+
 from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.schema_forms import grammar_form
 from ollm_tui.models.thinking_switch import with_words
-from ollm_tui.protocol.blocks import ImageContent, TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import AudioContent, ImageContent, TextContent, ThinkingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
@@ -14,7 +16,7 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolName, ToolSchema
-from ollm_tui.providers.media.encoding import picture_base64, unsendable
+from ollm_tui.providers.media.encoding import base64_text, picture_base64, unsendable
 from ollm_tui.providers.unsupported import (
     OnLeftOut,
     check_request,
@@ -22,6 +24,9 @@ from ollm_tui.providers.unsupported import (
     report_left_out,
     report_unsent,
 )
+
+MEDIA_TYPES: Final = frozenset({"image", "audio"})
+"""The types of content that messages may have beside text."""
 
 
 def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
@@ -46,7 +51,7 @@ def chat_body(request: Request, on_left_out: OnLeftOut = ignore_left_out) -> Jso
             report_left_out("tools.strict", on_left_out)
     if (think := wire_think(plan)) is not None:
         body["think"] = think
-    return body | _options(request.options)
+    return body | options_body(request.options)
 
 
 def as_sent(request: Request) -> Request:
@@ -65,6 +70,8 @@ def wire_message(message: Message) -> JsonObject:
                 texts.append(block.text)
             case ImageContent():
                 pictures.append(picture_base64(block))
+            case AudioContent(data=bytes() | str() as data, mime_type=None | "audio/wav"):
+                pictures.append(base64_text(data))  # told apart by its first bytes
             case ThinkingContent():
                 pass  # models are trained without their earlier thinking in the history
             case _:
@@ -119,11 +126,12 @@ def _check_choice(request: Request) -> None:
 
 def model_parameters(options: GenerationOptions) -> JsonObject:
     """Return the options that a model itself can have, as its parameters."""
-    inner = _options(options).get("options")
+    inner = options_body(options).get("options")
     return inner if isinstance(inner, dict) else {}
 
 
-def _options(options: GenerationOptions) -> JsonObject:
+def options_body(options: GenerationOptions) -> JsonObject:
+    """Return the options as the fields of a body, and the keys of `extra_body`."""
     inner: dict[str, JsonValue] = {
         "temperature": options.temperature,
         "num_predict": options.max_tokens,

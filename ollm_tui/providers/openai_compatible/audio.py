@@ -10,7 +10,7 @@ import anyio
 
 from ollm_tui.decode import LimitPassed
 from ollm_tui.decode.json_fields import as_object, number, present, string
-from ollm_tui.protocol.blocks import AudioContent, TextContent, content_to_text, normalize_content
+from ollm_tui.protocol.blocks import TextContent, content_to_text
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.ports import ProviderStream
@@ -19,7 +19,7 @@ from ollm_tui.providers.answer_decoder import AnswerDecoder
 from ollm_tui.providers.http_errors import is_error, stream_error
 from ollm_tui.providers.http_faults import Endpoint
 from ollm_tui.providers.media.answer import sound_type
-from ollm_tui.providers.media.encoding import base64_bytes, unsendable
+from ollm_tui.providers.media.encoding import sound_of
 from ollm_tui.providers.media.multipart import FormFile, multipart
 from ollm_tui.providers.media.refusals import own_words
 from ollm_tui.providers.openai_compatible.operations import offered
@@ -28,7 +28,6 @@ from ollm_tui.providers.transport import MAX_REPLY_BYTES, Transport
 from ollm_tui.providers.unsupported import OnLeftOut, check_input
 
 LARGEST_SPEECH: Final = 256 * 1024 * 1024
-LARGEST_UPLOAD: Final = 100 * 1024 * 1024
 _FEWEST: Final = 8
 """Bytes that are not all letters by chance."""
 _SUFFIXES: Final[Mapping[str, str]] = {
@@ -44,6 +43,8 @@ _SUFFIXES: Final[Mapping[str, str]] = {
 class SpeechDecoder(AnswerDecoder):
     """Passes the bytes of sound on; text in their place is an error."""
 
+    _what = "speech"
+    _can = "speaks"
     _size = 0
 
     @property
@@ -57,7 +58,7 @@ class SpeechDecoder(AnswerDecoder):
             return
         self._size += len(chunk)
         if self._size > LARGEST_SPEECH:
-            raise LimitPassed(f"speech of more than {LARGEST_SPEECH // 2**20} MB")
+            raise LimitPassed(f"{self._what} of more than {LARGEST_SPEECH // 2**20} MB")
         self._builder.add_media("audio", chunk)
 
     def _finish(self) -> None:
@@ -69,11 +70,11 @@ class SpeechDecoder(AnswerDecoder):
     def _no_sound(self, start: bytes) -> AIError:
         reply = _parsed(start)
         if is_error(reply):
-            return own_words(reply, self._endpoint, "speech")
+            return own_words(reply, self._endpoint, self._what)
         return self._endpoint.error(
             ErrorCode.ENGINE_ERROR,
             f"{self._endpoint.label} sent no sound.",
-            "Check that the model speaks, and the server's log.",
+            f"Check that the model {self._can}, and the server's log.",
         )
 
 
@@ -108,7 +109,7 @@ def speak(transport: Transport, request: Request, *, voice: str | None = None) -
         path="/audio/speech",
         body=partial(_speech_body, body | dict(request.options.extra_body or {})),
         decoder=partial(SpeechDecoder, transport.endpoint),
-        adapt=partial(_explain, transport),
+        adapt=partial(explain_unknown_path, transport, "speech"),
     )
     return answer_stream(transport, plan, request.signal)
 
@@ -117,11 +118,11 @@ def _speech_body(body: JsonObject, _on_left_out: OnLeftOut) -> JsonObject:
     return body
 
 
-def _explain(
-    transport: Transport, _body: JsonObject, error: AIError, _on_left_out: OnLeftOut
+def explain_unknown_path(
+    transport: Transport, what: str, _body: JsonObject, error: AIError, _on_left_out: OnLeftOut
 ) -> None:
     """Raise what an unknown path means; there is no other form of the request."""
-    with offered(transport.endpoint, "speech"):
+    with offered(transport.endpoint, what):
         raise error
 
 
@@ -146,7 +147,7 @@ async def transcribe(transport: Transport, request: Request) -> Response:
         AIError: any failure; ABORTED by the request's signal.
     """
     check_input(request, "transcription", "text", {"temperature"})
-    sound = _sound_of(request)
+    sound = sound_of(request)
     fields = _fields(request)
     content, content_type = form(fields, sound)
     with anyio.CancelScope() as scope, ExitStack() as listening:
@@ -162,22 +163,6 @@ async def transcribe(transport: Transport, request: Request) -> Response:
             )
         return _transcription(reply, transport)
     raise AIError(ErrorCode.ABORTED, "The request was stopped.")
-
-
-def _sound_of(request: Request) -> bytes:
-    blocks = normalize_content(request.input or "")
-    if len(blocks) != 1 or not isinstance(blocks[0], AudioContent):
-        raise AIError(ErrorCode.BAD_REQUEST, "A transcription takes an input of one sound.")
-    if blocks[0].data is None:
-        raise unsendable(blocks[0])
-    data = base64_bytes(blocks[0].data)
-    if not 0 < len(data) <= LARGEST_UPLOAD:
-        raise AIError(
-            ErrorCode.BAD_REQUEST,
-            "The sound is empty." if not data else f"The sound has {len(data):,} bytes, too many.",
-            hint=f"It may have {LARGEST_UPLOAD:,} bytes.",
-        )
-    return data
 
 
 def _fields(request: Request) -> dict[str, str]:

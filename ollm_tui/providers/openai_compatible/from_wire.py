@@ -6,6 +6,7 @@ from ollm_tui.decode.json_fields import as_object, integer, number, objects, str
 from ollm_tui.decode.tool_calls import read_tool_call_deltas
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Timings, Usage
+from ollm_tui.protocol.provider_events import PromptProgress, ProviderEvent
 from ollm_tui.providers.answer_builder import AnswerBuilder, known_reason
 from ollm_tui.providers.answer_decoder import SSEAnswerDecoder
 from ollm_tui.providers.error_body import find_failure
@@ -38,6 +39,16 @@ class OpenAIDecoder(SSEAnswerDecoder):
 
     _is_counted = False
     """Whether the server sent token counts, and not only timings."""
+    _progress: tuple[PromptProgress, ...] = ()
+    """How much of the prompt llama.cpp has read, since the last call of `feed`."""
+
+    def feed(self, chunk: bytes) -> list[ProviderEvent]:
+        """Return the events that this chunk completes."""
+        events = super().feed(chunk)
+        if not self._progress:
+            return events
+        progress, self._progress = self._progress, ()
+        return [*progress, *events]
 
     def _read_object(self, value: JsonObject, event: str) -> None:
         if event == "message" and is_plain_chunk(value):
@@ -45,6 +56,11 @@ class OpenAIDecoder(SSEAnswerDecoder):
             return
         self._measure(value)
         self._add_choice(value)
+        if "prompt_progress" in value:
+            progress = as_object(value["prompt_progress"])
+            done, total = integer(progress, "processed"), integer(progress, "total")
+            if done is not None and total:
+                self._progress = (*self._progress, PromptProgress(min(done, total), total))
         if failure := find_failure(value, event):
             self._builder.fail_without_retry(stream_error(failure, self._endpoint))
 

@@ -11,10 +11,11 @@ from ollm_tui.decode.json_fields import as_object, positive
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
-from ollm_tui.protocol.ports import ReportDrawing
+from ollm_tui.protocol.ports import ProviderStream, ReportDrawing
 from ollm_tui.protocol.provider_events import ErrorEvent, Finish, ProviderEvent
 from ollm_tui.protocol.request import GenerationOptions, Request, Response
 from ollm_tui.providers.http_provider import read_token_count
+from ollm_tui.providers.media.refusals import not_offered
 from ollm_tui.providers.openai_compatible.models import TEXT
 from ollm_tui.providers.openai_compatible.provider import OpenAICompatibleProvider
 from ollm_tui.providers.openai_compatible.sdapi import SdApi
@@ -69,6 +70,14 @@ class KoboldProvider(OpenAICompatibleProvider):
             AIError: any failure.
         """
         return await self._sdapi().draw(request, report)
+
+    def infill(self, request: Request) -> ProviderStream:
+        """Refuse: its completions leave out the text after the gap without a word.
+
+        Raises:
+            AIError: UNSUPPORTED_FEATURE.
+        """
+        raise not_offered(self.label, "infill")
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         """Keep an answer within half of a known window: the server would cut the prompt for it."""

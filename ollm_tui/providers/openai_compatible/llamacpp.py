@@ -11,9 +11,11 @@ from ollm_tui.decode.json_fields import as_object, integer, objects, string
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelInfo, PullProgress
+from ollm_tui.protocol.ports import ProviderStream
 from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.base_url import join, server_root
 from ollm_tui.providers.http_provider import count_tokens_in, no_token_count, read_token_count
+from ollm_tui.providers.openai_compatible.infill import fill_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import (
     FAILED,
     exit_code,
@@ -39,6 +41,7 @@ from ollm_tui.providers.refusals import NO_SUCH_PATH
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.transport import COUNT_S, Transport
+from ollm_tui.providers.unsupported import OnLeftOut
 
 _ANSWER_KEYS = frozenset({"stream", "stream_options", "max_tokens", "max_completion_tokens"})
 _IN_MEMORY = frozenset({"loaded", "loading", "sleeping"})
@@ -85,6 +88,10 @@ class LlamaCppProvider(OpenAICompatibleProvider):
         props = await self._optional_json(f"/props?model={quote(request.model, safe='')}")
         return PromptText(prompt, read_pieces(reply), read_variables(props))
 
+    def infill(self, request: Request) -> ProviderStream:
+        """Stream the text between the input and its suffix by `/infill`."""
+        return fill_gap(self._transport, self._with_defaults(request), self._wait_until_ready)
+
     async def is_responding(self, within_s: float) -> bool:
         """Whether the server replies in time; one that cannot be reached counts as responding."""
         try:
@@ -123,6 +130,9 @@ class LlamaCppProvider(OpenAICompatibleProvider):
             if not is_loading(error):
                 return models
             return [replace(info, loaded=False) for info in models]
+
+    def _streamed_body(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
+        return {"return_progress": True} | self._body(request, on_left_out)
 
     async def _wait_until_ready(self, error: AIError) -> bool:
         return await wait_until_loaded(error, self._transport)

@@ -10,9 +10,14 @@ from ollm_tui.decode.json_fields import as_object, number, objects, positive, st
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, PullProgress
+from ollm_tui.protocol.ports import ProviderStream, ReportDrawing
+from ollm_tui.protocol.request import Request, Response
 from ollm_tui.providers.http_provider import count_tokens_in
+from ollm_tui.providers.media.refusals import not_offered
+from ollm_tui.providers.openai_compatible.localai_media import make_music, make_video
 from ollm_tui.providers.openai_compatible.models import (
     CHAT_FEATURES,
+    COMPOSES,
     DRAWS,
     EMBEDS,
     FILMS,
@@ -39,6 +44,7 @@ _OTHER_USES: Mapping[str, ModelCapability] = {
     "rerank": RANKS,
     "transcript": TRANSCRIBES,
     "tts": SPEAKS,
+    "sound_generation": COMPOSES,
 }
 _SIZE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([KMGT]?)i?B")
 _POWERS: Mapping[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
@@ -58,6 +64,26 @@ class LocalAIProvider(OpenAICompatibleProvider):
         body = {"model": model, "content": text}
         reply = await self._transport.json("POST", "/tokenize", body, within_s=COUNT_S)
         return count_tokens_in(reply, "tokens")
+
+    async def make_video(self, request: Request, _report: ReportDrawing | None = None) -> Response:
+        """Return the videos of the input's text by `/video`, which cannot be cancelled.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await make_video(self._transport, self._root_json, request)
+
+    def make_music(self, request: Request) -> ProviderStream:
+        """Stream the sound that the input's text describes, by `/sound-generation`."""
+        return make_music(self._transport, request)
+
+    def infill(self, request: Request) -> ProviderStream:
+        """Refuse: its completions leave out the text after the gap without a word.
+
+        Raises:
+            AIError: UNSUPPORTED_FEATURE.
+        """
+        raise not_offered(self.label, "infill")
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Return the models in memory.

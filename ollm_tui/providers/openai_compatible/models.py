@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from ollm_tui.decode.json_fields import as_object, objects, positive, present, string, strings
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
-from ollm_tui.protocol.model import ModelCapability, ModelInfo
+from ollm_tui.protocol.model import MUSIC, ModelCapability, ModelInfo
 
 CHAT_FEATURES = frozenset({"stream", "multi_turn", "system_prompt"})
 TEXT = frozenset({"text"})
@@ -16,6 +16,7 @@ SPEAKS = ModelCapability(TEXT, frozenset({"audio"}))
 TRANSCRIBES = ModelCapability(frozenset({"audio"}), TEXT)
 RANKS = ModelCapability(TEXT, frozenset({"score"}))
 FILMS = ModelCapability(TEXT, frozenset({"video"}))
+COMPOSES = ModelCapability(TEXT, frozenset({"audio"}), frozenset({MUSIC}))
 _OTHER_TYPES: Mapping[str, ModelCapability] = {
     "image": DRAWS,
     "embedding": EMBEDS,

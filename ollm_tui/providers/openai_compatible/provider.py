@@ -1,6 +1,6 @@
 """Any OpenAI-compatible server as a provider, and OpenAI itself."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
@@ -22,10 +22,12 @@ from ollm_tui.providers.openai_compatible.audio import speak, transcribe
 from ollm_tui.providers.openai_compatible.drawing import draw
 from ollm_tui.providers.openai_compatible.embeddings import embed_by_openai
 from ollm_tui.providers.openai_compatible.from_wire import OpenAIDecoder
+from ollm_tui.providers.openai_compatible.infill import complete_gap
 from ollm_tui.providers.openai_compatible.llamacpp_models import is_llamacpp, with_props
 from ollm_tui.providers.openai_compatible.models import BY_KIND, read_models
 from ollm_tui.providers.openai_compatible.operations import no_such_model, not_listed
-from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, as_sent, chat_body
+from ollm_tui.providers.openai_compatible.to_wire import OFFICIAL, as_sent, chat_body, media_of
+from ollm_tui.providers.openai_compatible.video import Videos
 from ollm_tui.providers.spec import ProviderSpec
 from ollm_tui.providers.stream import RequestPlan, answer_stream
 from ollm_tui.providers.transport import MAX_REPLY_BYTES
@@ -52,6 +54,7 @@ class OpenAICompatibleProvider(HttpProvider):
         super().__init__(spec, openai_url(spec.base_url), _START_HINT)
         self._backend = spec.backend
         self._refusals = Refusals()
+        self._videos = Videos(self._transport)
         self._dividing: set[str] = set()
         """Models whose thinking the server has sent apart from their answer: servers divide by
         templates, parsers and settings, of which nothing tells beforehand."""
@@ -64,7 +67,7 @@ class OpenAICompatibleProvider(HttpProvider):
         tags = tags_for(request, is_divided=model in self._dividing)
         plan = RequestPlan(
             path="/chat/completions",
-            body=partial(self._body, request),
+            body=partial(self._streamed_body, request),
             decoder=partial(
                 OpenAIDecoder, self._transport.endpoint, tags, partial(self._dividing.add, model)
             ),
@@ -73,6 +76,11 @@ class OpenAICompatibleProvider(HttpProvider):
             wait_until_ready=self._wait_until_ready,
         )
         return answer_stream(self._transport, plan, request.signal)
+
+    @property
+    def message_media(self) -> Collection[str]:
+        """The types of content that messages may have beside text."""
+        return media_of(self._backend)
 
     def as_sent(self, request: Request) -> Request:
         """Return a request with what switches thinking in its messages.
@@ -111,6 +119,28 @@ class OpenAICompatibleProvider(HttpProvider):
         """
         return await draw(self._transport, request)
 
+    async def make_video(self, request: Request, report: ReportDrawing | None = None) -> Response:
+        """Return the videos of the input's text by `/videos`.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await self._videos.make(request, report)
+
+    async def resume_video(
+        self, job: str, request: Request, report: ReportDrawing | None = None
+    ) -> Response:
+        """Return the video of a job; BAD_REQUEST if the server no longer has it.
+
+        Raises:
+            AIError: any failure.
+        """
+        return await self._videos.resume(job, request, report)
+
+    def infill(self, request: Request) -> ProviderStream:
+        """Stream the text between the input and its suffix by `/completions`."""
+        return complete_gap(self._transport, self._with_defaults(request))
+
     async def list_models(self) -> Sequence[ModelInfo]:
         """Return the server's models; on failure none, with the reason in `last_error`."""
         self.last_error = None
@@ -125,6 +155,9 @@ class OpenAICompatibleProvider(HttpProvider):
 
     def _body(self, request: Request, on_left_out: OnLeftOut = ignore_left_out) -> JsonObject:
         return self._refusals.apply(chat_body(request, self._backend, on_left_out), on_left_out)
+
+    def _streamed_body(self, request: Request, on_left_out: OnLeftOut) -> JsonObject:
+        return self._body(request, on_left_out)
 
     async def _wait_until_ready(self, _error: AIError) -> bool:
         """Wait if the error means that the server is starting; return whether it is ready now."""

@@ -70,7 +70,7 @@ class SdApi:
         """Return pictures by `txt2img`, or of the input's picture by `img2img`.
 
         `settings` are those of the server that this request overrides. An end before the reply
-        interrupts the server, if it reports steps.
+        interrupts the server, unless it is known to report no steps.
 
         Raises:
             AIError: any failure; ABORTED by the request's signal.
@@ -99,20 +99,16 @@ class SdApi:
         try:
             async with task_group() as group:
                 group.start_soon(watch.run)
-                with offered(self._endpoint, "pictures"):
-                    reply = as_object(
-                        await self._send(
-                            "POST",
-                            path,
-                            body,
-                            within_s=self._within_s,
-                            most_bytes=LARGEST_REPLY,
-                        )
-                    )
+                try:
+                    with offered(self._endpoint, "pictures"):
+                        reply = await self._submit(path, body)
+                except AIError as error:
+                    has_ended = error.status is not None  # it refused: what it draws is another's
+                    raise
                 has_ended = True
                 group.cancel_scope.cancel()
         finally:
-            if not has_ended and watch.has_steps:
+            if not has_ended and not watch.is_refused:
                 with anyio.move_on_after(INTERRUPT_S, shield=True), suppress(AIError):
                     await self._send("POST", "/sdapi/v1/interrupt", {})
         texts = strings(reply.get("images"))[:count]  # extensions append others
@@ -121,6 +117,10 @@ class SdApi:
         pictures = await drawn(self._endpoint, [await decoded(text) for text in texts])
         return Response(content=pictures, finish_reason="stop")
 
+    async def _submit(self, path: str, body: JsonObject) -> JsonObject:
+        within_s, most = self._within_s, LARGEST_REPLY
+        return as_object(await self._send("POST", path, body, within_s=within_s, most_bytes=most))
+
 
 class _Watch:
     """Asks how far a drawing is, as long as the server says so."""
@@ -128,8 +128,8 @@ class _Watch:
     def __init__(self, send: SendsJson, report: ReportDrawing | None) -> None:
         self._send = send
         self._report = report
-        self.has_steps = False
-        """Whether the server has reported a step."""
+        self.is_refused = False
+        """Whether the server does not report, and so cannot be interrupted either."""
 
     async def run(self) -> None:
         """Report each step."""
@@ -137,13 +137,13 @@ class _Watch:
             await anyio.sleep(PROGRESS_S)
             try:
                 reply = as_object(await self._send("GET", "/sdapi/v1/progress"))
-            except AIError:
+            except AIError as error:
+                self.is_refused = error.status is not None
                 return  # KoboldCpp, for one, does not report
             state = as_object(reply.get("state"))
             step, total = integer(state, "sampling_step"), integer(state, "sampling_steps")
             if step is None or not total:
                 continue
-            self.has_steps = True
             if self._report is not None:
                 preview = await decoded(string(reply, "current_image") or "")
                 await self._report(DrawingProgress(step=step, total_steps=total, preview=preview))

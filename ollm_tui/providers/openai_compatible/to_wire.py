@@ -7,7 +7,15 @@ from ollm_tui.decode.json_fields import present
 from ollm_tui.decode.json_guard import dump_json
 from ollm_tui.decode.schema_forms import grammar_form, strict_form
 from ollm_tui.models.thinking_switch import TEMPLATE_ARGUMENTS
-from ollm_tui.protocol.blocks import AudioContent, Block, ImageContent, TextContent, ThinkingContent
+from ollm_tui.protocol.blocks import (
+    AudioContent,
+    Block,
+    DocumentContent,
+    ImageContent,
+    TextContent,
+    ThinkingContent,
+    VideoContent,
+)
 from ollm_tui.protocol.json_types import JsonMapping, JsonObject, JsonValue
 from ollm_tui.protocol.message import JINJA, Message
 from ollm_tui.protocol.request import (
@@ -16,7 +24,13 @@ from ollm_tui.protocol.request import (
     plan_of,
 )
 from ollm_tui.protocol.tools import ToolCall, ToolChoice, ToolName, ToolSchema
-from ollm_tui.providers.media.encoding import picture_url, sound_part, unsendable
+from ollm_tui.providers.media.encoding import (
+    file_base64,
+    file_url,
+    picture_url,
+    sound_part,
+    unsendable,
+)
 from ollm_tui.providers.openai_compatible.thinking import Switched, official_fields, switched
 from ollm_tui.providers.unsupported import (
     UNSENT_OPTIONS,
@@ -50,6 +64,10 @@ class Dialect:
     """Whether its templates get the name of the tool with a result."""
     is_strict: bool = False
     """Whether it is OpenAI itself, which refuses what others ignore."""
+    media: Collection[str] = ("image", "audio", "video", "document")
+    """The types of content that its messages may have beside text."""
+    has_own_video: bool = False
+    """Whether it takes a video as `input_video`, and none as a URL."""
 
 
 _LLAMACPP = Dialect(
@@ -60,22 +78,36 @@ _LLAMACPP = Dialect(
     has_grammar=True,
     has_result_names=True,
     template_formats=JINJA,
+    media=("image", "audio", "video"),
+    has_own_video=True,
 )
 DIALECTS: Mapping[str | None, Dialect] = {
     "embedded": _LLAMACPP,
-    "kobold": Dialect(repeat_penalty="rep_pen", continuing={"continue_assistant_turn": True}),
+    "kobold": Dialect(
+        repeat_penalty="rep_pen",
+        continuing={"continue_assistant_turn": True},
+        media=("image", "audio"),
+    ),
     "llamacpp": _LLAMACPP,
     "llamacpp-router": Dialect(
-        ignores_tool_names=True, has_grammar=True, has_result_names=True, template_formats=JINJA
+        ignores_tool_names=True,
+        has_grammar=True,
+        has_result_names=True,
+        template_formats=JINJA,
+        media=_LLAMACPP.media,
+        has_own_video=True,
     ),
+    "lmstudio": Dialect(media=("image",)),
+    "localai": Dialect(media=("image", "audio", "video")),
     "vllm": Dialect(
         repeat_penalty="repetition_penalty",
         has_template_arguments=True,
         continuing={"continue_final_message": True, "add_generation_prompt": False},
         has_result_names=True,
         template_formats=JINJA,
+        media=("image", "audio", "video"),
     ),
-    OFFICIAL: Dialect(is_strict=True),
+    OFFICIAL: Dialect(is_strict=True, media=("image", "audio", "document")),
 }
 """By backend, how it differs from other servers."""
 _USUAL = Dialect()
@@ -98,8 +130,7 @@ def chat_body(
     messages: list[JsonValue] = []
     if request.system_prompt:
         messages.append({"role": "system", "content": request.system_prompt})
-    named = dialect.has_result_names
-    messages += [wire_message(one, names_results=named) for one in request.conversation]
+    messages += [wire_message(one, dialect) for one in request.conversation]
     body: JsonObject = {
         "model": request.model,
         "messages": messages,
@@ -125,23 +156,25 @@ def as_sent(request: Request, backend: str | None) -> Request:
     return _switched(request, DIALECTS.get(backend, _USUAL)).request
 
 
-def wire_message(message: Message, *, names_results: bool = False) -> JsonObject:
-    """Return one message; plain text stays a string, because not every server accepts parts.
+def media_of(backend: str | None) -> Collection[str]:
+    """Return the types of content that messages to a backend may have beside text."""
+    return DIALECTS.get(backend, _USUAL).media
 
-    `names_results`: the result of a tool has its name, which OpenAI's protocol has no place for.
-    """
+
+def wire_message(message: Message, dialect: Dialect = _USUAL) -> JsonObject:
+    """Return one message; plain text stays a string, because not every server accepts parts."""
     blocks = [block for block in message.content if not isinstance(block, ThinkingContent)]
     content: JsonValue
     if all(isinstance(block, TextContent) for block in blocks):
         content = "".join(block.text for block in blocks if isinstance(block, TextContent))
     else:
-        content = [_part(block) for block in blocks]
+        content = [_part(block, dialect) for block in blocks]
     wire: JsonObject = {"role": message.role, "content": content}
     if message.tool_calls:
         wire["tool_calls"] = [wire_call(call) for call in message.tool_calls]
     if message.role == "tool":
         wire["tool_call_id"] = message.tool_call_id or ""
-    if message.name and (names_results or message.role != "tool"):
+    if message.name and (dialect.has_result_names or message.role != "tool"):
         wire["name"] = message.name
     return wire
 
@@ -195,7 +228,9 @@ def _switched(request: Request, dialect: Dialect) -> Switched:
     return Switched(request, fields, is_lost=plan.is_on is not None and not fields)
 
 
-def _part(block: Block) -> JsonObject:
+def _part(block: Block, dialect: Dialect) -> JsonObject:
+    if not isinstance(block, TextContent) and block.type not in dialect.media:
+        raise unsendable(block)
     match block:
         case TextContent():
             return {"type": "text", "text": block.text}
@@ -204,6 +239,14 @@ def _part(block: Block) -> JsonObject:
         case AudioContent():
             data, kind = sound_part(block)
             return {"type": "input_audio", "input_audio": {"data": data, "format": kind}}
+        case VideoContent() if dialect.has_own_video:
+            return {"type": "input_video", "input_video": {"data": file_base64(block)}}
+        case VideoContent():
+            return {"type": "video_url", "video_url": {"url": file_url(block, "video/mp4")}}
+        case DocumentContent():
+            data = f"data:application/pdf;base64,{file_base64(block)}"
+            name = block.name or "document.pdf"
+            return {"type": "file", "file": {"filename": name, "file_data": data}}
         case _:
             raise unsendable(block)
 

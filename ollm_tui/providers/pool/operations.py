@@ -1,59 +1,30 @@
 """What a pool can do beside chatting, each operation spread over its members."""
 
 import inspect
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
-from typing import Any, TypeAlias
 
 import anyio
 
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.protocol.ports import (
-    ProviderAdapter,
-    ProviderStream,
     RemembersListError,
-    ReportDrawing,
     ReportProgress,
-    ReportSegment,
 )
-from ollm_tui.protocol.request import PromptText, Request, Response
+from ollm_tui.protocol.request import PromptText, Request
 from ollm_tui.providers.operations import pulling
+from ollm_tui.providers.pool.media import PoolMedia, Send, call_of
 from ollm_tui.providers.pool.members import merged
 from ollm_tui.providers.pool.selection import MemberSelection
-from ollm_tui.providers.pool.stream import pooled_stream
 from ollm_tui.providers.single_error import task_group
 from ollm_tui.providers.watched_pull import Give, WatchedPull
 
-Send: TypeAlias = Callable[[ProviderAdapter], Coroutine[Any, Any, Any]]
 GRACE_S = 0.5
 """How long a listing waits for the other members once one has replied."""
 
 
-class PoolSound:
-    """Speech and transcription of the members."""
-
-    def __init__(self, selection: MemberSelection) -> None:
-        self._selection = selection
-
-    def speak(self, request: Request) -> ProviderStream:
-        """Stream the sound of the least busy member, or of the next one if it is down."""
-        return pooled_stream(self._selection, request, "speak")
-
-    async def transcribe(self, request: Request) -> Response:
-        """Return the transcription of the first member that replies."""
-        send = _call("transcribe", request)
-        reply: Response = await self._selection.first_reply(request.model, send)
-        return reply
-
-    async def transcribe_segments(self, request: Request, report: ReportSegment) -> Response:
-        """Return the transcription of the first member that replies."""
-        send = _call("transcribe_segments", request, report)
-        reply: Response = await self._selection.first_reply(request.model, send)
-        return reply
-
-
-class PoolOperations(PoolSound):
+class PoolOperations(PoolMedia):
     """Every operation; `PoolProvider` offers those that all of its members support.
 
     What changes a model, such as `delete_model`, is made by `on_each_holder`.
@@ -67,7 +38,7 @@ class PoolOperations(PoolSound):
         Raises:
             AIError: No member replied.
         """
-        return await PoolListing(self._selection, _call("list_models"), keep=True).run()
+        return await PoolListing(self._selection, call_of("list_models"), keep=True).run()
 
     async def list_running(self) -> Sequence[ModelInfo]:
         """Return the loaded models of every member.
@@ -75,44 +46,33 @@ class PoolOperations(PoolSound):
         Raises:
             AIError: No member replied.
         """
-        return await PoolListing(self._selection, _call("list_running"), keep=False).run()
+        return await PoolListing(self._selection, call_of("list_running"), keep=False).run()
 
     # The members' own names for these arguments may differ, so they are passed by place.
 
     async def show_model(self, name: str) -> ModelInfo:
         """Return what the first member that replies knows about a model."""
-        send = _call("show_model", name)
+        send = call_of("show_model", name)
         info: ModelInfo = await self._selection.first_reply(name, send, takes_turn=False)
         return info
 
     async def count_tokens(self, request: Request) -> int:
         """Return the token count of the first member that replies."""
-        send = _call("count_tokens", request)
+        send = call_of("count_tokens", request)
         count: int = await self._selection.first_reply(request.model, send, takes_turn=False)
         return count
 
     async def prompt_text(self, request: Request) -> PromptText:
         """Return the prompt of the first member that replies."""
-        send = _call("prompt_text", request)
+        send = call_of("prompt_text", request)
         text: PromptText = await self._selection.first_reply(request.model, send, takes_turn=False)
         return text
 
     async def count_text_tokens(self, model: str, text: str) -> int:
         """Return the token count of the first member that replies."""
-        send = _call("count_text_tokens", model, text)
+        send = call_of("count_text_tokens", model, text)
         count: int = await self._selection.first_reply(model, send, takes_turn=False)
         return count
-
-    async def embed(self, request: Request) -> Response:
-        """Return the vectors of the first member that replies."""
-        reply: Response = await self._selection.first_reply(request.model, _call("embed", request))
-        return reply
-
-    async def draw(self, request: Request, report: ReportDrawing | None = None) -> Response:
-        """Return the pictures of the first member that replies."""
-        send = _call("draw", request, report)
-        reply: Response = await self._selection.first_reply(request.model, send)
-        return reply
 
     async def server_version(self) -> str | None:
         """Return the version of the first member that replies; others may run another one.
@@ -124,7 +84,7 @@ class PoolOperations(PoolSound):
         for member in selection.health.order(range(len(selection.members))):
             try:
                 with selection.attempt(member, takes_turn=False) as adapter:
-                    version: str | None = await _call("server_version")(adapter)
+                    version: str | None = await call_of("server_version")(adapter)
                     return version
             except AIError as error:
                 errors.append(error)
@@ -132,7 +92,7 @@ class PoolOperations(PoolSound):
 
     async def push_model(self, name: str, report: ReportProgress) -> None:
         """Have the first member that has a model upload it; once is enough."""
-        send = _call("push_model", name, report)
+        send = call_of("push_model", name, report)
         await self._selection.first_reply(name, send, takes_turn=False)
 
     def pull_model(self, name: str) -> WatchedPull:
@@ -141,11 +101,11 @@ class PoolOperations(PoolSound):
 
     async def initialize(self) -> None:
         """Initialize every member."""
-        await self._at_once(_call("initialize"))
+        await self._at_once(call_of("initialize"))
 
     async def dispose(self) -> None:
         """Close the connections of every member."""
-        await self._at_once(_call("dispose"))
+        await self._at_once(call_of("dispose"))
 
     async def _at_once(self, send: Send) -> None:
         async with task_group() as group:
@@ -166,15 +126,6 @@ class PoolOperations(PoolSound):
             raise failure
 
 
-def _call(method: str, *arguments: object, **named: object) -> Send:
-    """Return a function that calls this method of a member, which is known to have it."""
-
-    async def send(adapter: ProviderAdapter) -> Any:
-        return await getattr(adapter, method)(*arguments, **named)
-
-    return send
-
-
 def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awaitable[None]]:
     """Return an operation that changes a model on every member that has it.
 
@@ -187,7 +138,7 @@ def on_each_holder(selection: MemberSelection, method: str) -> Callable[..., Awa
         else:
             of_member = inspect.signature(getattr(selection.members[0].adapter, method))
             model = named[next(iter(of_member.parameters))]
-        await selection.each_holder(str(model), _call(method, *arguments, **named))
+        await selection.each_holder(str(model), call_of(method, *arguments, **named))
 
     return operation
 

@@ -6,11 +6,11 @@ from random import random
 
 from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.media_ports import LimitsMedia
 from ollm_tui.protocol.model import ModelCapability, ModelInfo
 from ollm_tui.protocol.ports import ProviderStream, RemembersListError, WritesPrompt
 from ollm_tui.protocol.request import Request, Response
-from ollm_tui.providers.base import gather
-from ollm_tui.providers.media.answer import answer_input
+from ollm_tui.providers.media.answer import answer
 from ollm_tui.providers.operations import has_method
 from ollm_tui.providers.pool.health import HealthTracker
 from ollm_tui.providers.pool.members import Member
@@ -48,6 +48,9 @@ class PoolProvider:
             if all(has_method(adapter, name) for adapter in self._adapters):
                 made = on_each_holder(selection, name)
                 setattr(self, name, getattr(self._operations, name, made))
+        limits = [one.message_media for one in self._adapters if isinstance(one, LimitsMedia)]
+        if limits:
+            self.message_media = frozenset.intersection(*map(frozenset, limits))
         first = self._adapters[0]
         if isinstance(first, WritesPrompt):
             self.as_sent = first.as_sent  # the same for all, which are of one kind
@@ -64,10 +67,7 @@ class PoolProvider:
 
     async def invoke(self, request: Request) -> Response | ProviderStream:
         """Return the whole response, or with `request.stream` the stream."""
-        if request.input is not None:
-            return await answer_input(self, request)
-        stream = self.chat_stream(request)
-        return stream if request.stream else await gather(stream)
+        return await answer(self, request)
 
     def capabilities(self) -> Sequence[ModelCapability]:
         """Return what the members can do; they are of one kind."""

@@ -1,68 +1,27 @@
 """Which model a command beside the chat uses: the one named, the default, or the only one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.decode.counted import alternatives
-from ollm_tui.models.capabilities import capabilities_of
-from ollm_tui.models.kinds import kind_table
+from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.protocol.model import MODEL_ALIASES, ModelCapability, ModelInfo, ModelRef
+from ollm_tui.protocol.model import MODEL_ALIASES, ModelCapability, ModelRef
+from ollm_tui.providers.base_url import is_loopback
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.providers.media.answer import InputTask, offers
-from ollm_tui.providers.router import ResolvedModel
+from ollm_tui.providers.router import EMBEDDED, ResolvedModel
+from ollm_tui.runtime.media.task_kinds import KINDS, candidates
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
 
-ModelTask: TypeAlias = Literal["embedding", "speech", "transcription", "picture"]
-"""What a model is wanted for: a key of `[defaults]`."""
 PATIENCE_S: Final = 5.0
 """How long a server may take to list its models."""
 _MOST_NAMED: Final = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kind:
-    """The models for a task."""
-
-    alias: str
-    operation: InputTask
-    made_by: str
-    """The kind of its models in `models/kinds.yaml`, where their server tells only their names."""
-    advice: str
-
-
-_KINDS: Final[Mapping[ModelTask, _Kind]] = {
-    "embedding": _Kind(
-        alias="embedding",
-        operation="embeddings",
-        made_by="embedding",
-        advice="`ollm models pull nomic-embed-text` downloads one to Ollama.",
-    ),
-    "speech": _Kind(
-        alias="tts",
-        operation="speech",
-        made_by="speech",
-        advice="Install espeak-ng, or put a voice of Piper into the models folder; servers such as "
-        "LocalAI and OpenAI have models that speak, too.",
-    ),
-    "transcription": _Kind(
-        alias="stt",
-        operation="transcription",
-        made_by="whisper",
-        advice="`ollm models pull hf://ggerganov/whisper.cpp/ggml-base.bin` downloads one; "
-        "servers such as LocalAI, vLLM and OpenAI have models that transcribe, too.",
-    ),
-    "picture": _Kind(
-        alias="drawing",
-        operation="pictures",
-        made_by="image",
-        advice="Servers such as stable-diffusion.cpp, LocalAI and OpenAI have models that draw.",
-    ),
-}
+_CHOOSE: Final = "Choose one in the list of models: /models."
+_EMBEDDING_SETTING: Final = "`embedding` below [defaults] in the settings"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,71 +45,72 @@ async def model_for_task(
     """
     if flags.model is not None:
         return TaskModel(await _named(task, flags.model, runtime, flags), None)
-    default: str | None = getattr(runtime.config.defaults, task)
+    default = runtime.task_defaults.name(task)
     if default is not None and not (flags.provider or flags.host):
         return TaskModel(await _named(task, default, runtime, flags), "the default")
     listings = await _listings(runtime, flags)
-    candidates = _candidates(task, runtime, listings)
-    if len(candidates) != 1:
-        addresses = [runtime.catalog.shown_address(ref) for ref in candidates]
+    able = candidates(task, runtime.registry, listings)
+    if len(able) != 1:
+        addresses = [runtime.catalog.shown_address(ref) for ref in able]
         raise _no_choice(task, addresses, listings, in_app=in_app)
-    return TaskModel(await runtime.router.at(candidates[0]), f"the only {task} model found")
+    return TaskModel(await runtime.router.at(able[0]), f"the only {task} model found")
 
 
-def knows_drawing(runtime: "Runtime") -> bool:
-    """Whether the settings name a model that draws, or a listing has one; asks no server."""
-    listings = runtime.catalog.cached()
-    return bool(runtime.config.defaults.picture or _candidates("picture", runtime, listings))
+async def embedding_model_here(runtime: "Runtime") -> TaskModel:
+    """Return the default embedding model, else the only one that runs on this machine.
+
+    Raises:
+        AIError: there is none, or several, or the default is of an internet service.
+    """
+    default = runtime.task_defaults.name("embedding")
+    if default is not None:
+        model = await _named("embedding", default, runtime, Flags())
+        if model.ref.provider in runtime.catalog.services:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"{model.ref.provider} is an internet service, to which no chats are sent for "
+                "the search.",
+                hint=f"{_EMBEDDING_SETTING} names a model of your own.",
+            )
+        return TaskModel(model, "the default")
+    listings = await runtime.catalog.refresh(within_s=PATIENCE_S, services=False)
+    here = [listing for listing in listings if _is_here(runtime, listing.provider)]
+    able = candidates("embedding", runtime.registry, here)
+    if len(able) != 1:
+        addresses = [runtime.catalog.shown_address(ref) for ref in able]
+        problem = _no_choice("embedding", addresses, [], in_app=True)
+        if able:  # said in the app and by a command that takes no flag for it
+            problem.hint = f"Choose one with /models in the app, or with {_EMBEDDING_SETTING}."
+        raise problem
+    return TaskModel(await runtime.router.at(able[0]), "the only embedding model found")
 
 
-async def drawing_model(runtime: "Runtime", name: str | None, chat_model: str | None) -> str:
-    """Return the address of the model that draws in a chat.
+async def maker_in_chat(
+    task: ModelTask, runtime: "Runtime", name: str | None, chat_model: str | None
+) -> str:
+    """Return the address of the model that draws in a chat, or makes what else it is asked for.
 
-    It is the one of that name, else the model of the chat if it draws, else as `model_for_task`.
+    It is the one of that name, else the model of the chat if it can, else as `model_for_task`.
 
     Raises:
         AIError: as `model_for_task`.
     """
     ref = ModelRef.parse(chat_model or "")
-    info = runtime.catalog.find(ref) if ref is not None else None
-    if name is None and info is not None and info.capability and can_do(info, "picture"):
+    if name is None and ref is not None and runtime.task_defaults.can(task, ref):
         return str(ref)
-    choice = await model_for_task("picture", runtime, Flags(model=name), in_app=True)
+    choice = await model_for_task(task, runtime, Flags(model=name), in_app=True)
     return str(choice.model.ref)
 
 
-def can_do(info: ModelInfo, task: ModelTask) -> bool:
-    """Return whether a model is made for a task, as far as is known, or its name says."""
-    if info.details.get("problem"):
-        return False
-    if task == "embedding":
-        return bool(capabilities_of(info).embedding.value)
-    kind, known = MODEL_ALIASES[_KINDS[task].alias], info.capability
-    if known is None:
-        return kind_table().is_named(info.name, _KINDS[task].made_by)
-    # Most that draw also edit pictures; a model that hears and also reads is one to chat with.
-    takes = known.input >= kind.input if task == "picture" else known.input == kind.input
-    return takes and known.output == kind.output
-
-
-def _candidates(task: ModelTask, runtime: "Runtime", listings: Sequence[Listing]) -> list[ModelRef]:
-    able = {
-        ModelRef(listing.provider, info.name): info
-        for listing in listings
-        if (adapter := runtime.registry.get(listing.provider)) is not None
-        and offers(adapter, _KINDS[task].operation)
-        for info in listing.models
-        if can_do(info, task)
-    }
-    # A program of the system is there without anybody's wish: it counts if nothing else does.
-    chosen = [ref for ref, info in able.items() if info.details.get("format") != "program"]
-    return chosen or [*able]
+def _is_here(runtime: "Runtime", provider: str) -> bool:
+    address = runtime.prober.address_of(provider)
+    return provider == EMBEDDED or (address is not None and is_loopback(address))
 
 
 async def _named(task: ModelTask, name: str, runtime: "Runtime", flags: Flags) -> ResolvedModel:
     if flags.provider is not None and "://" not in name:
         name = f"{flags.provider}://{name}"
-    kind = MODEL_ALIASES[_KINDS[task].alias]
+    kind = MODEL_ALIASES[KINDS[task].alias]
     try:
         return await runtime.router.resolve(name, ModelCapability(kind.input, kind.output))
     except AIError as error:
@@ -185,12 +145,12 @@ def _no_choice(
         return AIError(
             ErrorCode.BAD_REQUEST,
             f"There are {len(candidates)} {task} models{which}.",
-            hint=f"{setting} sets the one to use.",
+            hint=_CHOOSE if in_app else f"{setting} sets the one to use.",
         )
     silent = [listing.label for listing in listings if listing.problem is not None]
     more = f" No answer from: {', '.join(silent)}." if silent else ""
     return AIError(
         ErrorCode.MODEL_NOT_FOUND,
         f"No {task} model found.{more}",
-        hint=f"{naming}. {_KINDS[task].advice}",
+        hint=f"{naming}. {KINDS[task].advice}",
     )

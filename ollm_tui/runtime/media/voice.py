@@ -43,6 +43,8 @@ class Voice:
             backend=backend,
         )
         self._models: dict[SpeechTask, ResolvedModel] = {}
+        self._chosen: dict[SpeechTask, str | None] = {}
+        """The default that each model was found with."""
 
     @property
     def longest_recording_s(self) -> float:
@@ -71,8 +73,10 @@ class Voice:
         Raises:
             AIError: there is none, or several; the message says what would help.
         """
-        model = self._models.get(task)
+        default = self._runtime.task_defaults.name(task)
+        model = self._models.get(task) if self._chosen.get(task) == default else None
         if model is None:
+            self._chosen[task] = default
             choice = await model_for_task(task, self._runtime, Flags(), in_app=True)
             model = self._models[task] = choice.model
         return self._runtime.catalog.shown_address(model.ref)

@@ -6,7 +6,8 @@ frequent word looks through few of them, and a deletion rewrites few.
 """
 
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -15,11 +16,18 @@ from ollm_tui.config.regular_file import is_there, require_regular
 from ollm_tui.store.faults import is_damage
 from ollm_tui.store.files import make_file, tighten
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 SHARD: Final = 1 << 16
 """Messages, by their number, whose words are in one table."""
 BUSY_S: Final = 5.0
 _ENDINGS: Final = ("", "-journal", "-wal", "-shm")
+_VECTORS: Final = """
+CREATE TABLE vectors (number INTEGER PRIMARY KEY, packed BLOB NOT NULL);
+CREATE TABLE vector_blocks (number INTEGER PRIMARY KEY, version INTEGER NOT NULL);
+CREATE TABLE vector_model (name TEXT NOT NULL);
+CREATE TABLE to_embed (number INTEGER PRIMARY KEY);
+"""
+"""The vectors of messages, the model that made them, and the messages that wait for one."""
 _SCHEMA: Final = """
 CREATE TABLE chats (
   number INTEGER PRIMARY KEY,
@@ -63,6 +71,11 @@ class IndexPlace:
         """The file that is locked by the program that writes the index."""
         return self.chats.with_name(f"{self.chats.stem}-search.lock")
 
+    @property
+    def embedding_lock(self) -> Path:
+        """The file that is locked by the program that makes the vectors."""
+        return self.chats.with_name(f"{self.chats.stem}-similar.lock")
+
 
 def has_fts5() -> bool:
     """Return whether the SQLite of this Python can search texts."""
@@ -82,13 +95,31 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         sqlite3.Error: it cannot be opened.
     """
     require_regular(path.stat())
-    name = f"{path.absolute().as_uri()}?mode=ro"
     connection = sqlite3.connect(
-        name, timeout=BUSY_S, isolation_level=None, uri=True, check_same_thread=False
+        _read_only(path), timeout=BUSY_S, isolation_level=None, uri=True, check_same_thread=False
     )
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA query_only = ON")
     return connection
+
+
+def open_for_comparing(place: IndexPlace) -> sqlite3.Connection:
+    """Open the index for reading, with the chats as the schema `saved`.
+
+    Raises:
+        OSError, sqlite3.Error: as `open_for_reading`.
+    """
+    connection = open_for_reading(place.index)
+    try:
+        connection.execute("ATTACH ? AS saved", (_read_only(place.chats),))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _read_only(path: Path) -> str:
+    return f"{path.absolute().as_uri()}?mode=ro"
 
 
 def open_index(path: Path) -> sqlite3.Connection:
@@ -107,6 +138,9 @@ def open_index(path: Path) -> sqlite3.Connection:
         try:
             connection = _connect(path)
             version = _version(connection)
+            if version == 1:
+                _add_vectors(connection)
+                version = FORMAT
             if version == FORMAT:
                 return connection
         except sqlite3.DatabaseError as error:
@@ -128,6 +162,23 @@ def check_format(connection: sqlite3.Connection) -> None:
     """
     if _version(connection) != FORMAT:
         raise NoIndex("The search index is of another version of this program.")
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Write all of a block, or nothing if it raises.
+
+    Raises:
+        sqlite3.Error: it cannot be written.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def remove_index(path: Path) -> None:
@@ -172,16 +223,24 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
+def _add_vectors(connection: sqlite3.Connection) -> None:
+    """Bring an index of format 1 up to date: it has words only."""
+    with transaction(connection):
+        for statement in _VECTORS.split(";"):
+            connection.execute(statement)
+        connection.execute("INSERT INTO to_embed SELECT number FROM messages")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
 def _make(path: Path) -> sqlite3.Connection:
     remove_index(path)
     make_file(path)
     connection = _connect(path)
     try:
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute("COMMIT")
+        with transaction(connection):
+            for statement in (_SCHEMA + _VECTORS).split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
     except BaseException:
         with suppress(sqlite3.Error):
             connection.close()

@@ -11,16 +11,20 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from ollm_tui.config.private_file import open_lock, try_lock
+from ollm_tui.store.search.embedding_queue import VectorWriter, enqueue, forget_vector
 from ollm_tui.store.search.index_file import (
     SHARD,
     IndexPlace,
     make_shard,
+    open_for_comparing,
     open_for_reading,
     open_index,
     remove_index,
+    transaction,
     words_table,
 )
 from ollm_tui.store.search.texts import text_of
@@ -32,6 +36,17 @@ _PAGE: Final = 1000
 _UNFINISHED: Final = -1
 """The revision of a chat whose messages are not all indexed, or of which one still grows."""
 
+# The plus keeps SQLite from an index of the list of chats, which has another order.
+_CHANGED: Final = """
+SELECT c.number, c.id, c.title, c.revision, c.updated_ms FROM saved.conversations AS c
+LEFT JOIN chats AS k ON k.number = c.number
+WHERE c.number > ? AND c.number <= ? AND +c.deleted_ms IS NULL
+  AND (c.id, c.title, c.revision, c.updated_ms) IS NOT (k.id, k.title, k.revision, k.updated_ms)
+"""
+_GONE: Final = """
+SELECT k.number FROM chats AS k LEFT JOIN saved.conversations AS c ON c.number = k.number
+WHERE k.number > ? AND k.number <= ? AND (c.id IS NOT k.id OR c.deleted_ms IS NOT NULL)
+"""
 ChatRow: TypeAlias = tuple[int, str, str, int, int]
 """Number, id, title, revision and time of the last change."""
 
@@ -47,7 +62,10 @@ class Changes:
 class Indexer:
     """Writes the index; made by `indexing`, which holds the lock."""
 
-    def __init__(self, chats: sqlite3.Connection, index: sqlite3.Connection) -> None:
+    def __init__(
+        self, place: IndexPlace, chats: sqlite3.Connection, index: sqlite3.Connection
+    ) -> None:
+        self._place = place
         self._chats = chats
         self._index = index
         self._shards = {number for (number,) in index.execute("SELECT number FROM shards")}
@@ -70,40 +88,16 @@ class Indexer:
         self._index.interrupt()
 
     def _find_changes(self) -> Changes:
-        known = {
-            number: (chat_id, title, revision, updated_ms)
-            for number, chat_id, title, revision, updated_ms in self._index.execute(
-                "SELECT number, id, title, revision, updated_ms FROM chats"
-            )
-        }
+        """Compare both files in SQLite, which is much faster than comparing rows in Python."""
         changed: list[ChatRow] = []
-        last = -1
-        # In pages, since a program that saves waits for a statement that reads.
-        while page := self._chats.execute(
-            "SELECT number, id, title, revision, updated_ms FROM conversations"
-            " WHERE number > ? ORDER BY number LIMIT ?",
-            (last, _PAGE),
-        ).fetchall():
-            last = page[-1][0]
-            for row in page:
-                before = known.get(row[0])
-                if before is not None and before[0] == row[1]:
-                    del known[row[0]]
-                if before != row[1:]:
-                    changed.append(row)
+        gone: list[int] = []
+        with closing(open_for_comparing(self._place)) as both:
+            for page in _pages(both, "saved.conversations"):
+                changed += both.execute(_CHANGED, page)
+            for page in _pages(both, "chats"):
+                gone += (number for (number,) in both.execute(_GONE, page))
         changed.sort(key=lambda row: row[4], reverse=True)
-        return Changes(changed, list(known))
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        self._index.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._index.execute("COMMIT")
-        except BaseException:
-            if self._index.in_transaction:
-                self._index.execute("ROLLBACK")
-            raise
+        return Changes(changed, gone)
 
     # Forgetting
 
@@ -111,7 +105,7 @@ class Indexer:
         for chat in chats:
             is_left = True
             while is_left:
-                with self._writing():
+                with transaction(self._index):
                     numbers = self._index.execute(
                         "SELECT number FROM messages WHERE chat = ? LIMIT ?", (chat, SLICE_ROWS)
                     ).fetchall()
@@ -134,6 +128,7 @@ class Indexer:
             )
             self._index.execute("UPDATE shards SET has_deleted = 1 WHERE number = ?", (shard,))
             self._index.execute("DELETE FROM texts WHERE number = ?", (number,))
+            forget_vector(self._index, number)
         self._index.execute("DELETE FROM messages WHERE number = ?", (number,))
 
     def _overwrite_deleted(self) -> Iterator[int]:
@@ -141,7 +136,7 @@ class Indexer:
         shards = self._index.execute("SELECT number FROM shards WHERE has_deleted").fetchall()
         for (shard,) in shards:
             table = words_table(shard)
-            with self._writing():
+            with transaction(self._index):
                 self._index.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
                 self._index.execute("UPDATE shards SET has_deleted = 0 WHERE number = ?", (shard,))
             yield 0
@@ -156,7 +151,7 @@ class Indexer:
         is_left = True
         while is_left:
             until, count = time.monotonic() + SLICE_S, 0
-            with self._writing():
+            with transaction(self._index):
                 is_left = False
                 for done in steps:
                     count += done
@@ -196,8 +191,9 @@ class Indexer:
             )
         )
         saved = self._chats.execute(
-            "SELECT number, id, updated_ms, state FROM messages WHERE conversation_id = ?",
-            (chat[1],),
+            "SELECT number, id, updated_ms, state FROM messages WHERE conversation_id = ?"
+            " AND id NOT IN (SELECT message_id FROM deleted_messages WHERE conversation_id = ?)",
+            (chat[1], chat[1]),
         ).fetchall()
         ended = {row[:3] for row in saved if row[3] != "streaming"}
         for number, _, _ in known - ended:
@@ -230,6 +226,22 @@ class Indexer:
                 f"INSERT INTO {words_table(shard)} (rowid, text) VALUES (?, ?)",
                 (number, indexed_text(text)),
             )
+            enqueue(self._index, number)
+
+
+def _pages(connection: sqlite3.Connection, table: str) -> Iterator[tuple[int, int]]:
+    """Yield ranges of numbers, since a program that saves waits for a statement that reads.
+
+    Each has so many rows, whatever their numbers are, from behind the first to the second.
+    """
+    query = (
+        "SELECT max(number) FROM"
+        f" (SELECT number FROM {table} WHERE number > ? ORDER BY number LIMIT {_PAGE})"
+    )
+    last = -1
+    while (end := connection.execute(query, (last,)).fetchone()[0]) is not None:
+        yield last, end
+        last = end
 
 
 @contextmanager
@@ -241,16 +253,42 @@ def indexing(place: IndexPlace) -> Iterator[Indexer | None]:
         OSError: a file cannot be opened.
         sqlite3.Error: a file cannot be read or written.
     """
-    descriptor = open_lock(place.lock)
-    try:
-        if not try_lock(descriptor):
+    with locked(place.lock) as is_ours:
+        if not is_ours:
             yield None
             return
         with (
             closing(open_for_reading(place.chats)) as chats,
             closing(open_index(place.index)) as index,
         ):
-            yield Indexer(chats, index)
+            yield Indexer(place, chats, index)
+
+
+@contextmanager
+def writing_vectors(place: IndexPlace) -> Iterator[VectorWriter | None]:
+    """Hold the lock of the index and yield what writes vectors; None while another has the lock.
+
+    Raises:
+        NoIndex, OSError, sqlite3.Error: as `indexing`.
+    """
+    with locked(place.lock) as is_ours:
+        if not is_ours:
+            yield None
+            return
+        with closing(open_index(place.index)) as index:
+            yield VectorWriter(index)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[bool]:
+    """Try to take the lock of a file, and yield whether that succeeded.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    descriptor = open_lock(path)
+    try:
+        yield try_lock(descriptor)
     finally:
         os.close(descriptor)
 
@@ -261,9 +299,6 @@ def discard_index(place: IndexPlace) -> None:
     Raises:
         OSError: it cannot be deleted.
     """
-    descriptor = open_lock(place.lock)
-    try:
-        if try_lock(descriptor):
+    with locked(place.lock) as is_ours:
+        if is_ours:
             remove_index(place.index)
-    finally:
-        os.close(descriptor)

@@ -1,17 +1,23 @@
 """Find messages: with the index, or without one by reading every message. Blocking."""
 
+import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 
-from ollm_tui.store.search.index_file import words_table
+from ollm_tui.store.listing import tagged_chats
+from ollm_tui.store.search.index_file import open_for_reading, words_table
 from ollm_tui.store.search.query import SearchQuery
 from ollm_tui.store.search.texts import text_of
+from ollm_tui.store.search.vectors import Cancelled
 from ollm_tui.store.search.words import Snippet, Term, has_terms, snippet
 
 _READ_AT_ONCE: Final = 100
+_MESSAGES: Final = "messages AS m ON m.number"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +36,6 @@ class SearchHit:
     snippet: Snippet
 
 
-class Cancelled(Exception):
-    """The search is no longer wanted."""
-
-
 def search_index(
     index: sqlite3.Connection, query: SearchQuery, limit: int, before: int | None = None
 ) -> list[SearchHit]:
@@ -49,13 +51,39 @@ def search_index(
     for (shard,) in shards:
         table = words_table(shard)
         # CROSS JOIN begins with the words, whose order SQLite then need not make by sorting.
-        source = f"{table} AS w CROSS JOIN messages AS m ON m.number = w.rowid"
-        source += f" AND {table} MATCH ?"
+        source = f"{table} AS w CROSS JOIN {_MESSAGES} = w.rowid AND {table} MATCH ?"
         page = (_below(before), limit - len(hits))
         hits += _hits(index, query, source, "w.rowid", [fts_expression(query)], page)
         if len(hits) >= limit:
             break
     return hits
+
+
+def hits_of(
+    index: sqlite3.Connection, query: SearchQuery, numbers: Sequence[int]
+) -> dict[int, SearchHit]:
+    """Return those of some messages of which the facts of a search are true, by their numbers.
+
+    Raises:
+        sqlite3.Error: the index cannot be read.
+    """
+    source = f"(SELECT value AS number FROM json_each(?)) AS n CROSS JOIN {_MESSAGES} = n.number"
+    page = (_below(None), len(numbers))
+    hits = _hits(index, query, source, "m.number", [json.dumps(numbers)], page)
+    return {hit.number: hit for hit in hits}
+
+
+def with_tagged_chats(query: SearchQuery, chats: Path) -> SearchQuery:
+    """Return a search that names the chats with its tags: the index does not know tags.
+
+    Raises:
+        OSError: the file of the chats cannot be opened.
+        sqlite3.Error: it cannot be read.
+    """
+    if not query.tags:
+        return query
+    with closing(open_for_reading(chats)) as connection:
+        return replace(query, chats=tuple(tagged_chats(connection, query.tags)))
 
 
 def _below(before: int | None) -> int:
@@ -102,6 +130,9 @@ def _conditions(query: SearchQuery) -> tuple[list[str], list[str | int]]:
     for model in query.models:
         conditions.append("instr(lower(m.model), ?)")
         values.append(model)
+    if query.chats is not None:
+        conditions.append("c.number IN (SELECT value FROM json_each(?))")
+        values.append(json.dumps(query.chats))
     if query.after_ms is not None:
         conditions.append("m.created_ms >= ?")
         values.append(query.after_ms)
@@ -139,7 +170,8 @@ def search_chats(
         Cancelled: the search is no longer wanted.
     """
     conditions, values = _conditions(query)
-    conditions += ["m.number < ?", "m.state <> 'streaming'"]
+    conditions += ["m.number < ?", "m.state <> 'streaming'", "c.deleted_ms IS NULL"]
+    conditions.append("m.id NOT IN (SELECT message_id FROM deleted_messages)")
     statement = (
         "SELECT c.id, c.title, m.id, m.number, m.role, coalesce(m.model, ''), m.created_ms, m.body"
         " FROM messages AS m JOIN conversations AS c ON c.id = m.conversation_id"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Final
 
@@ -15,10 +15,11 @@ LEAST_TYPED: Final = 2
 """Letters from which on a word that is still being typed is taken as the beginning of one."""
 ROLES: Final = ("user", "assistant", "system", "tool")
 _PART: Final = re.compile(
-    r'(?P<key>role|model|before|after):(?:"(?P<quoted>[^"]*)"?|(?P<value>\S*))'
+    r'(?P<key>role|model|tag|before|after):(?:"(?P<quoted>[^"]*)"?|(?P<value>\S*))'
     r'|"(?P<phrase>[^"]*)"?(?P<star>\*?)|(?P<word>[^\s"]+)',
     re.IGNORECASE,
 )
+_FACTS: Final = ("role", "model", "tag", "after", "before")
 _DATE: Final = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?", re.ASCII)
 
 
@@ -31,41 +32,55 @@ class SearchQuery:
     """Any of them; all roles if empty."""
     models: tuple[str, ...] = ()
     """Parts of a model's name, in lower case, which the name must all have."""
+    tags: tuple[str, ...] = ()
+    """Tags that the chat must all have."""
+    chats: tuple[int, ...] | None = None
+    """Numbers of the chats that have the tags, once they are looked up."""
     after_ms: int | None = None
     before_ms: int | None = None
+    plain: str = ""
+    """The words as they were typed, without what chooses messages."""
     notes: tuple[str, ...] = ()
     """Sentences about parts that are ignored."""
 
     @property
     def is_empty(self) -> bool:
         """Whether it asks for nothing."""
+        return not self.terms and self.is_plain
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it only has terms."""
         has_times = self.after_ms is not None or self.before_ms is not None
-        return not (self.terms or self.roles or self.models or has_times)
+        return not (self.roles or self.models or self.tags or has_times)
 
 
 def parse_query(text: str, *, is_typing: bool = False, zone: tzinfo | None = None) -> SearchQuery:
     """Understand a search.
 
     Words must all occur, `"several words"` in this order, and `begin*` is the beginning of a word.
-    `role:`, `model:`, `after:` and `before:` choose messages; a date is a year, month or day.
+    `role:`, `model:`, `tag:`, `after:` and `before:` choose messages; a date is a year, month or
+    day.
     While the text is being typed, its last word may be the beginning of one.
     """
     text = text[:LONGEST]
     terms: list[Term] = []
-    facts: dict[str, list[str]] = {"role": [], "model": [], "after": [], "before": []}
+    plain: list[str] = []
+    facts: dict[str, list[str]] = {name: [] for name in _FACTS}
     for match in _PART.finditer(text):
         if match["key"]:
             value = (match["quoted"] or match["value"] or "").casefold()
             facts[match["key"].casefold()] += [value] if value else []
             continue
         word, phrase = match["word"], match["phrase"]
+        plain.append(word if phrase is None else phrase)
         words = tuple(words_of(word if phrase is None else phrase))
         is_last = is_typing and phrase is None and match.end() == len(text)
         is_prefix = (word or "").endswith("*") or bool(match["star"])
         if words and words not in [term.words for term in terms if not term.is_prefix]:
             is_begun = is_last and len(words[-1]) >= LEAST_TYPED
             terms.append(Term(words[:MOST_TERMS], is_prefix or is_begun))
-    return _with_facts(terms, facts, zone)
+    return replace(_with_facts(terms, facts, zone), plain=" ".join(plain).strip())
 
 
 def _with_facts(
@@ -75,7 +90,7 @@ def _with_facts(
     roles: list[str] = []
     for value in facts["role"]:
         known = [role for role in ROLES if role.startswith(value)]
-        roles += known
+        roles += known or ([value] if terms else [])  # which no message has
         if not known:
             notes.append(f"No role {value[:40]!r}. Available: {', '.join(ROLES)}.")
     times: dict[str, list[int]] = {"after": [], "before": []}
@@ -90,6 +105,7 @@ def _with_facts(
         terms=tuple(terms[:MOST_TERMS]),
         roles=tuple(dict.fromkeys(roles)),
         models=tuple(facts["model"]),
+        tags=tuple(dict.fromkeys(tag.removeprefix("#") for tag in facts["tag"])),
         after_ms=max(times["after"], default=None),
         before_ms=min(times["before"], default=None),
         notes=tuple(notes),

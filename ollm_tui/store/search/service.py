@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
@@ -25,8 +25,17 @@ from ollm_tui.store.search.index_file import (
     open_for_reading,
 )
 from ollm_tui.store.search.indexer import discard_index, indexing
-from ollm_tui.store.search.lookup import Cancelled, SearchHit, search_chats, search_index
+from ollm_tui.store.search.lookup import (
+    SearchHit,
+    search_chats,
+    search_index,
+    with_tagged_chats,
+)
 from ollm_tui.store.search.query import SearchQuery
+from ollm_tui.store.search.vectors import Cancelled
+
+if TYPE_CHECKING:
+    from ollm_tui.store.search.similar import SimilarSearch
 
 logger = logging.getLogger(__name__)
 
@@ -67,6 +76,9 @@ class _Search:
 
 class ChatSearch:
     """Searches the chats of one file, and keeps their index up to date once it is started."""
+
+    similar: "SimilarSearch | None" = None
+    """Finds similar messages; None where no models can be used."""
 
     def __init__(
         self, chats: Path, *, fts5: bool | None = None, first_look_s: float = FIRST_LOOK_S
@@ -166,10 +178,18 @@ class ChatSearch:
                     raise Cancelled
                 self._current = search
             try:
-                return self._results(search, query, limit, before)
+                return self._results(search, self._with_tagged(query), limit, before)
             finally:
                 with self._guard:
                     self._current = None
+
+    def _with_tagged(self, query: SearchQuery) -> SearchQuery:
+        try:
+            return with_tagged_chats(query, self._place.chats)
+        except OSError:  # nothing is saved yet
+            return replace(query, chats=())
+        except sqlite3.Error as error:
+            raise translated(error, self._place.chats, "searched") from error
 
     def _results(
         self, search: _Search, query: SearchQuery, limit: int, before: int | None
@@ -295,7 +315,8 @@ class ChatSearch:
             with self._guard:
                 self._interrupt = indexer.interrupt
             try:
-                self._counts = indexer.counts()
+                if not self._is_made or not is_paced:  # counting a million messages takes a while
+                    self._counts = indexer.counts()
                 started = time.monotonic()
                 for done in indexer.run():
                     indexed, saved = self._counts

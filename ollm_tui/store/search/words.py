@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from heapq import merge
 from itertools import accumulate, pairwise
 from typing import Final
 from unicodedata import normalize
@@ -23,6 +24,7 @@ _SINGLE: Final = re.compile(f"[{_SPACELESS}]")
 _MARKS: Final = re.compile("[\u0300-\u036f]+")
 _LETTER: Final = f"[^\\W_{_SPACELESS}]"
 _WORD: Final = re.compile(f"[{_SPACELESS}]|{_LETTER}+")
+_LETTERS: Final = re.compile(f"{_LETTER}+")
 _SPACE: Final = re.compile(r"\s+")
 
 
@@ -67,7 +69,7 @@ def indexed_text(text: str) -> str:
 def has_terms(text: str, terms: Sequence[Term]) -> bool:
     """Return whether a text has all the terms."""
     plain = folded(text)
-    return all(_pattern((term,)).search(plain) for term in terms)
+    return all(any(True for _ in _matches(plain, term)) for term in terms)
 
 
 def snippet(text: str, terms: Sequence[Term], length: int = 240, before: int = 30) -> Snippet:
@@ -105,9 +107,11 @@ def _line_start(text: str, place: int, before: int) -> int:
 def _places(text: str, terms: Sequence[Term]) -> Iterator[tuple[int, int]]:
     """Yield where the terms are, without overlaps."""
     if terms:
-        folding = _Folding(text)
-        for match in _pattern(tuple(terms)).finditer(folding.text):
-            yield folding.origin(match.start()), folding.origin(match.end() - 1) + 1
+        folding, after = _Folding(text), 0
+        for start, end in merge(*(_matches(folding.text, term) for term in terms)):
+            if start >= after:
+                yield folding.origin(start), folding.origin(end - 1) + 1
+                after = end
 
 
 class _Folding:
@@ -136,18 +140,32 @@ class _Folding:
         return number * _PIECE + len(self._pieces[number]) - 1
 
 
+def _matches(text: str, term: Term) -> Iterator[tuple[int, int]]:
+    """Yield where a term is in a folded text.
+
+    What may stand around it is checked here, and not by the pattern: `re` takes milliseconds to
+    compile each class of all letters, which a search at each key press cannot wait for.
+    """
+    begins_with_letter = not _SINGLE.match(term.words[0])
+    ends_with_letter = not _SINGLE.match(term.words[-1])
+    pattern, at = _pattern(term.words), 0
+    while match := pattern.search(text, at):
+        start, end = match.span()
+        at = start + 1
+        if begins_with_letter and start and _LETTERS.match(text, start - 1):
+            continue
+        if ends_with_letter and (more := _LETTERS.match(text, end)):
+            if not term.is_prefix:
+                continue
+            end = more.end()
+        at = end
+        yield start, end
+
+
 @lru_cache(64)
-def _pattern(terms: tuple[Term, ...]) -> re.Pattern[str]:
-    return re.compile("|".join(map(_term_pattern, terms)) or r"(?!)")
-
-
-def _term_pattern(term: Term) -> str:
-    # The letters come first, and then what must not be before them: so `re` skips to a match.
-    first, last = re.escape(term.words[0]), term.words[-1]
-    pattern = first if _SINGLE.match(first) else f"{first}(?<!{_LETTER}{first})"
-    for before, word in pairwise(term.words):
+def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+    pattern = re.escape(words[0])
+    for before, word in pairwise(words):
         is_apart = not (_SINGLE.match(word) or _SINGLE.match(before))
         pattern += (r"[\W_]+" if is_apart else r"[\W_]*") + re.escape(word)
-    if _SINGLE.match(last):
-        return pattern
-    return pattern + (f"{_LETTER}*" if term.is_prefix else f"(?!{_LETTER})")
+    return re.compile(pattern)

@@ -98,7 +98,7 @@ class Watch:
     def __post_init__(self) -> None:
         """Look up the places."""
         self._own_ids = frozenset(_identities(_with_links(self.own)))
-        self._secret_ids = frozenset(_identities(_known_places()))
+        self._secret_ids = frozenset(_identities(known_places()))
         self._own_files = frozenset(
             (folder, place.name.casefold())
             for place in self.own
@@ -144,6 +144,12 @@ class Watch:
             if any((above, name) in self._own_files for name in original_names(names[-1])):
                 raise _own(shown)
 
+    def require_new(self, shown: str, name: str, folder: os.stat_result) -> None:
+        """Refuse a file of the program's own that does not exist yet, in an open folder."""
+        above = folder.st_dev, folder.st_ino
+        if any((above, origin) in self._own_files for origin in original_names(name)):
+            raise _own(shown)
+
     def may_open(
         self, names: Sequence[str], status: os.stat_result, folder: os.stat_result | None = None
     ) -> bool:
@@ -178,7 +184,7 @@ class Watch:
     def _require_no_link(self, identity: Identity, shown: str) -> None:
         if self._own_contents is None or self._secret_contents is None:
             self._own_contents = _contents(self.own)
-            self._secret_contents = _contents(_known_places())
+            self._secret_contents = _contents(known_places())
         if identity in self._own_contents:
             raise _own(shown)
         if identity in self._secret_contents:
@@ -210,7 +216,8 @@ def shown_path(names: Sequence[str]) -> str:
     return clean_name(joined) or "."
 
 
-def _known_places() -> Iterator[Path]:
+def known_places() -> Iterator[Path]:
+    """Yield the places of passwords and keys in the home folder, whether they are there or not."""
     home = home_folder()
     if home is not None:
         yield from (home / place for place in _KNOWN_PLACES)

@@ -75,6 +75,54 @@ def resolve_in_root(root: Path, path: str, guard: FileGuard | None = None) -> It
         walk.close()
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a file inside the root is or would be; the nearest folder that exists is open."""
+
+    fd: int
+    folders: tuple[str, ...]
+    """The real path of the open folder from the root, without links."""
+    missing: tuple[str, ...]
+    """Folders between it and the file that do not exist."""
+    name: str
+    watch: Watch
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The real path of the file from the root."""
+        return (*self.folders, *self.missing, self.name)
+
+    @property
+    def shown(self) -> str:
+        """The path of the file from the root as text."""
+        return shown_path(self.names)
+
+
+@contextmanager
+def place_in_root(root: Path, path: str, guard: FileGuard | None = None) -> Iterator[Place]:
+    """Find where a path that may be new leads inside `root`, for the duration of the block.
+
+    Links are followed as by `resolve_in_root`, the last name of the path too.
+
+    Raises:
+        ToolFailure: it leads outside, has no name, or may not be changed by a tool.
+    """
+    wanted = _split(root, path)
+    walk = _Walk(root, path, (guard or FileGuard()).look(root))
+    try:
+        try:
+            rest = walk.go_near(wanted)
+        except OSError as error:
+            raise ToolFailure(_explain(path, error)) from None
+        for end in range(len(rest)):
+            names = (*walk.names, *rest[: end + 1])
+            walk.watch.require_name(names, is_folder=end < len(rest) - 1)
+        walk.watch.require_new(shown_path((*walk.names, *rest)), rest[-1], os.fstat(walk.fd))
+        yield Place(walk.fd, tuple(walk.names), tuple(rest[:-1]), rest[-1], walk.watch)
+    finally:
+        walk.close()
+
+
 def open_child(folder_fd: int, name: str) -> tuple[int, os.stat_result]:
     """Open a file or folder in an open folder, never through a link and never waiting.
 
@@ -161,15 +209,44 @@ class _Walk:
         self._restart()
         left = list(reversed(wanted))
         while left:
-            name = left.pop()
-            if name == "..":
-                self._up()
+            name = self._next(left)
+            if name is None:
                 continue
             target = self._link_target(name)
             if target is None:
                 self._down(name)
             else:
                 self._follow(target, left)
+
+    def go_near(self, wanted: Sequence[str]) -> list[str]:
+        """Walk as far as there are folders; return the names that are left, at least one."""
+        self._restart()
+        left = list(reversed(wanted))
+        while left:
+            name = self._next(left)
+            if name is None:
+                continue
+            try:
+                target = self._link_target(name)
+            except FileNotFoundError:
+                if ".." in left:
+                    raise
+                return [name, *reversed(left)]
+            if target is not None:
+                self._follow(target, left)
+            elif left:
+                self._down(name)
+            else:
+                return [name]
+        raise ToolFailure(f"{shown_path(self.names)} is a folder.")
+
+    def _next(self, left: list[str]) -> str | None:
+        """Take the next name; None if it led up, which is done."""
+        name = left.pop()
+        if name != "..":
+            return name
+        self._up()
+        return None
 
     def close(self) -> None:
         """Close what is open."""

@@ -1,63 +1,48 @@
 """What stands behind the chat screen once the runtime is open: loaded after the first frame."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.host import View
 from ollm_tui.commands.parse import CommandCall, Suggestions, UnknownCommand, run_command, suggest
-from ollm_tui.commands.registry import Command, plugin_commands
+from ollm_tui.commands.registry import Command
 from ollm_tui.commands.tools import missing_tools
-from ollm_tui.config.foreign import off_the_loop
-from ollm_tui.protocol.errors import AIError
+from ollm_tui.frontend.private import PrivateChats
+from ollm_tui.frontend.server_news import ServerNews
+from ollm_tui.tui.chat.chat_tree import ChatTree
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
-from ollm_tui.tui.chat.context import ContextRemedies
+from ollm_tui.tui.chat.compacting.context import ContextRemedies
+from ollm_tui.tui.chat.compacting.flow import ChatCompacting
 from ollm_tui.tui.chat.dialogs import ChatDialogs, ThemeSwitch
 from ollm_tui.tui.chat.drawing import Drawings
 from ollm_tui.tui.chat.history import ChatHistory, SaveMonitor
-from ollm_tui.tui.chat.image_consent import ImageConsent
+from ollm_tui.tui.chat.last_session import last_session
+from ollm_tui.tui.chat.media_consent import MediaConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.parts import ChatParts, queue_line
+from ollm_tui.tui.chat.ports import ChatAct
 from ollm_tui.tui.chat.presenter import Hints, TurnPresenter
-from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.prompting.prompt_queue import AnswerListeners, PromptQueue
+from ollm_tui.tui.chat.prompting.writing import WritingTools
 from ollm_tui.tui.chat.prompts import Prompts
-from ollm_tui.tui.chat.search_dialog import ChatSearching
-from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.chat.status_presenter import StatusPresenter
+from ollm_tui.tui.chat.reading import ReadingTools
+from ollm_tui.tui.chat.shown_messages import ShownMessages
+from ollm_tui.tui.chat.status.live_line import KEEP_STATS, LiveLine
+from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
+from ollm_tui.tui.chats import ChatSearching, TitleMaking
 from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.links import Links
 from ollm_tui.tui.models import ModelCommands, ModelOperations
-from ollm_tui.tui.voice import VoiceControl
+from ollm_tui.tui.settings import SettingsPage
+from ollm_tui.tui.voice import voice_on_screen
 from ollm_tui.tui.widgets import FLASH_S
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
     from ollm_tui.runtime.compose import Runtime
-
-
-async def open_controller(parts: ChatParts) -> "ChatController | None":
-    """Wait for the runtime and make the controller; None, and a note, if it cannot be opened."""
-    try:
-        runtime = await parts.services.runtime()
-    except AIError as error:
-        parts.transcript.add_note("opening", error.message, "error", error.hint)
-        parts.bar.show_turn("error")
-        return None
-    commands, problems = await _commands_of_plugins(runtime)
-    controller = ChatController(parts, runtime, commands)
-    for problem in problems:
-        controller.say(problem, "warning")
-    return controller
-
-
-async def _commands_of_plugins(runtime: "Runtime") -> tuple[Sequence[Command], Sequence[str]]:
-    """Import the commands of installed packages, in a thread: it may take a while."""
-    if not runtime.plugin_commands:
-        return (), ()
-    return await off_the_loop(partial(plugin_commands, COMMANDS))
 
 
 class ChatController:
@@ -70,7 +55,6 @@ class ChatController:
         self._dialogs = parts.dialogs
         self.runtime = runtime
         self.commands = (*COMMANDS, *more_commands)
-        self._blocks: Mapping[int, str] = {}
         self._build_answers()
         self._build_prompts()
         self._build_features()
@@ -80,10 +64,8 @@ class ChatController:
     def _build_answers(self) -> None:
         parts, key_for = self._parts, self._parts.keymap.key_for
         approver = parts.services.approver
-        self.session = ChatSession(self.runtime)
-        schema, file = parts.services.schema, parts.services.schema_file
-        if schema is not None:
-            self.session.client.conversation.use_schema(schema, file)
+        keep_prompts = parts.composer.keep_prompts
+        self.session = parts.services.session(self.runtime, keep_prompts)
         self.status = StatusPresenter(
             parts.header, parts.bar, parts.key_hints, self.session, approver
         )
@@ -96,15 +78,17 @@ class ChatController:
             parts.transcript, self.status, hints=hints, began=approver.answered_at
         )
         self.say = self.presenter.note
-        self.queue = PromptQueue(
-            self.presenter,
-            self._show_queue,
-            lambda: self.session.client,
-            parts.composer.pictures.content,
-        )
-        self.voice = self.queue.listener = VoiceControl(
+        client, pictures = (lambda: self.session.client), parts.composer.pictures
+        self.queue = PromptQueue(self.presenter, self._show_queue, client, pictures.content)
+        self.voice = voice_on_screen(
             self.runtime, parts.composer, parts.hints, self._dialogs, parts.keymap, self.say
         )
+        show = self.status.show_session
+        self.titles = TitleMaking(self.runtime.titles, client, self._dialogs, show)
+        reading = parts.transcript.reading_mode
+        self.live = LiveLine(self.session, self.status, self._dialogs, reading)
+        self.queue.listener = AnswerListeners((self.voice, self.live, self.titles))
+        self.presenter.more_stats = self.live.stats
         self.queue.hold()  # until the chat is open
         self.editing = MessageEditing(
             self.session,
@@ -134,7 +118,7 @@ class ChatController:
             self.session,
             self.queue,
             self.editing,
-            ImageConsent(self.session, parts.composer.pictures, self._dialogs),
+            MediaConsent(self.session, parts.composer.pictures, self._dialogs),
             parts.composer,
             parts.transcript,
             parts.hints,
@@ -147,6 +131,7 @@ class ChatController:
 
     def _build_features(self) -> None:
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
+        self.messages = ShownMessages(self.session, self.presenter, parts.transcript)
         self.save_monitor = SaveMonitor(self.runtime.chats, self.say)
         self.history = ChatHistory(
             self.session,
@@ -154,18 +139,27 @@ class ChatController:
             self.say,
             self.models.may_stop,
             self.go_to,
-            self.show_message,
+            self.messages.show,
             self.status.show_session,
+            lambda: self.tree.refresh_soon(),
             lambda: self.queue.is_busy,
+            keymap,
+            lambda words: self.search.show(words),
+            last_session(self.session, parts, self.say),
         )
-        self.search = ChatSearching(self.session, dialogs, self.say, self.history.open)
+        self.reading = ReadingTools(self.session, self.messages, parts, self.say)
+        self.change_mark = self.reading.change_mark
+        around = self.history, self.messages, self.editing, parts.hints, keymap.key_for
+        self.tree = ChatTree(*around, self.start_new, self.reading.refresh)
+        self.change_branch = self.tree.act
+        self.search = ChatSearching(
+            self.runtime, dialogs, self.say, self.history.open, lambda: self.queue.is_busy
+        )
+        self.compacting = ChatCompacting(
+            self.session, self.queue, dialogs, self.say, self._show_anew, self.prompts.retry
+        )
         self.context = ContextRemedies(
-            self.session,
-            self.status,
-            dialogs,
-            self.say,
-            self.begin_new_chat,
-            lambda: self.prompts.retry() if self.queue.failed else None,
+            self.session, self.status, dialogs, self.say, self.begin_new_chat, self.compacting
         )
         self.links = Links(
             parts.transcript, parts.hints, dialogs, parts.copying, parts.services.opener, self.say
@@ -176,8 +170,10 @@ class ChatController:
         self.downloads = ChatDownloads(
             self.runtime, self.models, dialogs, keymap, self.status.show_downloads
         )
+        self.private = PrivateChats(self.session, self.say, self.models.may_stop, self.start_new)
         self.themes = ThemeSwitch(parts.transcript.app, parts.services, dialogs, self.say)
         self.attaching = Attaching(parts.composer, parts.hints, dialogs)
+        self.writing = WritingTools(parts, self.session, self.queue, self.status, self.say)
 
     def _build_commands(self) -> None:
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
@@ -192,12 +188,22 @@ class ChatController:
             self.models.use_model,
             self._dialogs.run_action,
             self.prompts.submit,
-            self._is_offered,
+            lambda: self.host,
         )
         model_commands = ModelCommands(
             self.runtime, self.models, dialogs, keymap, self.model_operations
         )
         self._views = self._build_views(page, model_commands)
+        self._acts: Mapping[ChatAct, Callable[[], object]] = {
+            "new_chat": self.begin_new_chat,
+            "next_recent": lambda: dialogs.run(self.models.next_recent(), "command"),
+            "dictate": self.voice.dictate,
+            "insert": self.voice.insert,
+            "cancel": self.voice.cancel,
+            "find": parts.search.find,
+            **self.writing.acts(self.attaching),
+            **self.reading.acts(),
+        }
         self.host = ScreenCommandHost(
             self.session,
             self.say,
@@ -209,8 +215,9 @@ class ChatController:
             parts.copying,
             parts.search,
             self.prompts,
-            Drawings(self.session, self.prompts, self.say),
+            Drawings(self.session, self.prompts, self.say, parts.services),
             self.voice,
+            self.writing.snippets,
             self.new_chat,
             self.quit,
         )
@@ -224,22 +231,26 @@ class ChatController:
             "manager": lambda _: page.manage_models(),
             "find_models": self.downloads.find,
             "themes": lambda _: self.themes.pick(),
+            "settings": lambda _: SettingsPage(self.runtime.settings, self._parts).show(),
             "palette": lambda _: page.show_palette(),
             "profiles": lambda _: page.pick_profile(),
-            "chats": lambda _: self.history.show(),
+            "chats": self.history.show,
             "search": self.search.show,
             "context": lambda _: self.context.show(),
+            "compact": self.compacting.start,
+            "stats": lambda _: self.say(self.live.toggle_stats(), hint=KEEP_STATS),
             "prompt": model_commands.show_prompt,
             "links": lambda _: self.links.show(),
             "branch": self.history.show_branch,
+            "tree": lambda _: self.tree.show(),
+            "fork": lambda _: self.tree.fork(),
+            "undelete": lambda _: self.tree.undelete(),
             "rename": self.history.rename,
-            "edit": lambda _: self._edit_newest(),
+            "private": lambda word: self._dialogs.run(self.private.switch(word), "view"),
+            "edit": lambda _: self.editing.edit_newest_or(self.say),
+            **self.writing.views(),
+            **self.reading.views(),
         }
-
-    def _is_offered(self, command: Command) -> bool:
-        return command.is_offered(self.host)
-
-    # Opening and leaving
 
     async def open(self, problems: Sequence[str] = ()) -> None:
         """Find a model to begin with and say which it is; then send what waits."""
@@ -255,15 +266,17 @@ class ChatController:
         self.status.show_session()
         self.downloads.watch()
         self.history.watch()
+        self.private.greet()
+        self._dialogs.run(self.host.instructions.offer(self.say), "instructions")
+        self.writing.drafts.start()
         self.search.start()
         self.prompts.send_waiting()
+        ServerNews(self.runtime.mcp, self.say, self.status.show_tools).start()
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that was never mentioned."""
         if self.save_monitor.may_quit():
             self._parts.transcript.app.exit()
-
-    # Keys and commands
 
     @property
     def can_stop(self) -> bool:
@@ -302,19 +315,12 @@ class ChatController:
 
     def cycle_permissions(self) -> None:
         """Change which tools run without asking."""
-        permissions = self._parts.services.approver.permissions
-        self._parts.hints.flash(permissions.cycle(), FLASH_S)
+        self._parts.hints.flash(self._parts.services.approver.permissions.cycle(), FLASH_S)
         self.status.show_tools()
 
-    def next_recent(self) -> None:
-        """Change to the model used before this one."""
-        self._dialogs.run(self.models.next_recent(), "command")
-
-    def _edit_newest(self) -> None:
-        if self.editing.has_question:
-            self.editing.edit_newest()
-        else:
-            self.say("No messages yet.")
+    def do(self, what: ChatAct) -> None:
+        """Do what a key asks for."""
+        self._acts[what]()
 
     def _show_queue(self, waiting: Sequence[str]) -> None:
         is_held = self.queue.failed and not self.queue.is_busy
@@ -333,9 +339,11 @@ class ChatController:
             self.models.remember()
         self.save_monitor.look()
         await self.history.look()
+        await self.tree.refresh()
         await self.models.refresh_window()
         if not self.queue.failed:
             await self.session.count_use()
+        self.titles.make_soon()
 
     # From one chat to another
 
@@ -357,32 +365,31 @@ class ChatController:
     def go_to(self, client: "ChatClient", message_id: str | None = None) -> None:
         """Leave this chat for another, and show that one as it was left, or at a message."""
         self._leave()
-        self.session.go_to(client)
+        self.writing.drafts.change(lambda: self.session.go_to(client))
         self._recall(message_id)
         self.status.show_session()
-
-    def show_message(self, message_id: str) -> bool:
-        """Scroll to a message of the open chat; return False if it is not on this branch."""
-        position = self.runtime.position_of(self.session.client, message_id)
-        block = self._blocks.get(position) if position is not None else None
-        view = self._parts.transcript
-        if block is None or block not in view.block_list:
-            return False
-        view.scroller.hold_row(view.block_list.index(block), 0)
-        return True
 
     def _recall(self, message_id: str | None = None) -> None:
         conversation = self.session.client.conversation
         messages = conversation.messages
-        self._blocks = self.presenter.recall(messages)
+        self.messages.recall()
+        self.tree.refresh_soon()
         if message_id is not None:
-            self.show_message(message_id)
+            self.messages.show(message_id)
         self.queue.failed = bool(messages) and messages[-1].metadata.get("ended") == "failed"
         if line := missing_tools(conversation.tools, self.session.runtime.offered_tools()):
             self.say(line, "warning", "/tools lists the available tools.")
 
+    def _show_anew(self) -> None:
+        """Show the messages of this chat anew, after some took the place of others."""
+        self._parts.search.close()
+        self._parts.transcript.clear()
+        self._recall()
+        self.status.show_session()
+
     def _leave(self) -> None:
         self.voice.stop()
+        self.titles.stop()
         self.prompts.stop()  # what was queued was meant for the chat that is left
         self.editing.forget()
         self.queue.failed = False

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
-from ollm_tui.commands.registry import Command
+from ollm_tui.commands.host import CommandHost
+from ollm_tui.commands.registry import Command, offered
 from ollm_tui.config.edit import set_key
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.model_facts import can_chat
+from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.chat.profile_dialog import PickProfile
-from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.dialogs import (
     Dialogs,
     Help,
@@ -28,7 +30,7 @@ from ollm_tui.tui.downloads import ChatDownloads
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models import ModelOperations, PickModel
 from ollm_tui.tui.services import Say, Services
-from ollm_tui.tui.theming import PickTheme, ThemeProblem
+from ollm_tui.tui.theming import PickTheme, ThemeProblem, put_on
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -65,21 +67,25 @@ class ChatDialogs:
     """Runs an action of the screen."""
     submit: Callable[[str], None]
     """Runs a command as if it were typed."""
-    is_offered: Callable[[Command], bool]
-    """Whether a command can be used as things are."""
+    host: Callable[[], CommandHost]
+    """Returns what decides which commands can be used as things are."""
 
     def show_help(self) -> None:
         """Open the page of keys and commands."""
-        self.dialogs.open(Help(self.keymap, self.commands))
+        host = self.host()
+        described = [command.described(host) for command in self.commands]
+        self.dialogs.open(Help(self.keymap, described))
 
     def show_palette(self) -> None:
         """Open the command palette."""
-        keys = [key for key in self.keymap.keys if key.scope == "chat"]
+        commands = offered(self.commands, self.host())
+        hidden = {one.name for one in self.commands} - {one.name for one in commands}
+        in_chat = [key for key in self.keymap.keys if key.scope == "chat"]
+        keys = [key for key in in_chat if key.command not in hidden]
         profiles = [
             PaletteEntry(f"Profile {clean_name(name)}", f"/profile {name}")
             for name in self.session.runtime.profiles.listed()
         ]
-        commands = [command for command in self.commands if self.is_offered(command)]
         listed = [*palette_entries(keys, commands), *profiles]
         self.dialogs.open(Palette(listed), self._run)
 
@@ -103,12 +109,18 @@ class ChatDialogs:
         """Choose the model that answers from now on."""
         runtime, model = self.session.runtime, self.session.model
         recents, other_folders = runtime.recent_models(), runtime.other_folders
-        picker = PickModel(runtime.catalog, model, recents, other_folders)
+        picker = PickModel(runtime.catalog, model, recents, other_folders, runtime.task_defaults)
         self.dialogs.open(picker, self._picked)
 
     def _picked(self, ref: ModelRef | None) -> None:
-        if ref is not None:
+        if ref is None:
+            return
+        info = self.session.runtime.catalog.find(ref)
+        if info is None or can_chat(info):
             self.use(ref)
+            return
+        tasks = self.session.runtime.task_defaults.tasks_of(ref, info)
+        self.operations.use_for(tasks, ref)
 
     def manage_models(self) -> None:
         """Open the screen of all models."""
@@ -144,8 +156,7 @@ class ThemeSwitch:
         except ThemeProblem as problem:
             self.say(str(problem), "error")
             return
-        self.app.register_theme(theme)
-        self.app.theme = name
+        put_on(self.app, theme)
         self._remember(name)
 
     def _remember(self, name: str | None) -> None:

@@ -1,21 +1,24 @@
 """Saved chats: opening one, its branches, renaming it, and saying when it cannot be saved."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.last_session import LastSession
+from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.store.branches import Branch, ChatNews, others_line
-from ollm_tui.tui.chat.pick_dialog import PickChat
-from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chats import ChatsPage, ShownChat
 from ollm_tui.tui.dialogs import Dialogs
+from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Say, reported
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
-    from ollm_tui.runtime.chats import ChatBranches
+    from ollm_tui.runtime.saved.branches import ChatBranches
     from ollm_tui.store.conversations import ConversationStore
 
 LOOK_EVERY_S: Final = 2.0
@@ -36,24 +39,47 @@ class ChatHistory:
     show_message: Callable[[str], bool]
     """Scrolls to a message of the open chat, or returns that it is not shown."""
     show_session: Callable[[], None]
+    show_forks: Callable[[], None]
+    """Counts the messages at each fork again."""
     is_busy: Callable[[], bool]
     """Whether an answer is coming: other programs are not looked for meanwhile."""
+    keymap: Keymap
+    search: Callable[[str], None]
+    """Opens the search in the messages of all chats."""
+    last: LastSession
+    page: ChatsPage = field(init=False)
+    """The list of chats."""
     _is_looking: bool = False
+
+    def __post_init__(self) -> None:
+        self.page = ChatsPage(
+            self.session.runtime.saved,
+            self.dialogs,
+            self.keymap,
+            self.say,
+            self._shown,
+            self.open,
+            self.rename_chat,
+            self.search,
+        )
+
+    def _shown(self) -> ShownChat:
+        runtime, ref = self.session.runtime, self.session.ref
+        provider = runtime.catalog.shown_name(ref.provider) if ref else ""
+        chat_id = runtime.chat_id(self.session.client)
+        return ShownChat(chat_id, ref.model if ref else "", provider)
 
     # Other chats
 
-    def show(self) -> None:
-        """List the chats."""
-        runtime = self.session.runtime
-        if runtime.chats is None:
-            self.say("Chats are not saved here.")
+    def show(self, word: str) -> None:
+        """List the saved chats, or continue the one that was open last."""
+        if word.strip().casefold() == "last":
+            self._run(self._continue())
         else:
-            picker = PickChat(runtime.chats, runtime.chat_id(self.session.client))
-            self.dialogs.open(picker, self._chosen)
+            self.page.show()
 
-    def _chosen(self, chat_id: str | None) -> None:
-        if chat_id is not None:
-            self._run(self.open(chat_id))
+    async def _continue(self) -> None:
+        await self.open(await self.last.chat_to_continue())
 
     def _run(self, work: Coroutine[Any, Any, None]) -> None:
         self.dialogs.run(reported(work, self.say), "open", is_exclusive=True)
@@ -73,13 +99,33 @@ class ChatHistory:
         if not await self.may_stop("open the other chat"):
             return
         self.go_to(await runtime.open_chat(chat_id, message_id=message_id), message_id)
+        if message_id is not None:
+            await self._remember()
         await self._say_branches()
+        await self.session.find_window()
+        self.show_session()
+
+    async def arrived(self) -> None:
+        """Show the model and the window of a branch or a chat that was just opened."""
         await self.session.find_window()
         self.show_session()
 
     def rename(self, title: str) -> None:
         """Give the open chat another title."""
         self.dialogs.run(reported(self._rename(title), self.say), "rename")
+
+    async def rename_chat(self, chat_id: str, title: str) -> None:
+        """Give a saved chat another title, the open one or another.
+
+        Raises:
+            AIError: it was not renamed.
+        """
+        runtime = self.session.runtime
+        if chat_id == runtime.chat_id(self.session.client):
+            await self._source.rename(self.session.client, title)
+            self.show_session()
+        elif runtime.saved is not None:
+            await runtime.saved.rename(chat_id, title)
 
     async def _rename(self, title: str) -> None:
         await self._source.rename(self.session.client, title)
@@ -90,6 +136,7 @@ class ChatHistory:
 
     def watch(self) -> None:
         """Look from now on whether another program continues the open chat."""
+        self.last.start()
         self.dialogs.every(LOOK_EVERY_S, self._look_beside)
         self.dialogs.run(self._say_branches(), "branches")
 
@@ -113,6 +160,7 @@ class ChatHistory:
             if news.title is not None:
                 client.conversation.own_title = news.title
                 self.show_session()
+            self.show_forks()
             for text, hint in news_words(news):
                 self.say(text, "warning", hint)
 
@@ -140,12 +188,18 @@ class ChatHistory:
 
     async def _go_to_branch(self, branches: Sequence[Branch], index: int) -> None:
         self.go_to(await self._source.open(self.session.client, branches[index]), None)
+        await self._remember()
         newest = ", the latest" if index == 0 else ""
         length = counted(branches[index].length, "message")
         text = f"Branch {index + 1} of {len(branches)}{newest}: {length}."
         self.say(text, hint="/branch shows the next one. New messages continue from here.")
         await self.session.find_window()
         self.show_session()
+
+    async def _remember(self) -> None:
+        """Have the branch shown where the chat is opened next."""
+        with suppress(AIError):  # the next message says why nothing is saved
+            await self._source.remember(self.session.client)
 
     async def _branches(self) -> Sequence[Branch] | None:
         """Return the branches; None, and a note, if they cannot be read."""
@@ -174,6 +228,15 @@ def news_words(news: ChatNews) -> list[tuple[str, str | None]]:
     if news.title is not None:
         renamed = f"This chat was renamed in another window: {clean_line(news.title)}"
         sentences.append((renamed, None))
+    if news.deleted_messages:
+        what = counted(news.deleted_messages, "message")
+        text = f"{what} of this branch {'was' if news.deleted_messages == 1 else 'were'} deleted"
+        sentences.append(
+            (
+                f"{text} in another window.",
+                "The next message restores them. /tree shows what is left.",
+            )
+        )
     if news.branch is not None:
         where = "after this" if news.branch.is_continuation else "on another branch"
         what = f"{counted(news.messages, 'message')} {where}"

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from ollm_tui.attachments.attachment import reattached
-from ollm_tui.protocol.blocks import ImageContent, TextContent
+from ollm_tui.chat.drawing import DrawingWish, wish_of
+from ollm_tui.frontend.session import ChatSession
+from ollm_tui.protocol.blocks import MEDIA, TextContent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from ollm_tui.tui.chat.restore import drafted
-from ollm_tui.tui.chat.session import ChatSession
 from ollm_tui.tui.composer import DraftPictures
+from ollm_tui.tui.services import Say
 from ollm_tui.tui.transcript import NavigableTranscript
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -27,6 +29,8 @@ class _Edit:
     """Which message it is; its block changes when the question is sent again."""
     draft: str
     """What stood in the input before."""
+    wish: DrawingWish | None
+    """What is wanted of the pictures, if it is drawn."""
 
 
 @dataclass(slots=True)
@@ -58,7 +62,13 @@ class MessageEditing:
         if self._edit is None:
             return ""
         send, keep = map(self.key_for, ("composer.submit", "chat.back"))
-        return f"Editing an earlier message · {send} sends it · {keep} cancels"
+        verb = "sends" if self._edit.wish is None else "draws"
+        return f"Editing an earlier message · {send} {verb} it · {keep} cancels"
+
+    @property
+    def wish(self) -> DrawingWish | None:
+        """What the edited question wants to be drawn; None if it is chatted about."""
+        return self._edit.wish if self._edit is not None else None
 
     @property
     def has_question(self) -> bool:
@@ -70,6 +80,13 @@ class MessageEditing:
         block = next(reversed(self.presenter.questions), None)
         return block is not None and self.edit(block)
 
+    def edit_newest_or(self, say: Say) -> None:
+        """Put the newest question into the input, or say that there is none."""
+        if self.has_question:
+            self.edit_newest()
+        else:
+            say("No messages yet.")
+
     def edit(self, block: str) -> bool:
         """Put a question into the input, to be sent in other words; False, and a hint, if not."""
         position = self._position(block)
@@ -80,7 +97,8 @@ class MessageEditing:
         if draft is None:
             self._hint("A message with more than text cannot be edited here")
             return False
-        self._edit = _Edit(position, self._edit.draft if self._edit else self.composer.value)
+        before = self._edit.draft if self._edit else self.composer.value
+        self._edit = _Edit(position, before, wish_of(message))
         self.composer.load_draft("")
         self.composer.prepend(draft)
         self.composer.move_cursor(self.composer.document.end)
@@ -120,7 +138,7 @@ class MessageEditing:
         return True
 
     def again(self, block: str) -> None:
-        """Send a question once more; asks twice if that removes later ones."""
+        """Send a question once more; asks twice if later ones leave the screen."""
         position = self._position(block)
         if position is None:
             return
@@ -128,11 +146,11 @@ class MessageEditing:
             if not self._is_sure(block):
                 return
             content = self.session.client.conversation.messages[position].content
-            pictures = [part for part in content if isinstance(part, ImageContent)]
+            attached = [part for part in content if isinstance(part, MEDIA)]
             if not self._rewind(position + 1):
                 return
             self.presenter.choose(
-                block, self.transcript.block_list.block(block).source.text, pictures
+                block, self.transcript.block_list.block(block).source.text, attached
             )
             if self._edit is not None and self._edit.position > position:
                 self.cancel()
@@ -159,7 +177,8 @@ class MessageEditing:
             self._asked_about = None
             return True
         key = self.key_for("cursor.again")
-        self._hint(f"Press {key} again to ask this again and remove what follows", SURE_WITHIN_S)
+        what = "ask this again; what follows stays on another branch"
+        self._hint(f"Press {key} again to {what}", SURE_WITHIN_S)
         return False
 
     def _rewind(self, kept: int) -> bool:
@@ -179,11 +198,11 @@ class MessageEditing:
 
 
 def _draft(message: Message, attached: DraftPictures) -> str | None:
-    """Return a question as it is edited, its pictures as tokens, or None if that is impossible."""
-    pictures = [part for part in message.content if isinstance(part, ImageContent)]
-    files = [taken for part in pictures if (taken := reattached(part)) is not None]
-    others = [part for part in message.content if not isinstance(part, TextContent | ImageContent)]
-    if others or len(files) < len(pictures):
+    """Return a question as it is edited, its files as tokens, or None if that is impossible."""
+    media = [part for part in message.content if isinstance(part, MEDIA)]
+    files = [taken for part in media if (taken := reattached(part)) is not None]
+    others = [part for part in message.content if not isinstance(part, (TextContent, *MEDIA))]
+    if others or len(files) < len(media):
         return None
     return (
         drafted(message.content, [attached.add(file) for file in files]) if files else message.text

@@ -1,19 +1,17 @@
 """Which model a chat uses: the first one, with the note that says so, and changing it."""
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.session import ChatSession
+from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.runtime.first_model import FirstModel
 from ollm_tui.tui.chat.dialogs import StopAnswer
 from ollm_tui.tui.chat.parts import KeyHints
-from ollm_tui.tui.chat.prompt_queue import PromptQueue
-from ollm_tui.tui.chat.session import ChatSession
-from ollm_tui.tui.chat.status_presenter import StatusPresenter
+from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models import unlisted_words
@@ -131,41 +129,3 @@ class ModelChoice:
         key = self.keymap.key_for("chat.models")
         hint = f"Press {key} to choose one. What you wrote is back in the input."
         self.say("No model is selected.", "warning", hint)
-
-
-def welcome(
-    first: FirstModel, key_for: Callable[[str], str], address: Callable[[ModelRef], str]
-) -> tuple[str, str | None]:
-    """Return the note and its hint; `key_for` and `address` write keys and models as people do."""
-    models_key = key_for("chat.models")
-    choose = f"Press {models_key} to choose another model"
-    if first.passed_over is not None:
-        choose = f"{choose}, such as {clean_line(address(first.passed_over))}, used last."
-    else:
-        choose = f"{choose}, {key_for('chat.manager')} for all models."
-    if first.is_reported:
-        return "No model is selected until that is fixed.", f"Or press {models_key} to choose one."
-    if first.ref is None:
-        then = f"Then press {models_key}. /pull finds and downloads models."
-        then = then if first.passed_over is None else choose
-        hint = f"{first.advice} {then}" if first.advice else None
-        if not first.reason.endswith("."):
-            return f"No models found. {_looked(first)}".strip(), hint
-        return first.reason, hint  # why what was named cannot be asked
-    text = f"Chatting with {first.ref.model}, {first.reason}."
-    if first.reason in {"used last", "as configured"}:
-        return text, None
-    hint = f"{first.advice} {choose}" if first.advice else choose
-    return f"{text} {_looked(first)}".strip(), hint
-
-
-def _looked(first: FirstModel) -> str:
-    answered = f"Models found at: {', '.join(first.with_models)}."
-    silent = f"No answer from: {', '.join(first.silent)}."
-    none = "`ollm doctor` lists the servers that were tried."
-    sentences = (
-        (answered, first.with_models),
-        (silent, first.silent),
-        (none, not first.with_models),
-    )
-    return " ".join(sentence for sentence, applies in sentences if applies)

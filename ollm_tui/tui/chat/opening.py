@@ -1,7 +1,8 @@
 """The chat before its runtime is there: what a person does already is kept for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ollm_tui.tui.chat.parts import queue_line
@@ -11,8 +12,13 @@ if TYPE_CHECKING:
     # the controller brings the vocabulary and the commands, which the first frame does not need
     from ollm_tui.commands.host import View
     from ollm_tui.commands.parse import Suggestions
+    from ollm_tui.commands.registry import Command
+    from ollm_tui.runtime.compose import Runtime
     from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.chat.parts import ChatParts
+    from ollm_tui.tui.chat.ports import ChatAct
     from ollm_tui.tui.composer import Composer, FileQuery
+    from ollm_tui.tui.transcript import BranchRequested, MarkRequested
 
 
 @dataclass(slots=True)
@@ -103,18 +109,13 @@ class NoQuestions:
     edit_newest = again = cancel = edit
 
 
-@dataclass(frozen=True, slots=True)
 class NoVoice:
     """Nothing is recorded or read aloud; see `VoiceControl`."""
 
-    dictate: Callable[[], None]
-
     is_dictating = is_recording = False
 
-    def insert(self) -> None:
+    def cancel(self) -> None:
         """Do nothing."""
-
-    cancel = insert
 
 
 class OpeningChat:
@@ -129,7 +130,7 @@ class OpeningChat:
         self.prompts = EarlyPrompts(composer, hints, key_for)
         self.attaching = EarlyPastes(composer)
         self.editing = NoQuestions()
-        self.voice = NoVoice(self._dictate)
+        self.voice = NoVoice()
         self._composer = composer
         self._hints = hints
         self._wanted: Callable[[ChatController], None] | None = None
@@ -166,6 +167,12 @@ class OpeningChat:
         """Offer no files."""
         self._composer.offer(query, None)
 
+    def change_branch(self, _wanted: "BranchRequested") -> None:
+        """There is no branch yet."""
+
+    def change_mark(self, _wanted: "MarkRequested") -> None:
+        """There is no message yet."""
+
     def open_link(self, _address: str) -> None:
         """There is no link yet."""
 
@@ -179,17 +186,10 @@ class OpeningChat:
         """Open a view later."""
         self._want(lambda controller: controller.show(view))
 
-    def begin_new_chat(self) -> None:
-        """Start a new chat later."""
-        self._want(lambda controller: controller.begin_new_chat())
-
-    def next_recent(self) -> None:
-        """Change the model later."""
-        self._want(lambda controller: controller.next_recent())
-
-    def _dictate(self) -> None:
-        """Dictate later."""
-        self._want(lambda controller: controller.voice.dictate())
+    def do(self, what: "ChatAct") -> None:
+        """Do something later; a dictation that has not begun cannot be ended."""
+        if what not in {"insert", "cancel"}:
+            self._want(lambda controller: controller.do(what))
 
     def cycle_permissions(self) -> None:
         """Change the permissions later."""
@@ -201,3 +201,36 @@ class OpeningChat:
         else:
             self._wanted = action
             self._hints.flash("Still starting; try again in a moment", FLASH_S)
+
+
+async def open_controller(parts: "ChatParts") -> "ChatController | None":
+    """Wait for the runtime and make the controller; None, and a note, if it cannot be opened."""
+    # bring the vocabulary and the commands, which the first frame does not wait for
+    from ollm_tui.protocol.errors import AIError
+    from ollm_tui.tui.chat.controller import ChatController
+
+    try:
+        runtime = await parts.services.runtime()
+    except AIError as error:
+        parts.transcript.add_note("opening", error.message, "error", error.hint)
+        parts.bar.show_turn("error")
+        return None
+    commands, problems = await _commands_of_plugins(runtime)
+    controller = ChatController(parts, runtime, commands)
+    for problem in problems:
+        controller.say(problem, "warning")
+    return controller
+
+
+async def _commands_of_plugins(
+    runtime: "Runtime",
+) -> "tuple[Sequence[Command], Sequence[str]]":
+    """Import the commands of installed packages, in a thread: it may take a while."""
+    if not runtime.plugin_commands:
+        return (), ()
+    # as above
+    from ollm_tui.commands import COMMANDS
+    from ollm_tui.commands.registry import plugin_commands
+    from ollm_tui.config.foreign import off_the_loop
+
+    return await off_the_loop(partial(plugin_commands, COMMANDS))

@@ -8,8 +8,9 @@ from textual import events
 from textual.selection import Selection
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer import Composer, PromptHistory
+from ollm_tui.frontend.prompt_history import PromptHistory
+from ollm_tui.tui.chat.status.status_bar import StatusBar
+from ollm_tui.tui.composer import Composer
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import Services
@@ -75,6 +76,10 @@ class KeyHints:
         """Name the keys of a state of the chat."""
         self._state = state
         self.bar.show_keys(self.keymap.hints(state, over=self._mode))
+
+    def redraw(self) -> None:
+        """Name the keys anew after they have changed."""
+        self.show(self._state)
 
     def show_mode(self, mode: str | None) -> None:
         """Name the keys of the transcript; None when it has lost them."""

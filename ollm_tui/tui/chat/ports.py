@@ -12,16 +12,39 @@ if TYPE_CHECKING:
 TurnState: TypeAlias = Literal[
     "ready",
     "loading",
+    "reading",
+    "compacting",
     "waiting",
     "thinking",
     "answering",
     "tools",
     "drawing",
+    "making",
+    "command",
     "asking",
     "stopped",
     "error",
     "refused",
 ]
+
+ChatAct: TypeAlias = Literal[
+    "new_chat",
+    "next_recent",
+    "dictate",
+    "insert",
+    "cancel",
+    "find",
+    "edit_draft",
+    "paste_picture",
+    "previous_question",
+    "next_question",
+    "focus",
+    "tables",
+    "tables_left",
+    "tables_right",
+    "times",
+]
+"""What a key of the chat does, besides opening a view."""
 
 
 class TranscriptPort(Protocol):
@@ -45,8 +68,13 @@ class TranscriptPort(Protocol):
     def finish(self, block_id: str, summary: str | None = None, *, is_tree: bool = False) -> None:
         """Close a block; a summary folds it, and an answer that is JSON becomes a tree."""
 
-    def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
-        """Show that a tool runs."""
+    def add_tool(
+        self, block_id: str, name: str, main_argument: str = "", *, is_command: bool = False
+    ) -> None:
+        """Show that a tool runs, or a command of the user."""
+
+    def show_running(self, block_id: str, output: str) -> None:
+        """Show the end of what a tool has printed so far."""
 
     def end_tool(
         self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
@@ -77,6 +105,9 @@ class StatusPort(Protocol):
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         """Show how fast the answer comes; None removes the figure."""
+
+    def show_first_token(self, seconds_text: str) -> None:
+        """Show how long the first token took; an empty text removes it."""
 
     def show_progress(self, progress: str) -> None:
         """Show how far a drawing is, such as `step 3 of 20`; an empty text removes it."""

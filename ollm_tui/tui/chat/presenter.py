@@ -11,18 +11,23 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.images import read_image_header
+from ollm_tui.frontend import figures
+from ollm_tui.frontend.tool_text import main_argument
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
+    Compacted,
     ContextWarning,
     ErrorEvent,
     Finish,
     MediaDelta,
     NoAnswer,
     PicturesLeftOut,
+    PromptProgress,
     Retrying,
     StructuredAnswer,
     TextDelta,
     ThinkingDelta,
+    ToolCallOutput,
     ToolCallResult,
     ToolCallStart,
     TurnComplete,
@@ -30,14 +35,15 @@ from ollm_tui.protocol.chat_events import (
 )
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
+from ollm_tui.tui.chat.made_media import SAVE_HINTS, media_words, whole_media
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.preview import DrawingPreview, is_step
-from ollm_tui.tui.chat.restore import HistoryPainter, show_picture
-from ollm_tui.tui.figures import finish_note, left_out_note, seconds, stats_line
-from ollm_tui.tui.transcript import NoteKind, main_argument
+from ollm_tui.tui.chat.restore import HistoryPainter, show_media
+from ollm_tui.tui.chat.status.answer_pace import AnswerPace
+from ollm_tui.tui.transcript import NoteKind
 
 if TYPE_CHECKING:
-    from ollm_tui.protocol.blocks import ImageContent
+    from ollm_tui.protocol.blocks import MediaContent
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,6 @@ SAME_AGAIN: Final = frozenset(
     }
 )
 """Errors that recur unless something else changes first."""
-_CHARS_PER_TOKEN = 4
-_FEWEST_DELTAS = 4
-"""Fewer are no stream whose speed could be measured."""
-WHOLE = "Streaming is not available; the answer comes all at once."
-ELSEWHERE = "Trying another server."
 
 
 class TurnPresenter:
@@ -83,16 +84,21 @@ class TurnPresenter:
         began: Callable[[str], float | None] = lambda _call_id: None,
     ) -> None:
         """Show answers; `began` returns when the person approved a tool call, or None."""
+        self.compacted: Callable[[Compacted], None] = lambda _event: None
+        """Called with the position of a message that was put before others."""
+        self.more_stats: Callable[[], Sequence[str] | None] = tuple
+        """Returns further figures for the line after an answer; None if there is no such line."""
         self._hints = hints or Hints()
         self._began = began
         self._transcript = transcript
         self._status = status
         self._clock = clock
+        self._pace = AnswerPace(clock)
         self._numbers = itertools.count(1)
         self._preview = DrawingPreview(transcript, status, lambda: f"preview-{next(self._numbers)}")
         self._prompt: tuple[str, str] | None = None
-        self._pictures: Sequence[ImageContent] = ()
-        self._left_out: tuple[int, str] | None = None
+        self._attached: Sequence[MediaContent] = ()
+        self._left_out: tuple[int, str, tuple[str, ...]] | None = None
         self.questions: dict[str, int] = {}
         """The position of each question among the messages of the chat, by its block."""
         self._begin_turn()
@@ -111,16 +117,16 @@ class TurnPresenter:
         self.forget()
         painter = HistoryPainter(self._transcript, lambda: f"past-{next(self._numbers)}")
         painter.show(messages)
-        self._prompt, self._pictures = painter.prompt, painter.pictures
+        self._prompt, self._attached = painter.prompt, painter.attached
         self.questions = painter.questions
         return painter.first_blocks
 
-    def choose(self, block: str, text: str, pictures: Sequence["ImageContent"] = ()) -> None:
+    def choose(self, block: str, text: str, attached: Sequence["MediaContent"] = ()) -> None:
         """Take an earlier question as the newest; `begin(None)` then sends this one."""
         position = self.questions[block]
         self.questions = {one: at for one, at in self.questions.items() if at <= position}
         self._begin_turn(is_over=True)
-        self._prompt, self._pictures = (block, text), pictures
+        self._prompt, self._attached = (block, text), attached
 
     def take_back(self, block: str) -> None:
         """Remove a question that was edited, and everything after it."""
@@ -135,7 +141,7 @@ class TurnPresenter:
         self._thinking: set[str] = set()
         self._since: float | None = None
         """When what was taken back had begun."""
-        self._begin_measuring()
+        self._pace.ask()
         self.is_over = is_over
         """Whether the end of the newest answer is shown."""
         self.failed = False
@@ -150,11 +156,6 @@ class TurnPresenter:
         self._warned = False
         self._preview.begin()
 
-    def _begin_measuring(self) -> None:
-        self._deltas = 0
-        self._chars = 0
-        self._first_at: float | None = None
-
     def note(self, text: str, kind: NoteKind = "info", hint: str | None = None) -> None:
         """Show a sentence below what is there."""
         self._preview.add_note((f"note-{next(self._numbers)}", text, kind, hint))
@@ -163,7 +164,7 @@ class TurnPresenter:
         self,
         prompt: str | None,
         position: int | None = None,
-        pictures: Sequence["ImageContent"] = (),
+        attached: Sequence["MediaContent"] = (),
     ) -> None:
         """Show that a prompt was sent, at which position; None is the last one again.
 
@@ -175,7 +176,7 @@ class TurnPresenter:
             position = self.questions.pop(block, None)
             self._transcript.remove_from(block)
         elif prompt is not None:
-            self._pictures = pictures
+            self._attached = attached
         self._begin_turn()
         if prompt is not None:
             block = f"prompt-{next(self._numbers)}"
@@ -183,15 +184,17 @@ class TurnPresenter:
             if position is not None:
                 self.questions[block] = position
             self._transcript.add_user(block, prompt)
-            for picture in self._pictures:
-                show_picture(self._transcript, f"picture-{next(self._numbers)}", picture)
+            for file in self._attached:
+                show_media(self._transcript, f"attached-{next(self._numbers)}", file)
         self._status.show_speed(None)
+        self._status.show_first_token("")
         self._status.show_turn("waiting")
 
     def go_on(self) -> None:
         """Show that the model continues with the newest prompt."""
         self._begin_turn()
         self._status.show_speed(None)
+        self._status.show_first_token("")
         self._status.show_turn("waiting")
 
     def stop(self) -> None:
@@ -223,10 +226,10 @@ class TurnPresenter:
         match event:
             case TextDelta() | ThinkingDelta() | Withdrawn():
                 self._write(event)
-            case ToolCallStart() | ToolCallResult():
+            case ToolCallStart() | ToolCallOutput() | ToolCallResult():
                 self._tool(event)
-            case ContextWarning() | PicturesLeftOut() | Retrying():
-                self._warn(event)
+            case PromptProgress() | Compacted() | ContextWarning() | PicturesLeftOut() | Retrying():
+                self._remark(event)
             case MediaDelta():
                 self._media(event)
             case NoAnswer():
@@ -246,6 +249,7 @@ class TurnPresenter:
             return
         if event.block not in self._open:
             self._close_blocks()
+            self._status.show_progress("")
             if isinstance(event, ThinkingDelta):
                 self._transcript.add_thinking(event.block, hidden=event.hidden is True)
                 self._thinking.add(event.block)
@@ -264,29 +268,26 @@ class TurnPresenter:
         for block in blocks:
             self._thinking.discard(block)
             self._transcript.remove_from(block, only=True)
-        self._begin_measuring()  # what follows was written before
+        self._pace.begin()  # what follows was written before
 
     def _append(self, block: str, delta: str) -> None:
         self._transcript.append(block, delta)
-        now = self._clock()
-        if self._first_at is None:
-            self._first_at = now  # what came first was written before it came
-            return
-        self._deltas += 1
-        self._chars += len(delta)
-        if self._deltas >= _FEWEST_DELTAS and now - self._first_at >= 0.5:
-            # One delta may hold many tokens: what comes fast is handed over in larger pieces.
-            count = max(self._deltas, self._chars // _CHARS_PER_TOKEN)
-            self._status.show_speed(count / (now - self._first_at))
+        had_begun, speed = self._pace.has_begun, self._pace.take(delta)
+        if not had_begun:
+            self._status.show_first_token(
+                f"first token {figures.seconds(self._pace.first_token_s)}"
+            )
+        if speed is not None:
+            self._status.show_speed(speed)
 
     def _close(self, event: StructuredAnswer | TurnComplete) -> None:
         self._close_blocks()
         if isinstance(event, StructuredAnswer):
             self._transcript.finish(event.block, is_tree=True)
         else:
-            self._begin_measuring()  # the time of tools is not the model's
+            self._pace.begin()  # the time of tools is not the model's
 
-    def _tool(self, event: ToolCallStart | ToolCallResult) -> None:
+    def _tool(self, event: ToolCallStart | ToolCallOutput | ToolCallResult) -> None:
         self._close_blocks()
         call = event.call
         if isinstance(event, ToolCallStart):
@@ -294,6 +295,8 @@ class TurnPresenter:
             argument = main_argument(call.args, call.raw_args)
             self._transcript.add_tool(event.block, call.name, argument)
             self._status.show_turn("tools")
+        elif isinstance(event, ToolCallOutput):
+            self._transcript.show_running(event.block, event.output)
         elif (since := self._tools.pop(event.block, None)) is not None:
             took = self._clock() - max(since, self._began(call.id) or since)
             shown = event.result.content if event.result.display is None else event.result.display
@@ -306,32 +309,45 @@ class TurnPresenter:
         if not self.is_over:
             self._status.show_turn("asking" if is_open else "tools")
 
-    def _warn(self, event: ContextWarning | PicturesLeftOut | Retrying) -> None:
-        if isinstance(event, PicturesLeftOut):
-            left_out = (event.count, event.model)
-            if self._left_out != left_out:  # once for the same pictures and model
-                self._left_out = left_out
-                self.note(left_out_note(*left_out), "warning")
-            return
-        if isinstance(event, Retrying):
-            at_once = WHOLE if event.error.code == ErrorCode.UNSUPPORTED_FEATURE else ELSEWHERE
-            again = f"Retrying in {seconds(event.wait_s)}." if event.wait_s else at_once
-            self.note(f"{event.why} {event.instead or again}", "warning")
-            return
-        self._status.show_room(event.used, event.limit)
-        if not self._warned:
-            self._warned = True
-            about = "about " if event.estimated else ""
-            text = f"The chat uses {about}{event.used:,} of the model's {event.limit:,} tokens."
-            if event.used > event.limit:  # only an assumed window lets it through
-                text = f"The chat has {about}{event.used:,} tokens, which may not fit the window."
-            self.note(text, "warning", self._hints.context or None)
+    def _remark(
+        self, event: PromptProgress | Compacted | ContextWarning | PicturesLeftOut | Retrying
+    ) -> None:
+        match event:
+            case PromptProgress():
+                self._status.show_turn(event.phase)
+                self._status.show_progress(figures.share_done(event))
+            case Compacted():
+                self._make_room(event)
+            case PicturesLeftOut():
+                left_out = (event.count, event.model, event.kinds)
+                if self._left_out != left_out:  # once for the same files and model
+                    self._left_out = left_out
+                    self.note(figures.left_out_note(*left_out), "warning")
+            case Retrying():
+                self.note(figures.retry_note(event), "warning")
+            case ContextWarning():
+                self._status.show_room(event.used, event.limit)
+                if not self._warned:
+                    self._warned = True
+                    self.note(figures.context_note(event), "warning", self._hints.context or None)
+
+    def _make_room(self, event: Compacted) -> None:
+        """Say that earlier messages are no longer sent; the message in their place moves others."""
+        place = event.position
+        self.questions = {one: at + (at >= place) for one, at in self.questions.items()}
+        self.note(event.message, hint="/tree shows the whole chat.")
+        self.compacted(event)
+        self._status.show_turn("waiting")
 
     def _media(self, event: MediaDelta) -> None:
         if is_step(event):
             self._preview.show(event)
             return
         if event.modality == "image" and self._shows_picture(event):
+            return
+        if self._preview.is_begun and (made := whole_media(event)) is not None:
+            self._preview.end()
+            self.note(media_words(made), hint=SAVE_HINTS[event.modality])
             return
         if event.block not in self._shown_media:
             self._shown_media.add(event.block)
@@ -358,10 +374,11 @@ class TurnPresenter:
             turns = counted(event.turn, "turn")
             text = f"The limit of {turns} with tools was reached; the model wants to continue."
             self.note(text, "warning", self._hints.go_on or None)
-        elif text := finish_note(event.reason, self._no_answer):
+        elif text := figures.finish_note(event.reason, self._no_answer):
             self.note(text, "warning")
-        if line := stats_line(event.usage, event.timings):
-            self.note(line, "stats")
+        more, line = self.more_stats(), figures.stats_line(event.usage, event.timings)
+        if line and more is not None:
+            self.note(" · ".join((line, *more)), "stats")
 
     def _end(self, state: TurnState) -> None:
         self._close_blocks()
@@ -376,6 +393,8 @@ class TurnPresenter:
     def _close_blocks(self) -> None:
         now = self._clock()
         for block, since in self._open.items():
-            thought = f"thought for {seconds(now - since)}" if block in self._thinking else None
+            thought = (
+                f"thought for {figures.seconds(now - since)}" if block in self._thinking else None
+            )
             self._transcript.finish(block, thought)
         self._open.clear()

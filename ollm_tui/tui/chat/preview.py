@@ -27,17 +27,18 @@ class DrawingPreview:
         """The block of what there is so far."""
         self._notes: list[Note] = []
         """The notes below that block."""
-        self._is_begun = False
+        self.is_begun = False
+        """Whether the answer has shown a step."""
 
     def begin(self) -> None:
         """Take note that another answer begins."""
-        self._block, self._notes, self._is_begun = None, [], False
+        self._block, self._notes, self.is_begun = None, [], False
 
     def show(self, event: MediaDelta) -> None:
         """Show a step."""
-        if not self._is_begun:
-            self._is_begun = True
-            self._status.show_turn("drawing")
+        if not self.is_begun:
+            self.is_begun = True
+            self._status.show_turn("drawing" if event.modality == "image" else "making")
         total = event.total_steps
         self._status.show_progress(f"step {event.step} of {total}" if total else "")
         if read_image_header(event.data) is not None:
@@ -65,7 +66,9 @@ class DrawingPreview:
 
 
 def is_step(event: MediaDelta) -> bool:
-    """Whether this leads to a picture, and is not the whole of it."""
-    if event.modality != "image" or event.step is None:
+    """Whether this leads to a picture or a video, and is not the whole of it."""
+    if event.step is None:
         return False
+    if event.modality != "image":
+        return True  # its last step is not yet the video
     return event.total_steps is None or event.step < event.total_steps

@@ -1,23 +1,33 @@
 """What a person submits: commands run, prompts sent or queued, and what cannot be sent returned."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
 
-from ollm_tui.commands.parse import CommandCall, UnknownCommand, parse, prompt_text
+from ollm_tui.commands.parse import (
+    CommandCall,
+    ShellLine,
+    UnknownCommand,
+    parse,
+    prompt_text,
+    shell_line,
+)
 from ollm_tui.commands.registry import Command
-from ollm_tui.tui.chat.image_consent import ImageConsent
+from ollm_tui.frontend.session import ChatSession
+from ollm_tui.protocol.blocks import normalize_content
+from ollm_tui.tui.chat.media_consent import MediaConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.parts import Prompt
-from ollm_tui.tui.chat.prompt_queue import PromptQueue
-from ollm_tui.tui.chat.session import ChatSession
+from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.transcript import NavigableTranscript
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
 if TYPE_CHECKING:
     from ollm_tui.chat.drawing import DrawingWish
-    from ollm_tui.protocol.blocks import Content
+    from ollm_tui.protocol.blocks import Content, ImageContent
+
+_NOTES: Final = frozenset({"info", "warning", "error"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +37,7 @@ class Prompts:
     session: ChatSession
     queue: PromptQueue
     editing: MessageEditing
-    consent: ImageConsent
+    consent: MediaConsent
     composer: Prompt
     transcript: NavigableTranscript
     hints: HintLine
@@ -58,7 +68,10 @@ class Prompts:
         """Run a command, send a prompt, or queue it."""
         call = parse(text, self.commands)
         if call is not None:
-            self.dialogs.run(self.run_command(call), "command")
+            self.dialogs.run(self._run_command(call), "command")
+            return
+        if (command := shell_line(text)) is not None:
+            self._submit_command(command)
             return
         prompt = self.composer.pictures.take_beside(prompt_text(text))
         self.composer.look_at_pictures()
@@ -67,17 +80,59 @@ class Prompts:
             self.hints.flash("An answer is still in progress", FLASH_S)
         elif self.queue.is_busy:
             self.queue.enqueue(prompt)
+        elif (wish := self.editing.wish) is not None:
+            self._draw_edited(prompt, wish)
         else:
             self._answer(prompt)
 
-    def draw(self, content: "Content", wish: "DrawingWish") -> None:
-        """Have a model draw a prompt; a text is drawn with the pictures attached to the draft."""
+    async def _run_command(self, call: CommandCall | UnknownCommand) -> None:
+        """Run a command, and show what it says though the view is somewhere else."""
+        blocks = self.transcript.block_list
+        before = blocks.blocks[-1] if len(blocks) else None
+        await self.run_command(call)
+        last = blocks.blocks[-1] if len(blocks) else None
+        if last is not None and last is not before and last.kind in _NOTES:
+            self.transcript.scroll_end(animate=False)
+
+    def _submit_command(self, command: ShellLine) -> None:
+        if not command:
+            self.hints.flash("Type a command after the !, such as !ls", FLASH_S)
+        elif self.editing.is_editing:
+            self.composer.prepend(f"!{command}")
+            self.hints.flash("Send or cancel the edited message first", FLASH_S)
+        elif self.queue.is_busy:
+            self.queue.enqueue(command)
+        else:
+            self.transcript.follow()
+            self.dialogs.run(self._run(command), "turn", is_exclusive=True)
+
+    async def _run(self, command: ShellLine) -> None:
+        await self.queue.run(command)
+        await self.after()
+
+    def draw(
+        self, content: "Content", wish: "DrawingWish", mask: "ImageContent | None" = None
+    ) -> None:
+        """Have a model draw a prompt; a text is drawn with the pictures attached to the draft.
+
+        A mask is kept as the last picture of the question.
+        """
         if isinstance(content, str):
             pictures = self.composer.pictures
             content = pictures.content(pictures.take_beside(content))
             self.composer.look_at_pictures()
+        if mask is not None:
+            content, wish = (*normalize_content(content), mask), replace(wish, has_mask=True)
         self.transcript.follow()
         self.dialogs.run(self._draw(content, wish), "turn", is_exclusive=True)
+
+    def _draw_edited(self, prompt: str, wish: "DrawingWish") -> None:
+        """Draw the edited question anew, by the same model and with the same size and seed."""
+        content = self.composer.pictures.content(prompt)
+        if self.editing.commit():
+            self.draw(content, wish)
+        else:
+            self.composer.prepend(prompt)
 
     async def _draw(self, content: "Content", wish: "DrawingWish") -> None:
         await self.queue.draw(content, wish)

@@ -5,16 +5,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from ollm_tui.chat.command_output import command_of
+from ollm_tui.chat.compaction import compaction_text
+from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.figures import TOKEN_WORDS
+from ollm_tui.frontend.tool_text import main_argument, saved_outcome, saved_output
 from ollm_tui.protocol.blocks import (
+    MEDIA,
+    AudioContent,
     Block,
+    DocumentContent,
     ImageContent,
+    MediaContent,
     TextContent,
     ThinkingContent,
     UnknownContent,
+    VideoContent,
 )
-from ollm_tui.protocol.message import CHECKED, Message
+from ollm_tui.protocol.message import CHECKED, COMPACTION, SUMMARY, Message, is_compaction
+from ollm_tui.tui.chat.made_media import media_words
 from ollm_tui.tui.chat.ports import TranscriptPort
-from ollm_tui.tui.transcript import NoteKind, main_argument, saved_outcome
+from ollm_tui.tui.transcript import NoteKind
 
 
 def block_words(block: Block) -> str:
@@ -24,39 +35,42 @@ def block_words(block: Block) -> str:
             return block.text
         case UnknownContent():
             return f"[{block.type}] {json.dumps(block.data, ensure_ascii=False)}"
+        case AudioContent() | VideoContent() | DocumentContent():
+            return media_words(block)
         case _:
             return f"[{block.type}]"
 
 
 def prompt_words(content: Sequence[Block]) -> str:
-    """Return the text of a question; its pictures are named only where the text leaves room."""
-    pictures = [block for block in content if isinstance(block, ImageContent)]
+    """Return the text of a question; its files are named only where the text leaves room."""
+    files = [block for block in content if isinstance(block, MEDIA)]
     if any(map(_is_between_words, zip(content, content[1:], content[2:], strict=False))):
-        return drafted(content, [f"[Image #{number + 1}]" for number in range(len(pictures))])
-    words = [block_words(block) for block in content if not isinstance(block, ImageContent)]
-    # A question without words would have no row that says who showed the picture.
-    return "\n".join(word for word in words if word) or "\n".join(map(block_words, pictures))
+        tokens = [f"[{TOKEN_WORDS[one.type]} #{number}]" for number, one in enumerate(files, 1)]
+        return drafted(content, tokens)
+    words = [block_words(block) for block in content if not isinstance(block, MEDIA)]
+    # A question without words would have no row that says who attached the file.
+    return "\n".join(word for word in words if word) or "\n".join(f"[{one.type}]" for one in files)
 
 
 def drafted(content: Sequence[Block], tokens: Sequence[str]) -> str:
-    """Return text with tokens in the places of its pictures, set apart by spaces."""
+    """Return text with tokens in the places of its files, set apart by spaces."""
     names = iter(tokens)
-    are_pictures = [isinstance(block, ImageContent) for block in content]
+    are_files = [isinstance(block, MEDIA) for block in content]
     draft = ""
     for number, block in enumerate(content):
         if number and (
-            all(are_pictures[:number])
-            or all(are_pictures[number:])
-            or all(are_pictures[number - 1 : number + 1])
+            all(are_files[:number])
+            or all(are_files[number:])
+            or all(are_files[number - 1 : number + 1])
         ):
             draft += " "
-        draft += next(names) if are_pictures[number] else block_words(block)
+        draft += next(names) if are_files[number] else block_words(block)
     return draft
 
 
 def _is_between_words(blocks: tuple[Block, Block, Block]) -> bool:
-    before, picture, after = blocks
-    if not isinstance(picture, ImageContent):
+    before, file, after = blocks
+    if not isinstance(file, MEDIA):
         return False
     return block_words(before)[-1:].isspace() or block_words(after)[:1].isspace()
 
@@ -68,6 +82,13 @@ _ENDS: Final[Mapping[str, tuple[str, NoteKind]]] = {
 }
 
 
+def show_summary(transcript: TranscriptPort, block: str, message: Message, words: str) -> None:
+    """Show what stands for messages that are no longer sent, folded to what it is a summary of."""
+    transcript.add_thinking(block)
+    transcript.append(block, compaction_text(message))
+    transcript.finish(block, f"{words}, which the model reads instead")
+
+
 @dataclass(slots=True)
 class HistoryPainter:
     """Shows messages, each block under its own id."""
@@ -75,11 +96,13 @@ class HistoryPainter:
     transcript: TranscriptPort
     next_id: Callable[[], str]
     _position: int = 0
+    _sent_from: int = 0
+    """Where the last message stands that took the place of others."""
     _calls: dict[str, str] = field(default_factory=dict)
     prompt: tuple[str, str] | None = None
     """The block and the text of the newest question."""
-    pictures: tuple[ImageContent, ...] = ()
-    """What was shown with it."""
+    attached: tuple[MediaContent, ...] = ()
+    """What is attached to it."""
     questions: dict[str, int] = field(default_factory=dict)
     """The position of each question among the messages, by its block."""
     first_blocks: dict[int, str] = field(default_factory=dict)
@@ -113,14 +136,32 @@ class HistoryPainter:
             what = "correct its answer" if correction == CHECKED else "repeat a malformed tool call"
             self._note(f"The model was asked to {what}.")
             return
-        pictures = tuple(each for each in message.content if isinstance(each, ImageContent))
+        if (command := command_of(message)) is not None:
+            row = self._new_block()
+            self.transcript.add_tool(row, command.command, is_command=True)
+            self.transcript.end_tool(row, command.outcome, command.seconds, command.output)
+            return
+        if is_compaction(message):
+            self._compaction(message, position)
+            return
+        attached = tuple(each for each in message.content if isinstance(each, MEDIA))
         text = prompt_words(message.content)
         block = self._new_block()
         self.transcript.add_user(block, text)
-        self.prompt, self.pictures = (block, text), pictures
+        self.prompt, self.attached = (block, text), attached
         self.questions[block] = position
-        for picture in pictures:
-            show_picture(self.transcript, self._new_block(), picture)
+        for file in attached:
+            show_media(self.transcript, self._new_block(), file)
+
+    def _compaction(self, message: Message, position: int) -> None:
+        """Show what stands for the messages above, which are no longer sent."""
+        above = counted(position - self._sent_from, "message")
+        self._sent_from = position
+        if message.metadata.get(COMPACTION) != SUMMARY:
+            is_one = above.startswith("1 ")
+            self._note(f"The {above} above {'is' if is_one else 'are'} no longer sent.")
+            return
+        show_summary(self.transcript, self._new_block(), message, f"summary of the {above} above")
 
     def _assistant(self, message: Message) -> None:
         checked = message.metadata.get(CHECKED)
@@ -147,8 +188,8 @@ class HistoryPainter:
                 self.transcript.add_answer(row)
                 self.transcript.append(row, block.text)
                 self.transcript.finish(row, is_tree=is_tree)
-            case ImageContent():
-                show_picture(self.transcript, row, block)
+            case ImageContent() | AudioContent() | VideoContent() | DocumentContent():
+                show_media(self.transcript, row, block)
             case _:
                 self.transcript.add_note(row, block_words(block))
 
@@ -158,14 +199,15 @@ class HistoryPainter:
             self._note(message.text)
             return
         self.first_blocks[self._position] = row
-        self.transcript.end_tool(row, saved_outcome(message), None, message.text)
+        self.transcript.end_tool(row, saved_outcome(message), None, saved_output(message))
 
     def _note(self, text: str, kind: NoteKind = "info") -> None:
         self.transcript.add_note(self._new_block(), text, kind)
 
 
-def show_picture(transcript: TranscriptPort, block_id: str, picture: ImageContent) -> None:
-    """Show a picture of a message."""
-    transcript.add_picture(
-        block_id, picture.data, picture.mime_type, picture.url, picture.name or ""
-    )
+def show_media(transcript: TranscriptPort, block_id: str, block: MediaContent) -> None:
+    """Show a picture of a message, or what a sound, video or document is."""
+    if isinstance(block, ImageContent):
+        transcript.add_picture(block_id, block.data, block.mime_type, block.url, block.name or "")
+    else:
+        transcript.add_note(block_id, media_words(block))

@@ -10,19 +10,22 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
-from ollm_tui.tui.chat.opening import OpeningChat
+from ollm_tui.frontend.prompt_history import PromptHistory
+from ollm_tui.tui.chat.opening import OpeningChat, open_controller
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Prompt, SelectionCopier
-from ollm_tui.tui.chat.status_bar import StatusBar
-from ollm_tui.tui.composer import AttachmentLines, Completions, Composer, PromptHistory
+from ollm_tui.tui.chat.status.status_bar import StatusBar
+from ollm_tui.tui.composer import AttachmentLines, Completions, Composer
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.keys import AGAIN_WITHIN_S, DoubleEscape, Keymap, with_overrides
 from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import (
+    BranchRequested,
     CopyRequested,
     CursorMoved,
     KeyRefused,
     LinkClicked,
+    MarkRequested,
     NavigableTranscript,
     RetryRequested,
     SearchBar,
@@ -36,11 +39,12 @@ from ollm_tui.tui.widgets import FLASH_S, ChatHeader, HintLine, InputReady
 if TYPE_CHECKING:
     from ollm_tui.commands.host import View
     from ollm_tui.tui.chat.controller import ChatController
+    from ollm_tui.tui.chat.ports import ChatAct
 
 SECOND_FRAME_S = 0.1
 """What was typed during the start is drawn before loading goes on."""
 QUIT_WITHIN_S = 1.5
-PLACEHOLDER = "Ask anything. / commands · @ files"
+PLACEHOLDER = "Ask anything. / commands · @ files · ! shell"
 
 
 class ChatScreen(TranscriptSelection[None]):
@@ -76,13 +80,13 @@ class ChatScreen(TranscriptSelection[None]):
             leave=self._type_on,
             edit=lambda block: self.controller.editing.edit(block),
             streams_thinking=services.show_thinking,
+            reading=services.reading,
         )
         self.search_bar = SearchBar(keymap.hints_of("find.older", "find.newer", "find.close"))
         self.search = SearchControl(self.transcript, self.search_bar)
         self.key_hints = KeyHints(self.status, keymap)
         self.copying = Copying(self, services.copies)
         self.copier = SelectionCopier(self.transcript, self.composer, self.copying)
-        self._yielded = {mode: keymap.yielded_to(mode) for mode in ("cursor", "caret")}
         self.escapes = DoubleEscape()
         self._copies = count(1)
         self._opening = OpeningChat(self.composer, self.hints, keymap.key_for)
@@ -112,9 +116,6 @@ class ChatScreen(TranscriptSelection[None]):
     @work(group="opening")
     async def _open(self) -> None:
         await anyio.to_thread.run_sync(import_module, "ollm_tui.tui.chat.controller")
-        # brings the vocabulary and the commands, which the first frame does not wait for
-        from ollm_tui.tui.chat.controller import open_controller
-
         controller = await open_controller(
             ChatParts(
                 self.header,
@@ -179,6 +180,7 @@ class ChatScreen(TranscriptSelection[None]):
 
     @on(Composer.Submitted)
     def _submit(self, event: Composer.Submitted) -> None:
+        self.transcript.cursor_mode.turn_off()
         self.controller.prompts.submit(event.text)
 
     # What the transcript asks for
@@ -195,6 +197,14 @@ class ChatScreen(TranscriptSelection[None]):
     @on(RetryRequested)
     def _ask_again(self, event: RetryRequested) -> None:
         self.controller.editing.again(event.block_id)
+
+    @on(BranchRequested)
+    def _change_branch(self, event: BranchRequested) -> None:
+        self.controller.change_branch(event)
+
+    @on(MarkRequested)
+    def _change_mark(self, event: MarkRequested) -> None:
+        self.controller.change_mark(event)
 
     @on(CursorMoved)
     def _name_keys(self, event: CursorMoved) -> None:
@@ -257,7 +267,7 @@ class ChatScreen(TranscriptSelection[None]):
     def _yields(self, action: str) -> bool:
         """Whether the key of an action means something else in the transcript now."""
         view, mode = self.transcript, self.transcript.mode
-        return mode is not None and self.focused is view and action in self._yielded[mode]
+        return mode is not None and self.focused is view and action in self.keymap.yielded_to(mode)
 
     @property
     def _can_go_back(self) -> bool:
@@ -273,6 +283,9 @@ class ChatScreen(TranscriptSelection[None]):
         """Cancel an edit; twice: edit the newest question."""
         editing = self.controller.editing
         if self.controller.can_stop:
+            return
+        if self.transcript.cursor_mode.is_pointing:
+            self.transcript.cursor_mode.turn_off()
             return
         if editing.is_editing:
             editing.cancel()
@@ -326,24 +339,12 @@ class ChatScreen(TranscriptSelection[None]):
         """Open a dialog or another screen."""
         self.controller.show(view)
 
-    def action_do(
-        self, what: Literal["new_chat", "next_recent", "dictate", "insert", "cancel", "find"]
-    ) -> None:
-        """Start a chat, change to the model used before this one, dictate, end that, or search."""
-        controller = self.controller
-        match what:
-            case "new_chat":
-                controller.begin_new_chat()
-            case "next_recent":
-                controller.next_recent()
-            case "dictate":
-                controller.voice.dictate()
-            case "insert":
-                controller.voice.insert()
-            case "cancel":
-                controller.voice.cancel()
-            case "find":
-                self.search.find()
+    def action_do(self, what: "ChatAct") -> None:
+        """Search in the chat, or do something that needs the runtime."""
+        if what == "find":
+            self.search.find()
+        else:
+            self.controller.do(what)
 
     def action_cycle_permissions(self) -> None:
         """Change which tools run without asking."""
@@ -362,7 +363,7 @@ class ChatScreen(TranscriptSelection[None]):
         if what == "thinking":
             folding.toggle_thinking()
             shown = "is shown" if folding.show_thinking else "folds when the answer starts"
-            self.hints.flash(f"Thinking {shown}", FLASH_S)
+            self.hints.flash(f"Thinking {shown} · /settings keeps that", FLASH_S)
         elif not folding.toggle_tools():
             self.hints.flash("No tool calls yet", FLASH_S)
 

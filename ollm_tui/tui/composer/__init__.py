@@ -8,8 +8,10 @@ if TYPE_CHECKING:
     from ollm_tui.tui.composer.attaching import Attaching, FileSuggestions
     from ollm_tui.tui.composer.completions import Completions, FileQuery
     from ollm_tui.tui.composer.composer import Composer
+    from ollm_tui.tui.composer.drafts import NEW, DraftFolder, DraftKeeper
+    from ollm_tui.tui.composer.external_editor import ExternalEditor
     from ollm_tui.tui.composer.pictures import AttachmentLines, DraftPictures
-    from ollm_tui.tui.composer.prompt_history import PromptHistory
+    from ollm_tui.tui.composer.waiting import QueueDialog, WaitingPrompt, WaitingPrompts
 else:
     __getattr__ = lazy_names(
         __name__,
@@ -17,18 +19,26 @@ else:
             "attaching": ("Attaching", "FileSuggestions"),
             "completions": ("Completions", "FileQuery"),
             "composer": ("Composer",),
+            "drafts": ("NEW", "DraftFolder", "DraftKeeper"),
+            "external_editor": ("ExternalEditor",),
             "pictures": ("AttachmentLines", "DraftPictures"),
-            "prompt_history": ("PromptHistory",),
+            "waiting": ("QueueDialog", "WaitingPrompt", "WaitingPrompts"),
         },
     )
 
 __all__ = [
+    "NEW",
     "Attaching",
     "AttachmentLines",
     "Completions",
     "Composer",
+    "DraftFolder",
+    "DraftKeeper",
     "DraftPictures",
+    "ExternalEditor",
     "FileQuery",
     "FileSuggestions",
-    "PromptHistory",
+    "QueueDialog",
+    "WaitingPrompt",
+    "WaitingPrompts",
 ]

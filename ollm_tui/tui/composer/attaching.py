@@ -16,10 +16,10 @@ import anyio
 
 from ollm_tui.attachments.attachment import (
     MOST_TOGETHER_BYTES,
-    AttachedImage,
+    AttachedFile,
     AttachedText,
     attach,
-    attach_image,
+    attach_file,
     existing_paths,
     named_paths,
     refusal,
@@ -53,7 +53,7 @@ class Attaching:
     # By a command
 
     async def add(self, name: str) -> None:
-        """Put pictures beside the draft and the text of files into it.
+        """Put files beside the draft, and the text of text files into it.
 
         Raises:
             AIError: BAD_REQUEST for what cannot be attached; what came before it stays.
@@ -68,13 +68,35 @@ class Attaching:
                 self.composer.pictures.put_beside(attachment)
                 self.composer.look_at_pictures()
 
+    async def paste(self) -> None:
+        """Put the picture in the clipboard into the draft.
+
+        Raises:
+            AIError: there is none, or the clipboard cannot be read here.
+        """
+        # Loaded with the first picture from there.
+        from ollm_tui.attachments.clipboard import clipboard_picture
+
+        picture = await clipboard_picture()
+        self.composer.insert_pasted(f"{self._token(picture)} ")
+
+    def paste_picture(self) -> None:
+        """Put the picture in the clipboard into the draft, or say why not."""
+        self.dialogs.run(self._paste_picture(), "attach")
+
+    async def _paste_picture(self) -> None:
+        try:
+            await self.paste()
+        except AIError as error:
+            self._refuse(error)
+
     def listed(self) -> Sequence[str]:
-        """Return a line for each picture beside the draft."""
+        """Return a line for each file beside the draft."""
         beside = self.composer.pictures.beside
         return [attachment_line(number, picture) for number, picture in beside]
 
     def remove(self, number: int | None) -> int:
-        """Remove a picture beside the draft, or all; returns how many there were."""
+        """Remove a file beside the draft, or all; returns how many there were."""
         removed = self.composer.pictures.remove(number)
         self.composer.look_at_pictures()
         return removed
@@ -82,14 +104,14 @@ class Attaching:
     # In the draft
 
     def read_pasted(self, text: str) -> None:
-        """Put tokens in the place of pasted paths, if all of them are pictures."""
+        """Put tokens in the place of pasted paths, if all of them are files to attach."""
         self.dialogs.run(self._read_pasted(text), "attach")
 
     async def _read_pasted(self, text: str) -> None:
         tokens: list[str] = []
         try:
             for path in await existing_paths(text):
-                tokens.append(self._token(await attach_image(path)))
+                tokens.append(self._token(await attach_file(path)))
         except AIError as error:
             self._refuse(error)
             tokens.clear()
@@ -97,7 +119,7 @@ class Attaching:
             self.composer.end_reading(text, " ".join([*tokens, ""]))
 
     def read_named(self, text: str, name: str) -> None:
-        """Put a picture's token, or a file's text, in the place of its name in the draft."""
+        """Put a file's token, or the text of one, in the place of its name in the draft."""
         self.dialogs.run(self._read_named(text, name), "attach")
 
     async def _read_named(self, text: str, name: str) -> None:
@@ -115,17 +137,17 @@ class Attaching:
         finally:
             self.composer.end_reading(text, insert)
 
-    def _token(self, picture: AttachedImage) -> str:
+    def _token(self, picture: AttachedFile) -> str:
         self._require_room(picture)
         return self.composer.pictures.add(picture)
 
-    def _require_room(self, picture: AttachedImage) -> None:
+    def _require_room(self, picture: AttachedFile) -> None:
         attached = [one for _, one in self.composer.pictures.attached(self.composer.draft)]
         if len(attached) >= MOST_PICTURES:
-            raise refusal(f"{MOST_PICTURES} pictures are the limit for one message.")
+            raise refusal(f"{MOST_PICTURES} files are the limit for one message.")
         if sum(one.size for one in [*attached, picture]) > MOST_TOGETHER_BYTES:
             most = MOST_TOGETHER_BYTES // 1_000_000
-            raise refusal(f"With {picture.name} the pictures have more than {most} MB together.")
+            raise refusal(f"With {picture.name} the files have more than {most} MB together.")
 
     def _warn_of_secrets(self, path: Path) -> None:
         """Say that a file is one that tools may not read; a person may send it all the same."""

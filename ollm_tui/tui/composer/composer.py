@@ -9,9 +9,9 @@ from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 
+from ollm_tui.frontend.prompt_history import PromptHistory
 from ollm_tui.tui.composer.completions import FileQuery, Menu, file_query, open_menu
 from ollm_tui.tui.composer.draft_editor import DraftEditor, is_open_block, location_of
-from ollm_tui.tui.composer.prompt_history import PromptHistory
 from ollm_tui.tui.keys import COMPOSER
 from ollm_tui.tui.widgets import from_editor, letters, obey_own_binding, to_editor, typed_run
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     # the commands are loaded after the first frame
-    from ollm_tui.attachments.attachment import AttachedImage
+    from ollm_tui.attachments.attachment import AttachedFile
     from ollm_tui.commands.parse import Suggestions
 
 MOST_ROWS: Final = 8
@@ -48,7 +48,7 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     @dataclass
     class PathsPasted(Message):
-        """Pasted text that may be paths of pictures; call `end_reading` for it."""
+        """Pasted text that may be paths of files; call `end_reading` for it."""
 
         text: str
 
@@ -69,7 +69,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     class PicturesChanged(Message):
         """The pictures of the draft have changed."""
 
-        pictures: "list[tuple[int, AttachedImage]]"
+        pictures: "list[tuple[int, AttachedFile]]"
 
     @dataclass
     class MenuChanged(Message):
@@ -116,6 +116,23 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._history.add(self.pictures.take_beside(self.draft))
         self.load_draft("")
         return True
+
+    def remember(self, text: str) -> None:
+        """Put a text into the history, where Up finds it; it is not saved."""
+        self._history.add(self._pastes.fold(text))
+
+    def keep_prompts(self, is_kept: bool) -> None:
+        """Keep sent prompts in the history, or forget them with the chat."""
+        self._history.keep(is_kept)
+
+    def load_edited(self, text: str, before: str) -> None:
+        """Replace the draft `before` by what became of its text in another program.
+
+        Text that came into the input meanwhile stays: in front of it, where it is put.
+        """
+        now, edited = self.draft, self._pastes.refold(text, before)
+        arrived = now.removesuffix(before).removesuffix("\n\n") if now.endswith(before) else now
+        self.draft = "\n\n".join(part for part in (arrived, edited) if part)
 
     def prepend(self, text: str) -> None:
         """Insert a returned text before the draft, with a blank line between."""
@@ -169,21 +186,23 @@ class Composer(DraftEditor, inherit_bindings=False):
 
     async def _on_paste(self, event: events.Paste) -> None:
         # loaded with the first paste
-        from ollm_tui.attachments.paths import may_be_pictures
+        from ollm_tui.attachments.paths import may_be_files
 
         event.stop()
         event.prevent_default()
         self._guarded_until = event.time + PASTE_GUARD_S
         self.insert_pasted(event.text)
-        if may_be_pictures(event.text):
+        if may_be_files(event.text):
             self._reading += 1
             self.post_message(self.PathsPasted(event.text))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave a key to others while it would do nothing here."""
         match action:
-            case "complete" | "dismiss":
+            case "dismiss":
                 return self._menu is not None
+            case "complete":
+                return self._menu is not None or "{{" in self.text
             case "expand_paste":
                 return self._paste_at_cursor() is not None
             case _:
@@ -312,9 +331,11 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._show(None)
 
     def action_complete(self) -> None:
-        """Insert the chosen suggestion, or the first, and let typing go on."""
+        """Insert the suggestion that is chosen, or go to the next placeholder."""
         if self._menu is not None:
             self.take(self._menu.index or 0, go_on=True)
+        else:
+            self.action_next_placeholder()
 
     def take(self, index: int, *, go_on: bool = False) -> None:
         """Insert a suggestion; `go_on` adds a space if an argument must follow."""

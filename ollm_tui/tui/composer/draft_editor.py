@@ -8,10 +8,12 @@ from textual.actions import SkipAction
 from textual.content import Content
 from textual.document._document import EditResult, Location
 from textual.widgets import TextArea
+from textual.widgets.text_area import Selection
 
 from ollm_tui.tui.composer.pictures import DraftPictures
 from ollm_tui.tui.widgets import PasteStore, cannot_be_held, from_editor, to_editor, to_signs
 
+_PLACEHOLDER: Final = re.compile(r"\{\{[^{}\n]{1,60}\}\}")
 _BLOCK_BEGIN: Final = re.compile(r'\s*(?:/(?:set )?system +)?"""')
 
 
@@ -23,6 +25,7 @@ class DraftEditor(TextArea, inherit_bindings=False):
     DraftEditor {
         & .draft-editor--paste { color: $text-accent; text-style: bold; }
         &:ansi .draft-editor--paste { color: ansi_default; text-style: bold; }
+        & .text-area--placeholder { color: $foreground-muted; }
         &:nocolor .text-area--selection { text-style: reverse; }
         &:ansi .text-area--placeholder { color: ansi_default; text-style: dim; }
     }
@@ -127,6 +130,19 @@ class DraftEditor(TextArea, inherit_bindings=False):
             text = self._pastes.unfold(self.get_text_range(*span))
             if not cannot_be_held(text):
                 self.replace(to_editor(text), *span)
+
+    # Placeholders of snippets
+
+    def action_next_placeholder(self, *, from_start: bool = False) -> None:
+        """Select the next placeholder, going round."""
+        text, behind = self.text, (0, 0) if from_start else self.selection.end
+        places = [
+            Selection(location_of(text, match.start()), location_of(text, match.end()))
+            for match in _PLACEHOLDER.finditer(text)
+        ]
+        if places:
+            later = (place for place in places if place.start >= behind)
+            self.selection = next(later, places[0])
 
     def clamp_visitable(self, location: Location) -> Location:
         """Keep the cursor out of the inside of a token."""

@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     )
     from ollm_tui.tui.dialogs.help import Help
     from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry, palette_entries
-    from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, SaveCopy, YesNoDialog, short_path
+    from ollm_tui.tui.dialogs.questions import (
+        ChoiceRow,
+        Choose,
+        LineEntry,
+        SaveCopy,
+        YesNoDialog,
+        short_path,
+    )
     from ollm_tui.tui.dialogs.reading import Passage, Reading
 else:
     __getattr__ = lazy_names(
@@ -30,7 +37,14 @@ else:
             "filter_list": ("FilterList", "LONGEST_FILTER", "fill_list", "move_highlight"),
             "help": ("Help",),
             "palette": ("Palette", "PaletteEntry", "palette_entries"),
-            "questions": ("ChoiceRow", "Choose", "SaveCopy", "YesNoDialog", "short_path"),
+            "questions": (
+                "ChoiceRow",
+                "Choose",
+                "LineEntry",
+                "SaveCopy",
+                "YesNoDialog",
+                "short_path",
+            ),
             "reading": ("Passage", "Reading"),
         },
     )
@@ -49,6 +63,7 @@ __all__ = [
     "FilterList",
     "Help",
     "LeftOnce",
+    "LineEntry",
     "Palette",
     "PaletteEntry",
     "Passage",

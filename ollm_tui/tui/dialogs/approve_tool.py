@@ -18,13 +18,14 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.consent import can_grant
 from ollm_tui.protocol.json_types import JsonValue
-from ollm_tui.protocol.tools import ToolCall, ToolEffect
+from ollm_tui.protocol.tools import CallPreview, ToolCall, ToolEffect
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.reading import Passage, Reading
 from ollm_tui.tui.widgets import TextField
 
-DecisionKind: TypeAlias = Literal["once", "session", "no"]
+DecisionKind: TypeAlias = Literal["once", "session", "folder", "no"]
 
 _EFFECTS: Final[Mapping[ToolEffect, str]] = {
     "read": "It only reads.",
@@ -53,6 +54,7 @@ class Decision:
 _ANSWERS: Final[Mapping[str, Decision]] = {
     "y": Decision("once"),
     "a": Decision("session"),
+    "A": Decision("folder"),
     "n": Decision("no"),
 }
 
@@ -70,7 +72,11 @@ class ApproveTool(ArmedDialog[Decision]):
     }
     """
 
-    CONSENTS = frozenset("ya")
+    CONSENTS = frozenset("yaA")
+    takes_reason = True
+    """Whether a no may have a reason, which the model reads."""
+    keeps = False
+    """Whether a permission for the folder can be kept."""
 
     def __init__(
         self,
@@ -79,11 +85,18 @@ class ApproveTool(ArmedDialog[Decision]):
         *,
         clock: Callable[[], float] = time.monotonic,
         answered_at: float | None = None,
+        preview: CallPreview | None = None,
     ) -> None:
+        """Ask about a call; its `preview`, if there is one, says what exactly will be done."""
         super().__init__(clock=clock, answered_at=answered_at)
         self._tool = clean_name(call.name)
-        self._can_do = _EFFECTS[effect]
-        self._passages = passages_of(call)
+        self._title = f"Run {self._tool}?"
+        self._granted = self._tool
+        self._may_last = can_grant(preview)
+        if preview is not None and preview.is_command:
+            self._granted = "this command"
+        self._can_do = _EFFECTS[effect] if preview is None else preview.summary
+        self._passages = passages_of(call) if preview is None else previewed(preview)
         self._decided = anyio.Event()
         self._decision = Decision("no")
 
@@ -97,7 +110,7 @@ class ApproveTool(ArmedDialog[Decision]):
     def compose(self) -> ComposeResult:
         """Lay out the call."""
         with Vertical():
-            yield Static(Content(f"Run {self._tool}?"), classes="title")
+            yield Static(Content(self._title), classes="title")
             yield Static(Content(self._can_do), id="effect")
             yield Reading(self._passages)
             yield TextField(placeholder="Why not", id="reason", compact=True, disabled=True)
@@ -116,8 +129,18 @@ class ApproveTool(ArmedDialog[Decision]):
 
     def keys(self) -> Content:
         """Return the keys that answer."""
-        yes = [("y", "once"), ("a", f"{self._tool} for this chat")] if self.is_read else []
-        return named_keys(*yes, ("n", "or Esc no"), ("N", "no, with a reason"))
+        scopes = {"a": f"{self._granted} for this chat", "A": "in this folder"}
+        lasting = [(key, scopes[key]) for key in scopes if key in self._lasting]
+        yes = [("y", "once"), *lasting] if self.is_read else []
+        reason = [("N", "no, with a reason")] if self.takes_reason else []
+        return named_keys(*yes, ("n", "or Esc no"), *reason)
+
+    @property
+    def _lasting(self) -> str:
+        """The keys that allow further calls, too."""
+        if not self._may_last:
+            return ""
+        return "aA" if self.keeps else "a"
 
     @property
     def hears_itself(self) -> bool:
@@ -126,9 +149,10 @@ class ApproveTool(ArmedDialog[Decision]):
 
     def answer(self, event: events.Key) -> bool:
         """Decide by a letter."""
-        if (decision := _ANSWERS.get(event.character or "")) is not None:
+        decision = _ANSWERS.get(event.character or "")
+        if decision is not None and event.character in {"y", "n", *self._lasting}:
             self._decide(decision)
-        elif event.character == "N":
+        elif event.character == "N" and self.takes_reason:
             self._ask_for_reason()
         else:
             return False
@@ -156,6 +180,33 @@ class ApproveTool(ArmedDialog[Decision]):
             self._decided.set()
             if self.is_attached:
                 self.dismiss(self._decision)
+
+
+class ApproveCommand(ApproveTool):
+    """Asks whether a command that the user typed may run, as for a tool: no is the default.
+
+    A `!` may be typed by accident, and what was pasted may hold more than was seen of it.
+    """
+
+    takes_reason = False
+
+    def __init__(
+        self,
+        command: str,
+        folder: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        answered_at: float | None = None,
+    ) -> None:
+        call = ToolCall(id="", name="", args={"command": command, "in the folder": folder})
+        super().__init__(call, "run", clock=clock, answered_at=answered_at)
+        self._title, self._granted = "Run this command?", "all commands"
+        self._can_do = "Its output goes into the chat, and to the model with your next message."
+
+
+def previewed(preview: CallPreview) -> list[Passage]:
+    """Return all that a prepared call will do."""
+    return [Passage(heading, text, is_diff=preview.is_diff) for heading, text in preview.parts]
 
 
 def passages_of(call: ToolCall) -> list[Passage]:

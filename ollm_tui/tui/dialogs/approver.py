@@ -1,58 +1,23 @@
 """Ask the person whether a tool call may run, and remember what they allowed."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import anyio
+
+from ollm_tui.frontend.consent import Permissions
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from ollm_tui.protocol.ports import Tool
-    from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect
+    from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall
+    from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
 
-PermissionMode: TypeAlias = Literal["ask", "reads", "all"]
-_MODES: Final[Mapping[PermissionMode, tuple[PermissionMode, str, str]]] = {
-    "ask": ("reads", "", "Every tool call needs approval."),
-    "reads": ("all", ", auto-approve reads", "Read-only tools run without asking in this chat."),
-    "all": ("ask", ", auto-approve all", "All tools run without asking in this chat."),
-}
-"""For each mode the next one, a suffix for the number of tools, and a sentence."""
-
-
-class Permissions:
-    """The mode of the open chat and the tools that are allowed in it."""
-
-    def __init__(self) -> None:
-        self.mode: PermissionMode = "ask"
-        self._granted: set[tuple[str, ToolEffect]] = set()
-
-    @property
-    def word(self) -> str:
-        """The mode as a suffix for the number of tools; empty if every call asks."""
-        return _MODES[self.mode][1]
-
-    def forget(self) -> None:
-        """Reset for another chat."""
-        self.mode = "ask"
-        self._granted.clear()
-
-    def cycle(self) -> str:
-        """Switch to the next mode and return a sentence about it."""
-        self.mode = _MODES[self.mode][0]
-        return _MODES[self.mode][2]
-
-    def grant(self, name: str, effect: "ToolEffect") -> None:
-        """Allow a tool with this effect until the chat is left."""
-        self._granted.add((name, effect))
-
-    def allows(self, name: str, effect: "ToolEffect") -> bool:
-        """Return whether a call of this tool runs without asking."""
-        if self.mode == "all" or (self.mode == "reads" and effect == "read"):
-            return True
-        return (name, effect) in self._granted
+_COMMAND: Final = "!"
+"""What commands of the user are granted as; no tool can have this name."""
 
 
 class ScreenApprover:
@@ -80,25 +45,59 @@ class ScreenApprover:
         """Allow what was allowed before, else ask; a cancellation closes the dialog."""
         # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
+        from ollm_tui.tools.prepared import preview_of
 
-        allows = partial(self.permissions.allows, call.name, tool.effect)
+        preview = preview_of(tool)
+        allows = partial(self.permissions.allows, call.name, tool.effect, preview)
+        await self.permissions.refresh()
         if allows():
             return Approval(allowed=True)
         try:
             async with self._lock:
                 # an answer given meanwhile may cover this call too
-                return Approval(allowed=True) if allows() else await self._ask(call, tool)
+                return Approval(allowed=True) if allows() else await self._ask(call, tool, preview)
         finally:
             self._answered_at[call.id] = time.monotonic()
 
-    async def _ask(self, call: "ToolCall", tool: "Tool") -> "Approval":
+    async def approve_command(self, command: str, folder: str) -> bool:
+        """Ask whether a command of the user may run, unless all of this chat may."""
+        # imports the dialog, which the first frame does not wait for
+        from ollm_tui.tui.dialogs.approve_tool import ApproveCommand
+
+        allows = partial(self.permissions.allows, _COMMAND, "run")
+        if allows():
+            return True
+        async with self._lock:
+            if allows():
+                return True
+            dialog = ApproveCommand(command, folder, answered_at=self._last_answer)
+            decision = await self._decided(dialog)
+        if decision is not None and decision.kind == "session":
+            self.permissions.grant(_COMMAND, "run")
+        return decision is not None and decision.kind != "no"
+
+    async def _ask(
+        self, call: "ToolCall", tool: "Tool", preview: "CallPreview | None"
+    ) -> "Approval":
         # imports the dialog and the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
         from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 
-        if self._app is None or not self._app.is_running:
+        dialog = ApproveTool(call, tool.effect, answered_at=self._last_answer, preview=preview)
+        dialog.keeps = self.permissions.folder is not None
+        decision = await self._decided(dialog)
+        if decision is None:
             return Approval(allowed=False, reason="There is no screen to ask on.")
-        dialog = ApproveTool(call, tool.effect, answered_at=self._last_answer)
+        if decision.kind == "session":
+            self.permissions.grant(call.name, tool.effect, preview)
+        elif decision.kind == "folder":
+            await self.permissions.keep(call.name, tool.effect, preview)
+        return Approval(allowed=decision.kind != "no", reason=decision.reason)
+
+    async def _decided(self, dialog: "ApproveTool") -> "Decision | None":
+        """Open a dialog and wait for the answer; None without a screen."""
+        if self._app is None or not self._app.is_running:
+            return None
         # opened by the app's own task, as this may run in any other
         self._app.call_next(self._app.push_screen, dialog)
         self._asks(True)
@@ -109,6 +108,4 @@ class ScreenApprover:
         self._last_answer = time.monotonic()
         # not after a cancellation: the stop has been reported already
         self._asks(False)
-        if decision.kind == "session":
-            self.permissions.grant(call.name, tool.effect)
-        return Approval(allowed=decision.kind != "no", reason=decision.reason)
+        return decision

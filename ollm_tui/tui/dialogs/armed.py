@@ -13,49 +13,13 @@ from textual.content import Content
 from textual.screen import ScreenResultType
 from textual.widgets import Static
 
+from ollm_tui.frontend.consent import Arming
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.dialogs.reading import Reading, is_whole
 from ollm_tui.tui.widgets import ShownAgain
 
 if TYPE_CHECKING:
     from textual.timer import Timer
-
-ARMED_AFTER_S: Final = 0.4
-HELD_S: Final = 1.0
-"""A held key has repeated by then: keyboards wait 0.25 to 0.7 s before they repeat."""
-
-
-class Arming:
-    """Decides when a dialog may take a key for an answer; pure.
-
-    A person who is typing when a dialog opens has not read it. Answers count only after the dialog
-    was visible for a while and typing has paused for as long; a letter without a meaning shows that
-    typing goes on. All times are seconds of one clock.
-    """
-
-    def __init__(self, answered_at: float | None = None) -> None:
-        """Start; `answered_at` is when the last dialog was answered: its key may still be held."""
-        self._armed_at: float | None = None
-        self._earliest = 0.0 if answered_at is None else answered_at + HELD_S
-
-    def shown(self, now: float) -> None:
-        """Start the wait, because the dialog is visible now."""
-        if self._armed_at is None:
-            self._armed_at = max(self._earliest, now + ARMED_AFTER_S)
-
-    def is_armed(self, now: float) -> bool:
-        """Return whether an answer counts."""
-        return self._armed_at is not None and now >= self._armed_at
-
-    def typed(self, now: float) -> None:
-        """Restart the wait, because of a key or a paste that is no answer."""
-        if self._armed_at is not None:
-            self._armed_at = max(self._armed_at, now + ARMED_AFTER_S)
-
-    def waits_for(self, now: float) -> float:
-        """Return the seconds that are left to wait."""
-        return ARMED_AFTER_S if self._armed_at is None else max(0.0, self._armed_at - now)
-
 
 WAITING: Final = "Waiting for you to stop typing…"
 _LATER_S: Final = 0.005

@@ -54,6 +54,10 @@ class LeftOnce(StyledOnce[ScreenResultType]):
             self._leave_with = None
             super().dismiss(result)
 
+    def on_unmount(self) -> None:
+        """Clear a cache of Textual that keeps the lines of a thousand closed widgets alive."""
+        StylesCache.get_inner_outer.cache_clear()
+
 
 class DialogOpener:
     """Opens dialogs over one screen, for parts of it that know only this."""
@@ -146,7 +150,3 @@ class Dialog(LeftOnce[ScreenResultType], ModalScreen[ScreenResultType]):
     def has_its_parts(self) -> bool:
         """Whether its widgets exist: not once it is closed, when late answers may still arrive."""
         return bool(self.query("#about"))
-
-    def on_unmount(self) -> None:
-        """Clear a cache of Textual that keeps the lines of a thousand closed widgets alive."""
-        StylesCache.get_inner_outer.cache_clear()

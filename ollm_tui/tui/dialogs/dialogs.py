@@ -35,7 +35,13 @@ class Dialogs:
     def run(
         self, work: Coroutine[Any, Any, object], group: str, *, is_exclusive: bool = False
     ) -> None:
-        """Run a coroutine while the screen is open; an exclusive one cancels its group's others."""
+        """Run a coroutine while the screen is open; an exclusive one cancels its group's others.
+
+        What is cancelled as the app ends may still ask for more work, which is not begun.
+        """
+        if not self.screen.app.is_running:
+            work.close()
+            return
         self.screen.run_worker(work, group=group, exclusive=is_exclusive)
 
     def run_action(self, action: str) -> None:

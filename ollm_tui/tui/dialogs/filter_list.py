@@ -90,7 +90,11 @@ class FilterList(Dialog[ScreenResultType]):
         move_highlight(self.query_one(OptionList), steps)
 
     @on(Input.Submitted)
-    def _choose_marked(self) -> None:
+    def _submitted(self) -> None:
+        self.choose_marked()
+
+    def choose_marked(self) -> None:
+        """Choose the marked row."""
         self.query_one(OptionList).action_select()
 
 

@@ -1,4 +1,4 @@
-"""Questions that any feature asks: yes or no, one of a few, or whether to save a copy."""
+"""Questions that any feature asks: yes or no, one of a few, a line, or whether to save a copy."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.events import Resize
-from textual.widgets import OptionList, Static
+from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from ollm_tui.config.paths import home_folder
@@ -22,6 +22,7 @@ from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.dialog import Dialog
 from ollm_tui.tui.dialogs.filter_list import fill_list
 from ollm_tui.tui.dialogs.reading import Passage, Reading
+from ollm_tui.tui.widgets import TextField
 
 _ROWS_AROUND: Final = 15
 
@@ -145,6 +146,51 @@ def _line(choice: ChoiceRow, width: int) -> Content:
     if choice.refusal is None:
         return line
     return Content.assemble(line, "\n  ", (clean_line(choice.refusal), "$text-muted"))
+
+
+class LineEntry(Dialog[str | None]):
+    """Returns the line that was typed, or None. A problem of the former try is shown above it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "dismiss(None)", "Cancel", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    LineEntry {
+        & > Vertical { height: auto; max-height: 90%; }
+        #problem { height: auto; max-height: 4; margin-bottom: 1; color: $text-error; }
+        #problem { display: none; }
+        #problem.-shown { display: block; }
+        &.-low #problem { margin-bottom: 0; max-height: 2; }
+    }
+    """
+
+    def __init__(
+        self, title: str, draft: str, about: str, *, placeholder: str = "", problem: str = ""
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._draft = draft
+        self._about = about
+        self._placeholder = placeholder
+        self._problem = problem
+
+    def compose(self) -> ComposeResult:
+        """Lay out the problem, the input and its keys."""
+        with Vertical():
+            yield Static(Content(clean_line(self._title)), classes="title")
+            yield Static(Content(clean_line(self._problem)), id="problem")
+            yield TextField(clean_line(self._draft), placeholder=self._placeholder, compact=True)
+            yield Static(Content(clean_line(self._about)), id="about")
+
+    def on_mount(self) -> None:
+        """Put the cursor at the end of the text."""
+        self.query_one("#problem").set_class(bool(self._problem), "-shown")
+        field = self.query_one(Input)
+        field.cursor_position = len(field.value)
+
+    @on(Input.Submitted)
+    def _enter(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip())
 
 
 class SaveCopy(YesNoDialog):

@@ -3,9 +3,9 @@
 It tracks which rows have been shown: what was not shown cannot be allowed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final, Literal, TypeAlias
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,12 +17,16 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.transcript import plain_rows
+from ollm_tui.tui.painters import plain_rows
 
 _BAR = "▌ "
 _NARROWEST = 8
 _LEAST_AROUND = 8
 """Rows of a low screen that the dialog around it needs."""
+
+
+RowKind: TypeAlias = Literal["heading", "text", "added", "removed"]
+_DIFF_KINDS: Final[Mapping[str, RowKind]] = {"+": "added", "-": "removed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Passage:
 
     heading: str
     text: str
+    is_diff: bool = False
+    """Whether lines that are removed and added are coloured."""
 
 
 def spelled(text: str) -> str:
@@ -55,12 +61,16 @@ class Reading(ScrollView, can_focus=False):
     class Looked(Message):
         """The rows in view have changed."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"reading--heading", "reading--bar"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        *("reading--heading", "reading--bar", "reading--added", "reading--removed")
+    }
     DEFAULT_CSS = """
     Reading {
         height: auto; background: transparent; scrollbar-size-vertical: 1; overflow-x: hidden;
         & .reading--heading { color: $text-muted; }
         & .reading--bar { color: $text-accent; }
+        & .reading--added { color: $text-success; }
+        & .reading--removed { color: $text-error; }
         &:ansi .reading--heading { text-style: dim; }
     }
     """
@@ -68,9 +78,12 @@ class Reading(ScrollView, can_focus=False):
     def __init__(self, passages: Sequence[Passage], *, margin: int = 14) -> None:
         """Show passages; `margin` rows of the screen are left for the dialog."""
         super().__init__()
-        self._passages = [(clean_name(one.heading), spelled(one.text)) for one in passages]
+        self._passages = [
+            Passage(clean_name(one.heading), spelled(one.text), one.is_diff) for one in passages
+        ]
         self._margin = margin
         self._lines: list[tuple[bool, str]] = []
+        self._kinds: list[RowKind] = []
         self._width = 0
         self._seen: set[int] = set()
         self._seen_width = 0
@@ -83,9 +96,10 @@ class Reading(ScrollView, can_focus=False):
         width = max(_NARROWEST, width - self.styles.scrollbar_size_vertical)
         if width != self._width:
             self._width = width
-            gap = (False, "")
+            gap: tuple[RowKind, str] = ("heading", "")
             rows = [line for one in self._passages for line in (gap, *_rows_of(one, width))]
-            self._lines = rows[1:]
+            self._lines = [(kind != "heading", line) for kind, line in rows[1:]]
+            self._kinds = [kind for kind, _line in rows[1:]]
         return self._lines
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -151,18 +165,29 @@ class Reading(ScrollView, can_focus=False):
             return Strip.blank(width, base)
         is_text, line = self._lines[number]
         if is_text:
+            kind = self._kinds[number]
             bar = base + self.get_component_rich_style("reading--bar")
-            segments = [Segment(_BAR, bar), Segment(line, base)]
+            style = base if kind == "text" else self.get_component_rich_style(f"reading--{kind}")
+            segments = [Segment(_BAR, bar), Segment(line, base + style)]
         else:
             heading = base + self.get_component_rich_style("reading--heading")
             segments = [Segment(line, heading)]
         return Strip(segments).adjust_cell_length(width, base)
 
 
-def _rows_of(passage: tuple[str, str], width: int) -> list[tuple[bool, str]]:
-    heading, text = passage
-    rows = [(False, row.text) for row in plain_rows(heading, width, Style.null(), words=False)]
-    if not text:
+def _rows_of(passage: Passage, width: int) -> list[tuple[RowKind, str]]:
+    heading, none = passage.heading, Style.null()
+    rows: list[tuple[RowKind, str]] = [
+        ("heading", row.text) for row in plain_rows(heading, width, none, words=False)
+    ]
+    if not passage.text:
         return rows
-    body = plain_rows(text, width - len(_BAR), Style.null(), words=False)
-    return [*rows, *((True, row.text) for row in body)]
+    room = width - len(_BAR)
+    if not passage.is_diff:
+        body = plain_rows(passage.text, room, none, words=False)
+        return [*rows, *(("text", row.text) for row in body)]
+    for line in passage.text.split("\n"):
+        kind = _DIFF_KINDS.get(line[:1], "text")
+        wrapped = [row.text for row in plain_rows(line, room, none, words=False)]
+        rows += [(kind, text) for text in wrapped or [""]]
+    return rows

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.model_offers import Offer
+from ollm_tui.frontend.model_search import EntryRow, FindRow, ModelSearch, OriginRow, RepositoryRow
 from ollm_tui.library.downloads.job import Origin, ProviderPull
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
-from ollm_tui.tui.downloads.find_rows import EntryRow, FindRow, OriginRow, RepositoryRow
-from ollm_tui.tui.downloads.model_search import ModelSearch
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.downloads.variant_rows import Offer
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:

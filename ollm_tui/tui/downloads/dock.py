@@ -12,8 +12,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.download_news import ShownName
 from ollm_tui.library.downloads.job import ENDED, Job, JobState
-from ollm_tui.tui.downloads.dock_rows import ShownName, job_lines
+from ollm_tui.tui.downloads.dock_rows import job_lines
 from ollm_tui.tui.keys import DOWNLOADS, KeyHint
 from ollm_tui.tui.widgets import Piece, fit, paint, plain, spread, width_of
 

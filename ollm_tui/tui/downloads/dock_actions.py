@@ -9,13 +9,13 @@ from textual import getters, on, work
 from textual.widgets import Input
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.download_news import ShownName, title_of
+from ollm_tui.frontend.figures import amount
 from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import LeftOnce, Passage, YesNoDialog
 from ollm_tui.tui.downloads.dock import DownloadsDock
-from ollm_tui.tui.downloads.dock_rows import ShownName, title_of
-from ollm_tui.tui.figures import amount
 from ollm_tui.tui.keys import Keymap
 
 if TYPE_CHECKING:

@@ -1,14 +1,15 @@
 """The lines of the list of downloads, for a given width; pure."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
-from typing import Final, TypeAlias
+from typing import Final
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.decode.counted import size_text
-from ollm_tui.library.downloads.job import Job, JobState, ProviderPull
-from ollm_tui.tui.figures import amount, time_left
+from ollm_tui.frontend.download_news import LONGEST, ShownName, title_of
+from ollm_tui.frontend.figures import amount, time_left
+from ollm_tui.library.downloads.job import Job, JobState
 from ollm_tui.tui.widgets import Piece, cut, fit
 
 _STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
@@ -20,8 +21,6 @@ _STATES: Final[Mapping[JobState, tuple[str, str, str]]] = {
     "cancelled": ("■", "quiet", "cancelled"),
 }
 """The sign of a state, its look and its word."""
-LONGEST: Final = 500
-"""Characters of a name or a message that are used; no line shows as many."""
 _LEAST_TITLE, _MOST_TITLE = 12, 32
 _AMOUNT_CELLS: Final = 17
 _NARROW, _WIDE = 64, 100
@@ -31,17 +30,6 @@ _GAP: Final = 2
 _PROBLEM_LINES: Final = 2
 _LEAST_FIRST: Final = ("note", "rate", "left")
 """What is left out first if there is no room; half a figure would mislead."""
-ShownName: TypeAlias = Callable[[str], str]
-"""Returns a provider's name as people write it."""
-
-
-def title_of(job: Job, shown_name: ShownName) -> str:
-    """Return what is downloaded, and by which provider if not by this program."""
-    name = clean_name(job.title[:LONGEST])
-    if not isinstance(job.origin, ProviderPull):
-        return name
-    provider = shown_name(job.origin.provider)
-    return name if provider in name else f"{name} on {clean_name(provider[:LONGEST])}"
 
 
 def job_lines(job: Job, width: int, shown_name: ShownName) -> list[list[Piece]]:

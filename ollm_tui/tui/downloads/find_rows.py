@@ -1,21 +1,26 @@
 """The rows of the model search: what each stands for, and its text; pure."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from textual.content import Content
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
-from ollm_tui.library.address import HubAddress, format_address
-from ollm_tui.library.downloads.job import Origin
-from ollm_tui.library.fit import Fit, Verdict, fit_short, fit_words
-from ollm_tui.library.fitting import SizeFit, suggestion_key
-from ollm_tui.library.registry.entry import RegistryEntry
+from ollm_tui.frontend.download_news import LONGEST
+from ollm_tui.frontend.figures import count, parameters, popularity, window
+from ollm_tui.frontend.model_search import (
+    EntryRow,
+    FindRow,
+    OriginRow,
+    RepositoryRow,
+    purposes_text,
+    stars,
+)
+from ollm_tui.library.address import format_address
+from ollm_tui.library.fit import Verdict, fit_short, fit_words
+from ollm_tui.library.fitting import SizeFit
 from ollm_tui.protocol.model import ModelRef
-from ollm_tui.tui.downloads.dock_rows import LONGEST
-from ollm_tui.tui.figures import count, parameters, popularity, window
 from ollm_tui.tui.widgets import cut, fit
 
 LOOKS: Final[Mapping[Verdict, str]] = {
@@ -28,59 +33,6 @@ LOOKS: Final[Mapping[Verdict, str]] = {
 """The colour of a verdict."""
 LEAST_NAME: Final = 26
 """Cells of a name before a column is left out."""
-_PURPOSES_SHOWN: Final = 3
-
-
-@dataclass(frozen=True, slots=True)
-class EntryRow:
-    """A model of the registry."""
-
-    entry: RegistryEntry
-    best: SizeFit | None = None
-    """The recommended quantization, if a size is known."""
-
-    @property
-    def id(self) -> str:
-        """The id of the option."""
-        return f"entry/{self.entry.id}"
-
-
-@dataclass(frozen=True, slots=True)
-class RepositoryRow:
-    """A repository that was named, or something in it."""
-
-    address: HubAddress
-    hub: str
-
-    @property
-    def id(self) -> str:
-        """The id of the option."""
-        return f"repository/{self.address.repo}"
-
-
-@dataclass(frozen=True, slots=True)
-class OriginRow:
-    """Something that can be downloaded as it was typed: by a server, from a URL, from a file."""
-
-    origin: Origin
-    title: str
-    about: str
-
-    @property
-    def id(self) -> str:
-        """The id of the option."""
-        return f"origin/{self.about}/{self.title}"
-
-
-FindRow: TypeAlias = EntryRow | RepositoryRow | OriginRow
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Rows below one heading; an empty one is not shown."""
-
-    heading: str
-    rows: tuple[FindRow, ...]
 
 
 def row_content(row: FindRow, width: int) -> Content:
@@ -142,13 +94,9 @@ def _entry(row: EntryRow, width: int) -> Content:
 
 def _cell(row: EntryRow, column: str) -> tuple[str, str]:
     look = "$text-accent" if column == "rating" else "$text-muted"
-    if column == "fit" and (fit := _fit_of(row)):
+    if column == "fit" and (fit := row.fit):
         look = LOOKS[fit.verdict]
     return _COLUMNS[column][2](row), look
-
-
-def _fit_of(row: EntryRow) -> Fit | None:
-    return row.best.fit if row.best is not None else None
 
 
 def _size(best: SizeFit) -> str:
@@ -159,21 +107,10 @@ def _counted(number: int | None, write: Callable[[int], str] = count) -> str:
     return "" if number is None else write(number)
 
 
-def purposes_text(entry: RegistryEntry, most: int = _PURPOSES_SHOWN) -> str:
-    """Name what a model is good for, the best first."""
-    ranked = sorted(entry.purposes, key=lambda name: (-entry.skills.get(name, 0), name))
-    return ", ".join(clean_line(name[:LONGEST]) for name in ranked[:most])
-
-
-def stars(rating: int | None) -> str:
-    """Return a person's own rating as stars."""
-    return "★" * rating if rating else ""
-
-
 _COLUMNS: Final[Mapping[str, tuple[str, int, Callable[[EntryRow], str]]]] = {
     "parameters": ("params", 6, lambda row: _counted(row.entry.parameters or None, parameters)),
     "size": ("size", 8, lambda row: _size(row.best) if row.best else ""),
-    "fit": ("fits", 8, lambda row: fit_short(verdict) if (verdict := _fit_of(row)) else ""),
+    "fit": ("fits", 8, lambda row: fit_short(verdict) if (verdict := row.fit) else ""),
     "downloads": ("downloads", 9, lambda row: _counted(row.entry.downloads)),
     "licence": ("licence", 12, lambda row: clean_line((row.entry.licence or "")[:LONGEST])),
     "purposes": ("good for", 20, lambda row: purposes_text(row.entry)),
@@ -205,27 +142,3 @@ def about_row(row: FindRow | None, shown: Callable[[ModelRef], str]) -> list[str
         clean_line((entry.description or "")[:LONGEST]) if not here else "",
     ]
     return [line for line in (" · ".join(filter(None, part)) for part in (facts, last)) if line]
-
-
-def best_by_purpose(rows: Sequence[EntryRow], purposes: Sequence[str], *, each: int) -> list[Group]:
-    """Return the best models that fit this machine, each once, by the first purpose it serves."""
-    left = [row for row in rows if row.entry.sources and _fits(row)]
-    groups = []
-    for purpose in purposes:
-        mine = [row for row in left if _serves(row, purpose)]
-        mine = sorted(mine, key=lambda row: suggestion_key(row.entry, row.best, purpose))[:each]
-        left = [row for row in left if row not in mine]
-        groups.append(Group(purpose, tuple(mine)))
-    return [group for group in groups if group.rows]
-
-
-def _fits(row: EntryRow) -> bool:
-    fit = _fit_of(row)
-    return fit is None or fit.verdict != "no"
-
-
-def _serves(row: EntryRow, purpose: str) -> bool:
-    """Return whether a model serves a purpose; an embedder serves no other."""
-    purposes = row.entry.purposes
-    is_embedder = "embedding" in purposes and "chat" not in purposes
-    return purpose in purposes and (purpose == "embedding" or not is_embedder)

@@ -15,21 +15,13 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.model_search import EntryRow, FindRow, Group, ModelFits, ModelSearch
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import DialogOpener, Help, fill_list, move_highlight
 from ollm_tui.tui.downloads.choosing import RowChooser, rate
 from ollm_tui.tui.downloads.dock_actions import ShowsDownloads, Sleep
-from ollm_tui.tui.downloads.find_rows import (
-    EntryRow,
-    FindRow,
-    Group,
-    about_row,
-    head_content,
-    row_content,
-)
-from ollm_tui.tui.downloads.model_search import ModelSearch
-from ollm_tui.tui.downloads.variant_rows import ModelFits
+from ollm_tui.tui.downloads.find_rows import about_row, head_content, row_content
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.widgets import KeyLine, TextField
 

@@ -1,7 +1,6 @@
 """Downloads as the chat shows them: a figure in the status line, and a note when one ends."""
 
 import math
-import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import anyio.to_thread
 
-from ollm_tui.decode.clean import clean_line, clean_name
-from ollm_tui.decode.counted import size_text
-from ollm_tui.library.downloads.job import Job, JobState
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.download_news import LONGEST, DownloadNews, done_words, failed_words
+from ollm_tui.library.downloads.job import Job
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import Dialogs
-from ollm_tui.tui.downloads.dock_rows import LONGEST, progress_word, title_of
+from ollm_tui.tui.downloads.dock_rows import progress_word
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.services import OpenChat
 
@@ -53,8 +52,7 @@ class ChatDownloads:
     show_progress: Callable[[str], None]
     sleep: Sleep = anyio.sleep
     """How pauses pass."""
-    _began: float = field(default_factory=time.time)
-    _states: dict[str, JobState] = field(default_factory=dict)
+    _news: DownloadNews = field(default_factory=DownloadNews)
     _is_listed: bool = False
     """Whether another screen lists the downloads; the chat then says later what ended."""
     _chosen: ModelRef | None = None
@@ -112,13 +110,8 @@ class ChatDownloads:
         scope.deadline = math.inf if is_active else anyio.current_time() + QUIET_S
         if self._is_listed:
             return
-        before, self._states = self._states, {job.id: job.state for job in jobs}
-        for job in jobs:
-            is_news = before.get(job.id) != job.state and (
-                job.id in before or job.changed_at >= self._began
-            )
-            if is_news and not job.is_elsewhere:
-                await self._say(job)
+        for job in self._news.take(jobs):
+            await self._say(job)
 
     async def _say(self, job: Job) -> None:
         if job.state == "done":
@@ -127,7 +120,6 @@ class ChatDownloads:
             self._say_failed(job)
 
     async def _say_done(self, job: Job) -> None:
-        amount = f", {size_text(job.completed)}" if job.completed else ""
         ref = ModelRef.parse(job.model or "")
         hint = None
         if ref is not None:
@@ -136,14 +128,8 @@ class ChatDownloads:
         if ref is not None and ref != self._chosen:
             address = self.runtime.catalog.shown_address(ref)
             hint = f"/model {clean_name(address[:LONGEST])} to chat with it."
-        self.chat.say(f"Downloaded {self._title(job)}{amount}.", "info", hint)
+        self.chat.say(done_words(job, self.runtime.catalog.shown_name), "info", hint)
 
     def _say_failed(self, job: Job) -> None:
-        error = job.error
-        reason = clean_line(error.message[:LONGEST]) if error is not None else "It failed."
-        advice = clean_line((error.hint or "")[:LONGEST]) if error is not None else ""
-        hint = f"{advice} /pull shows the details.".strip()
-        self.chat.say(f"{self._title(job)} could not be downloaded. {reason}", "error", hint)
-
-    def _title(self, job: Job) -> str:
-        return title_of(job, self.runtime.catalog.shown_name)
+        words, advice = failed_words(job, self.runtime.catalog.shown_name)
+        self.chat.say(words, "error", f"{advice} /pull shows the details.".strip())

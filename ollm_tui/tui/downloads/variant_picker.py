@@ -15,6 +15,17 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.model_offers import (
+    Chosen,
+    Offer,
+    VariantRow,
+    first_marked,
+    is_too_large,
+    origins_of,
+    pull_name,
+    rows_of,
+)
+from ollm_tui.frontend.model_search import ModelFits
 from ollm_tui.library.downloads.job import Origin
 from ollm_tui.library.hub.repo import Hub
 from ollm_tui.library.hub.variants import projector_of
@@ -22,18 +33,9 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.dialogs import LOW_SCREEN, Dialog
 from ollm_tui.tui.downloads.variant_rows import (
-    Chosen,
-    ModelFits,
-    Offer,
-    VariantRow,
-    first_marked,
     fit_line,
     heading_lines,
-    is_too_large,
-    origins_of,
-    pull_name,
     row_content,
-    rows_of,
     target_line,
 )
 from ollm_tui.tui.keys import Keymap

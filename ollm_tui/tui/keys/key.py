@@ -11,11 +11,13 @@ from ollm_tui.decode.clean import clean_name
 
 Scope: TypeAlias = Literal[
     "chat", "composer", "dictation", "find", "cursor", "caret",
-    "models", "details", "find_models", "variant", "downloads",
+    "tree", "queue", "models", "details", "find_models", "variant", "downloads",
+    "settings", "focus", "chats",
 ]  # fmt: skip
 """What handles the key: the chat screen, its input, a dictation into it, a search in the chat, the
-cursor on a message, the caret in its text, the list of models, the details of one, the model
-search, the choice of a file, the list of downloads."""
+cursor on a message, the caret in its text, the tree of a chat, the queue of messages, the list of
+models, the details of one, the model search, the choice of a file, the list of downloads, the
+settings, one message read alone, the list of chats."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from textual.keys import REPLACED_KEYS, Keys, key_to_character
 from ollm_tui.config.origin import nearest, summarize
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.keys.key import Key, KeyHint, Scope, display_key, short
+from ollm_tui.tui.keys.reading import READING
 from ollm_tui.tui.keys.table import EDITING, KEYS, LETTERS, SCREENS
 
 _IDLE: Final = ("composer.newline", "chat.models", "chat.palette", "chat.help")
@@ -27,10 +28,13 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "answer": (*_ON_MESSAGE, "cursor.next_code", "cursor.again", "cursor.select"),
         "foldable": (*_ON_MESSAGE, "cursor.fold", "cursor.select"),
         "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
-        **dict.fromkeys(("loading", "waiting", "thinking", "answering", "tools", "drawing"), _BUSY),
+        **dict.fromkeys(("loading", "reading", "compacting", "waiting"), _BUSY),
+        **dict.fromkeys(("thinking", "answering", "tools", "drawing", "making", "command"), _BUSY),
     }
 )
 """The keys that the status line names, by the state of the chat or by what the cursor is on."""
+
+_LETTERS: Final = "letters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class RefusedKey:
     message: str
     find_hint: Callable[[], str | None] | None = field(default=None, compare=False, repr=False)
     """Finds a hint; called only when the refusal is shown."""
+    owner: Key | None = field(default=None, compare=False)
+    """The action that has the key already, if that is why."""
 
     def __str__(self) -> str:
         """Return message and hint on one line."""
@@ -48,7 +54,7 @@ class RefusedKey:
         return f"{self.message} {hint}" if hint else self.message
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Keymap:
     """The table with a person's own keys in it."""
 
@@ -56,6 +62,15 @@ class Keymap:
     chosen: Mapping[str, str] = field(default_factory=dict)
     """A person's own keys that are used, by the id of the action."""
     refused: tuple[RefusedKey, ...] = ()
+    _views: dict[str, dict[str, str]] = field(default_factory=dict, compare=False, repr=False)
+    """What was handed out by scope, so that it changes with the keys."""
+
+    def adopt(self, other: "Keymap") -> None:
+        """Take the keys of another keymap, also in what was handed out before."""
+        self.keys, self.chosen, self.refused = other.keys, other.chosen, other.refused
+        for scope, view in self._views.items():
+            view.clear()
+            view.update(self._letters() if scope == _LETTERS else self._actions(scope))
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -76,6 +91,9 @@ class Keymap:
 
     def actions(self, scope: Scope) -> Mapping[str, str]:
         """Return the actions of a scope by the name of the key."""
+        return self._views.setdefault(scope, self._actions(scope))
+
+    def _actions(self, scope: str) -> dict[str, str]:
         return {name: key.action for key in self.of_scopes(scope) for name in key.names}
 
     def yielded_to(self, scope: Scope) -> frozenset[str]:
@@ -89,6 +107,9 @@ class Keymap:
 
     def letters(self) -> Mapping[str, str]:
         """Return the actions of the keys that act only while the input is empty."""
+        return self._views.setdefault(_LETTERS, self._letters())
+
+    def _letters(self) -> dict[str, str]:
         return {name: key.action for key in self.keys if key.id in LETTERS for name in key.names}
 
     def hints(self, state: str = "ready", *, over: str | None = None) -> list[KeyHint]:
@@ -118,7 +139,9 @@ class Keymap:
 
 _MODIFIERS: Final = ("ctrl", "alt", "shift", "super", "hyper", "meta")
 _NAMED: Final = frozenset(key.value.rpartition("+")[2] for key in Keys if len(key.value) > 1)
-_SCOPES_WITH_INPUT: Final = frozenset({"chat", "composer", "find", "models", "find_models"})
+_SCOPES_WITH_INPUT: Final = frozenset(
+    {"chat", "composer", "find", "chats", "models", "find_models"}
+)
 """The scopes in which letters go into an input."""
 
 
@@ -183,7 +206,8 @@ def _first_clash(keys: Iterable[Key], moved: Sequence[str]) -> RefusedKey | None
                 both = [one.id for one in (other, key) if one.id in moved]
                 if both and _overlap(other, key):
                     what = f"[keymap] gives {display_key(name)} to both {other.id} and {key.id}."
-                    return RefusedKey(max(both, key=moved.index), what)
+                    refused = max(both, key=moved.index)
+                    return RefusedKey(refused, what, owner=other if refused == key.id else key)
             others.append(key)
     return None
 
@@ -230,3 +254,42 @@ def nearest_key(name: str) -> str | None:
         base = nearest(base, _NAMED) or base
     near = "+".join([*modifiers, base])
     return near if near != name and is_key(near) and base else None
+
+
+def reference_page() -> str:
+    """Return the reference page of all keys, as Markdown."""
+    return "\n".join(
+        [
+            "# Keys",
+            "",
+            "Each can be changed in `config.toml` by its id, for example:",
+            "",
+            "```toml",
+            "[keymap]",
+            '"chat.models" = "f4"',
+            "```",
+            "",
+            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
+            "",
+            "## While browsing messages",
+            "",
+            *_rows(READING),
+            "",
+            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
+            "## In the input",
+            "",
+            *_rows(EDITING),
+            "",
+        ]
+    )
+
+
+def _screen_rows(scope: str, head: str) -> list[str]:
+    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
+
+
+def _rows(keys: Iterable[Key]) -> list[str]:
+    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
+    return head + [
+        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
+    ]

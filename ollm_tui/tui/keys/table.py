@@ -3,13 +3,15 @@
 A person remaps a key in `[keymap]` by the id of the action: `"chat.models" = "f4"`.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from ollm_tui.models.actions import ACTIONS, MenuEntry, ModelAction
 from ollm_tui.tui.keys.key import Key
+from ollm_tui.tui.keys.lists import CHAT_LIST, FIND_MODELS, SETTINGS, VARIANT
+from ollm_tui.tui.keys.reading import FOCUS, READING
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +58,6 @@ def _in_key_order(*keys: Key) -> list[Key]:
     return sorted(keys, key=lambda key: key.keys)
 
 
-def _caret(name: str, key: str, description: str) -> Key:
-    """Return a key that moves the caret; with Shift it selects."""
-    shifted = f"ctrl+shift+{key.removeprefix('ctrl+')}" if "ctrl+" in key else f"shift+{key}"
-    return Key(f"caret.{name}", f"{key},{shifted}", f"caret_move('{name}')", description)
-
-
 _CHAT: Final = (
     Key("chat.stop", "escape", "stop", "Stop the answer", "stop", "while answering"),
     Key("chat.back", "escape", "escape", "Twice: edit your last message", "", "idle, input empty"),
@@ -86,12 +82,20 @@ _CHAT: Final = (
         in_palette=True, command="context"),
     Key("chat.links", "f8", "show('links')", "Open a link in the last answer", in_palette=True,
         command="links"),
+    Key("chat.editor", "ctrl+g", "do('edit_draft')", "Write in your own editor", "editor",
+        in_palette=True, command="editor"),
+    Key("chat.paste_picture", "alt+v", "do('paste_picture')", "Paste a picture",
+        in_palette=True, command="paste"),
+    Key("chat.queue", "alt+q", "show('queue')", "Change the order of waiting messages",
+        in_palette=True, command="queue"),
     Key("chat.dictate", "f9", "do('dictate')", "Dictate a message", in_palette=True,
         command="dictate"),
     Key("chat.permissions", "shift+tab", "cycle_permissions", "Change auto-approved tools",
         in_palette=True),
     Key("chat.next_recent", "f2", "do('next_recent')", "Next recent model", in_palette=True),
     Key("chat.palette", "ctrl+p", "show('palette')", "Command palette", "palette"),
+    Key("chat.settings", "f10,ctrl+comma", "show('settings')", "Settings", "settings",
+        in_palette=True, command="settings"),
     Key("chat.help", "f1", "show('help')", "Help", "help", in_palette=True, command="help"),
     Key("chat.help_mark", "question_mark", "show('help')", "Help", when="the input is empty"),
     Key("chat.thinking", "ctrl+t", "fold('thinking')", "Toggle thinking", in_palette=True),
@@ -101,6 +105,16 @@ _CHAT: Final = (
     Key("chat.messages", "alt+up", "go_through(-1)", "Previous message", "messages",
         in_palette=True),
     Key("chat.messages_down", "alt+down", "go_through(1)", "Next message"),
+    Key("chat.previous_question", "alt+pageup", "do('previous_question')", "Previous question"),
+    Key("chat.next_question", "alt+pagedown", "do('next_question')", "Next question"),
+    Key("chat.focus", "alt+o", "do('focus')", "Read one message alone", in_palette=True,
+        command="focus"),
+    Key("chat.tables", "alt+w", "do('tables')", "Fold wide tables, or scroll them sideways",
+        in_palette=True),
+    Key("chat.tables_left", "alt+left", "do('tables_left')", "Scroll wide tables left"),
+    Key("chat.tables_right", "alt+right", "do('tables_right')", "Scroll wide tables right"),
+    Key("chat.times", "alt+t", "do('times')", "Show or hide the times of messages",
+        in_palette=True, command="times"),
     Key("chat.page_up", "pageup", "scroll_page(-1)", "Scroll up a page"),
     Key("chat.page_down", "pagedown", "scroll_page(1)", "Scroll down a page"),
     Key("chat.line_up", "shift+up", "scroll_line(-1)", "Scroll up a line"),
@@ -175,37 +189,22 @@ _FIND: Final = (
         _WHILE_SEARCHING),
 )  # fmt: skip
 
-READING: Final = (
-    Key("cursor.up", "up", "cursor_step(-1)", "Previous message"),
-    Key("cursor.down", "down", "cursor_step(1)", "Next message"),
-    Key("cursor.first", "home", "cursor_edge(-1)", "First message"),
-    Key("cursor.last", "end", "cursor_edge(1)", "Last message"),
-    Key("cursor.next_code", "tab", "cursor_code(1)", "Next code block", "code"),
-    Key("cursor.previous_code", "shift+tab", "cursor_code(-1)", "Previous code block"),
-    Key("cursor.copy", "c", "cursor_copy", "Copy the message, or the code block", "copy"),
-    Key("cursor.select", "v", "cursor_select", "Select text from here", "select"),
-    Key("cursor.edit", "e", "cursor_edit", "Edit your message and continue from there", "edit"),
-    Key("cursor.again", "r", "cursor_again", "Ask again and continue from there", "again"),
-    Key("cursor.fold", "space", "cursor_fold", "Fold or unfold", "fold"),
-    Key("cursor.leave", "escape,enter", "cursor_leave", "Back to the input", "back"),
-    _caret("left", "left", "Left (with Shift: select; the same below)"),
-    _caret("right", "right", "Right"),
-    _caret("up", "up", "Up"),
-    _caret("down", "down", "Down"),
-    _caret("word_left", "ctrl+left", "Word left"),
-    _caret("word_right", "ctrl+right", "Word right"),
-    _caret("line_start", "home", "Start of the row"),
-    _caret("line_end", "end", "End of the row"),
-    _caret("page_up", "pageup", "Page up"),
-    _caret("page_down", "pagedown", "Page down"),
-    _caret("top", "ctrl+home", "Beginning of the chat"),
-    _caret("bottom", "ctrl+end", "End of the chat"),
-    Key("caret.mark", "v,space", "caret_mark", "Start or end selecting", "select"),
-    Key("caret.all", "a", "caret_all", "Select everything", "all"),
-    Key("caret.copy", "c,enter", "caret_copy", "Copy what is selected", "copy"),
-    Key("caret.leave", "escape", "caret_leave", "Back to the message", "back"),
+_TREE: Final = (
+    Key("tree.open", "enter", "choose('open')", "Show this branch", "open"),
+    Key("tree.fork", "f", "choose('fork')", "Copy this branch to a new chat", "fork"),
+    Key("tree.delete", "d,delete", "choose('delete')", "Delete the message and what follows",
+        "delete"),
+    Key("tree.undelete", "u", "choose('undelete')", "Undo the last deletion", "undo"),
+    Key("tree.close", "escape,ctrl+c", "dismiss(None)", "Close", "close"),
 )  # fmt: skip
-"""The keys of the messages cursor and of the caret: the transcript itself looks them up."""
+
+_QUEUE: Final = (
+    Key("queue.edit", "enter", "arrange('edit')", "Edit the message in the input", "edit"),
+    Key("queue.earlier", "shift+up,K", "arrange('earlier')", "Send it earlier", "earlier"),
+    Key("queue.later", "shift+down,J", "arrange('later')", "Send it later", "later"),
+    Key("queue.drop", "d,delete", "arrange('drop')", "Remove it", "remove"),
+    Key("queue.close", "escape,ctrl+c", "dismiss(None)", "Close", "close"),
+)  # fmt: skip
 
 _MODELS: Final = (
     Key("models.chat", "enter", "chat", "Chat with the selected model", "chat"),
@@ -251,34 +250,6 @@ _DETAILS: Final = (
     Key("details.bottom", "end,ctrl+end", "edge(1)", "Scroll to the bottom"),
 )  # fmt: skip
 
-_FIND_MODELS: Final = (
-    Key("find_models.choose", "enter", "choose", "Choose a file to download", "choose"),
-    Key("find_models.up", "up", "move(-1)", "Previous model"),
-    Key("find_models.down", "down", "move(1)", "Next model"),
-    Key("find_models.page_up", "pageup", "move(-10)", "Page up"),
-    Key("find_models.page_down", "pagedown", "move(10)", "Page down"),
-    Key("find_models.purpose", "f4", "next_purpose", "Filter by purpose", "purpose"),
-    Key("find_models.again", "f5", "refresh_results", "Refresh", "refresh"),
-    Key("find_models.rate", "f6", "rate", "Rate it; higher-rated models come first", "rate"),
-    Key("find_models.downloads", "tab", "to_downloads", "Go to downloads", "downloads"),
-    Key("find_models.help", "f1", "help", "Help", "help"),
-    Key("find_models.close", "escape,ctrl+c", "close", "Back", "back"),
-)  # fmt: skip
-
-_VARIANT: Final = (
-    Key("variant.choose", "enter", "choose", "Download", "download"),
-    Key("variant.up", "up,k", "move(-1)", "Better quality"),
-    Key("variant.down", "down,j", "move(1)", "Smaller file"),
-    Key("variant.context", "c,right", "context(1)", "Check the fit with a larger context",
-        "context"),
-    Key("variant.context_less", "C,left", "context(-1)", "Check the fit with a smaller context"),
-    Key("variant.cache", "v", "cache", "Check the fit with another KV cache type", "cache"),
-    Key("variant.place", "w", "place", "Choose the destination", "where", "a server can pull it"),
-    Key("variant.projector", "p", "projector", "Include the image encoder, or not", "pictures",
-        "the model sees pictures"),
-    Key("variant.close", "escape,ctrl+c,q", "close", "Cancel", "close"),
-)  # fmt: skip
-
 DOWNLOADS: Final = (
     Key("downloads.up", "up,k", "mark(-1)", "Previous download"),
     Key("downloads.down", "down,j", "mark(1)", "Next download"),
@@ -294,59 +265,26 @@ DOWNLOADS: Final = (
 
 KEYS: Final = (
     *_COMPOSER, *_DICTATION, *_CHAT, *_FIND, *READING,
-    *_MODELS, *_DETAILS, *_FIND_MODELS, *_VARIANT, *DOWNLOADS,
+    *_TREE, *_QUEUE, *CHAT_LIST, *_MODELS, *_DETAILS, *FIND_MODELS, *VARIANT, *DOWNLOADS,
+    *SETTINGS, *FOCUS,
 )  # fmt: skip
 """Every key but those of `EDITING`, as help and the reference page list them."""
 
 SCREENS: Final[Mapping[str, str]] = MappingProxyType(
     {
+        "tree": "In the tree of a chat",
+        "queue": "In the list of waiting messages",
+        "chats": "In the list of chats",
         "models": "In the list of models",
         "details": "In the details of a model",
         "find_models": "In the model search",
         "variant": "While choosing a download",
         "downloads": "In the list of downloads",
+        "settings": "In the settings",
+        "focus": "While reading one message alone",
     }
 )
 """The scopes of screens that take the chat's place, with the headings of their keys."""
 
 LETTERS: Final = frozenset({"chat.retry", "chat.go_on", "chat.help_mark", "chat.leave"})
 """Keys that act while the input is empty: the input itself looks them up."""
-
-
-def reference_page() -> str:
-    """Return the reference page of all keys, as Markdown."""
-    return "\n".join(
-        [
-            "# Keys",
-            "",
-            "Each can be changed in `config.toml` by its id, for example:",
-            "",
-            "```toml",
-            "[keymap]",
-            '"chat.models" = "f4"',
-            "```",
-            "",
-            *_rows(key for key in KEYS if key not in READING and key.scope not in SCREENS),
-            "",
-            "## While browsing messages",
-            "",
-            *_rows(READING),
-            "",
-            *(line for scope, head in SCREENS.items() for line in _screen_rows(scope, head)),
-            "## In the input",
-            "",
-            *_rows(EDITING),
-            "",
-        ]
-    )
-
-
-def _screen_rows(scope: str, head: str) -> list[str]:
-    return [f"## {head}", "", *_rows(key for key in KEYS if key.scope == scope), ""]
-
-
-def _rows(keys: Iterable[Key]) -> list[str]:
-    head = ["| Key | What it does | When | Id |", "|---|---|---|---|"]
-    return head + [
-        f"| {key.shown} | {key.description} | {key.when or 'always'} | `{key.id}` |" for key in keys
-    ]

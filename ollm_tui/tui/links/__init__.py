@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.links.opener import SystemOpener
     from ollm_tui.tui.links.opening import Links
 else:
-    __getattr__ = lazy_names(__name__, {"opener": ("SystemOpener",), "opening": ("Links",)})
+    __getattr__ = lazy_names(__name__, {"opening": ("Links",)})
 
-__all__ = ["Links", "SystemOpener"]
+__all__ = ["Links"]

@@ -13,8 +13,8 @@ from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.link_target import LinkRefusal, LinkTarget
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Passage, Reading, named_keys
-from ollm_tui.tui.links.target import LinkRefusal, LinkTarget
 from ollm_tui.tui.widgets import cut
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ollm_tui.frontend.link_target import LinkTarget, read_link
+from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
-from ollm_tui.tui.links.opener import SystemOpener
-from ollm_tui.tui.links.target import LinkTarget, read_link
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import NavigableTranscript, NoteKind
 from ollm_tui.tui.widgets import FLASH_S, HintLine
@@ -51,7 +51,7 @@ class Links:
     async def _list(self) -> None:
         # Imported for the first list, with the Markdown painters.
         from ollm_tui.tui.links.pick_dialog import PickLink
-        from ollm_tui.tui.transcript import links_in
+        from ollm_tui.tui.painters import links_in
 
         links = await links_in(self.transcript.block_list.last_answer_text() or "")
         if links:

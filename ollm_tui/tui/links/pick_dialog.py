@@ -10,7 +10,7 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.dialogs import FilterList
-from ollm_tui.tui.transcript import FoundLink
+from ollm_tui.tui.painters import FoundLink
 from ollm_tui.tui.widgets import cut
 
 MOST: Final = 300

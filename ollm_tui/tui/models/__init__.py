@@ -22,4 +22,10 @@ else:
         },
     )
 
-__all__ = ["ModelCommands", "ModelOperations", "ModelsScreen", "PickModel", "unlisted_words"]
+__all__ = [
+    "ModelCommands",
+    "ModelOperations",
+    "ModelsScreen",
+    "PickModel",
+    "unlisted_words",
+]

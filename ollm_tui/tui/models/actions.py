@@ -6,6 +6,7 @@ from typing import Final, Protocol, TypeAlias
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.models.actions import MODEL_ACTIONS, ModelAction
+from ollm_tui.models.tasks import TASK_WORDS
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import ChoiceRow, Choose, DialogOpener
@@ -131,4 +132,16 @@ class ModelActions:
             )
             for command in MODEL_COMMANDS.values()
         ]
-        return await self.dialogs.ask(Choose(entry.name, [*first, *rows], "Enter run · Esc close"))
+        listed = [*first, *task_rows(entry), *rows]
+        return await self.dialogs.ask(Choose(entry.name, listed, "Enter run · Esc close"))
+
+
+def task_rows(entry: ModelEntry) -> list[ChoiceRow]:
+    """Return a row for each task that a model can be made the default for, or is."""
+    return [
+        ChoiceRow(f"use_for('{task}', False)", f"Stop using for {TASK_WORDS[task]}")
+        if task in entry.default_for
+        else ChoiceRow(f"use_for('{task}')", f"Use for {TASK_WORDS[task]}")
+        for task in TASK_WORDS
+        if task in entry.tasks or task in entry.default_for
+    ]

@@ -5,19 +5,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, TypeAlias
 
-from rich.cells import cell_len
-
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.figures import window
 from ollm_tui.library.fit import fit_short
-from ollm_tui.tui.figures import window
 from ollm_tui.tui.models.entry import ModelEntry, matching
-from ollm_tui.tui.widgets import cut, fit
+from ollm_tui.tui.widgets import GAP, fit
 
 ColumnId: TypeAlias = Literal[
     "name", "provider", "size", "quant", "context", "can", "loaded", "modified", "fit"
 ]
 SortKey: TypeAlias = str | float | tuple[int, str]
-GAP: Final = 2
 _LEAST_NAME: Final = 18
 _GROWTH: Final[tuple[tuple[ColumnId, int], ...]] = (
     *(("can", 20), ("name", 26), ("provider", 15), ("name", 40)),
@@ -55,10 +52,7 @@ class Column:
 
     def placed(self, text: str) -> str:
         """Cut or fill a text to the width of the column."""
-        if not self.is_right:
-            return fit(text, self.width)
-        short = cut(text, self.width)
-        return " " * max(0, self.width - cell_len(short)) + short
+        return fit(text, self.width, is_right=self.is_right)
 
 
 def _loaded(entry: ModelEntry) -> str:

@@ -9,8 +9,8 @@ from textual import on
 from textual.app import ComposeResult
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.model_sections import section_number, sections_of
 from ollm_tui.tui.keys import MODEL_COMMANDS, KeyHint, Keymap
-from ollm_tui.tui.models.sections import section_number, sections_of
 from ollm_tui.tui.models.sheet import Sheet
 from ollm_tui.tui.models.sheet_screen import SheetScreen
 from ollm_tui.tui.transcript import SearchBar

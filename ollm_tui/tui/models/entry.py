@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.model_facts import problem_of
 from ollm_tui.models.capabilities import Ability, Source, capabilities_of, ranking_of
-from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
+from ollm_tui.models.tasks import ModelTask
+from ollm_tui.models.tool_check import tool_check_of, tool_words
+from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.runtime.model_lookup import gpu_share_of
 
 if TYPE_CHECKING:
@@ -18,30 +20,30 @@ LONGEST: Final = 500
 """Characters of a foreign name that are used; no line shows as many."""
 LIST_TIMEOUT_S: Final = 5.0
 """How long a provider may take to list its models."""
-FOREVER_S: Final = 10 * 365 * 86_400
-"""A model that stays loaded for longer stays until it is unloaded."""
 _SIGNS: Final[Mapping[Source, str]] = {"known": "", "assumed": "?", "set": "!"}
 """What follows an ability: `?` is assumed by the family, `!` is set by the person."""
 _EXTRA_ABILITIES: Final[tuple[Ability, ...]] = ("vision", "tools", "thinking")
 _UNUSABLE: Final = "unusable"
 """Replaces the abilities of a model whose file is damaged or lacks a part."""
-_LONGEST_PROBLEM: Final = 300
 _SYNONYMS: Final[Mapping[str, str]] = {"thinking": "thinking thinks"}
 
 
 def extra_abilities(info: ModelInfo) -> list[str]:
     """Return what a chat model can do besides text, in words with their signs."""
-    abilities = capabilities_of(info)
-    return [
-        f"{name}{_SIGNS[fact.source]}"
+    abilities, check = capabilities_of(info), tool_check_of(info)
+    words = {
+        name: f"{name}{_SIGNS[fact.source]}"
         for name in _EXTRA_ABILITIES
         if (fact := abilities.ability(name)).value
-    ]
+    }
+    if check is not None:  # what it does counts more than what is claimed
+        words["tools"] = tool_words(check)
+    return list(words.values())
 
 
 def all_abilities(info: ModelInfo) -> list[str]:
     """Return everything a model is for, chat first; chat is assumed if its outputs are unknown."""
-    if _problem(info):
+    if problem_of(info):
         return [_UNUSABLE]
     embedding, ranking = capabilities_of(info).embedding, ranking_of(info)
     outputs = info.capability.output if info.capability else frozenset()
@@ -58,39 +60,6 @@ def all_abilities(info: ModelInfo) -> list[str]:
     return [word for word in (chat, *extra_abilities(info), *others) if word]
 
 
-def can_chat(info: ModelInfo) -> bool:
-    """Return whether a model may answer with text, as far as is known."""
-    return why_no_chat(info) is None
-
-
-def why_no_chat(info: ModelInfo, name: str = "It") -> str | None:
-    """Return a sentence on why a model cannot chat, or None if nothing speaks against it."""
-    if problem := _problem(info):
-        return f"{name} cannot be used: {clean_line(problem[:_LONGEST_PROBLEM])}."
-    known = info.capability or ModelCapability()
-    if known.output and "text" not in known.output:
-        return f"{name} gives no text."
-    return f"{name} takes no text." if known.input and "text" not in known.input else None
-
-
-def _problem(info: ModelInfo) -> str | None:
-    problem = info.details.get("problem")
-    return problem if isinstance(problem, str) and problem else None
-
-
-def seconds_left(until: object, now: datetime) -> float | None:
-    """Return how long a model stays loaded if it is not used, or None if that is not known.
-
-    `until` is an ISO date with a time zone, as a server reports it.
-    """
-    if not isinstance(until, str):
-        return None
-    try:
-        return (datetime.fromisoformat(until) - now).total_seconds()
-    except (ValueError, TypeError, OverflowError):
-        return None
-
-
 @dataclass(frozen=True)
 class ModelEntry:
     """A model of a provider and what is known of it; derived values are computed once."""
@@ -103,6 +72,10 @@ class ModelEntry:
     """What its server reports of it while it is loaded."""
     fit: "Fit | None" = None
     """Whether it fits this machine; None if that is not known or it runs on another one."""
+    tasks: tuple[ModelTask, ...] = ()
+    """What it is for beside chatting."""
+    default_for: tuple[ModelTask, ...] = ()
+    """The tasks that it is used for by default."""
 
     @cached_property
     def name(self) -> str:
@@ -117,7 +90,7 @@ class ModelEntry:
     @cached_property
     def abilities(self) -> list[str]:
         """What it can do, in words with their signs."""
-        return all_abilities(self.info)
+        return [*all_abilities(self.info), *(["default"] if self.default_for else [])]
 
     @cached_property
     def quantization(self) -> str:

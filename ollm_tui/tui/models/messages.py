@@ -11,11 +11,12 @@ from textual.widgets import Static
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import alternatives, plural, size_text
+from ollm_tui.frontend.model_facts import FOREVER_S, seconds_left
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.providers.router import same_model
 from ollm_tui.runtime.model_lookup import gpu_share_of
-from ollm_tui.tui.models.entry import FOREVER_S, LONGEST, seconds_left
+from ollm_tui.tui.models.entry import LONGEST
 
 MOST_IN_MEMORY = 3
 MOST_PROBLEMS = 4

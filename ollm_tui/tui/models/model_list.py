@@ -23,6 +23,7 @@ from ollm_tui.tui.models.operations import ModelOperations
 
 if TYPE_CHECKING:
     from ollm_tui.runtime.compose import Runtime
+    from ollm_tui.runtime.media.task_defaults import TaskDefaults
 
 FitCheck: TypeAlias = "Callable[[ModelRef, ModelInfo], Fit | None]"
 """Returns whether a model fits the machine it would run on, or None if that is not known."""
@@ -34,7 +35,8 @@ _URL: Final = re.compile(r"[a-z]+://\S+")
 class ModelListCache:
     """The newest list of each provider; entries are rebuilt only when something has changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, defaults: "TaskDefaults") -> None:
+        self._defaults = defaults
         self._listings: dict[str, Listing] = {}
         self._last_names: dict[str, tuple[str, ...]] = {}
         """The names of the last list that each provider answered with."""
@@ -92,7 +94,15 @@ class ModelListCache:
         # a loaded model takes the memory that it would be checked against
         is_loaded = info.loaded or running is not None
         check = None if is_loaded else self._fit_check
-        return ModelEntry(ref, info, listing.label, running, check(ref, info) if check else None)
+        return ModelEntry(
+            ref,
+            info,
+            listing.label,
+            running,
+            check(ref, info) if check else None,
+            self._defaults.tasks_of(ref, info),
+            self._defaults.defaults_of(ref),
+        )
 
 
 def fit_check_for(

@@ -5,12 +5,13 @@ It goes on when the screen that started it is left.
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.models.actions import ACTIONS, ModelAction
+from ollm_tui.models.tasks import ModelTask, task_list
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.router import same_model
@@ -142,6 +143,21 @@ class ModelOperations:
         self.runtime.catalog.forget(ref.provider)
         self._report(outcome, in_chat=in_chat)
 
+    def use_for(self, tasks: Sequence[ModelTask], ref: ModelRef, *, is_used: bool = True) -> None:
+        """Make a model the default for tasks, or no longer, and say so."""
+        self.dialogs.run(self._use_for(tasks, ref, is_used=is_used), "defaults")
+
+    async def _use_for(self, tasks: Sequence[ModelTask], ref: ModelRef, *, is_used: bool) -> None:
+        name, words = clean_name(ref.model), task_list(tasks)
+        try:
+            await self.runtime.task_defaults.choose(tasks, ref if is_used else None)
+        except AIError as error:
+            outcome = Outcome(ref, error.message, error.hint, is_error=True)
+        else:
+            done = f"Now using {name} for {words}." if is_used else f"{name} is no default now."
+            outcome = Outcome(ref, done)
+        self._report(outcome, in_chat=False)
+
     async def _outcome(self, action: ModelAction, ref: ModelRef, value: str | None) -> Outcome:
         known, name = ACTIONS[action], clean_name(ref.model)
         if known.stops_for and self.is_own(ref):
@@ -195,6 +211,7 @@ class ModelOperations:
             used = conversation.profile
             profile = (clean_name(used), self.runtime.profiles.values_of(used)) if used else None
             details = in_chat(details, conversation.options, conversation.system_prompt, profile)
+        details = replace(details, default_for=self.runtime.task_defaults.defaults_of(details.ref))
         page = ModelDetailsScreen(
             details, refusals=refusals, section=section, keymap=self.keymap, copies=self.copies
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -12,24 +12,22 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import size_text
+from ollm_tui.frontend.figures import window
+from ollm_tui.frontend.model_facts import can_chat
+from ollm_tui.models.tasks import task_list
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing, ModelCatalog
 from ollm_tui.tui.dialogs import FilterList
-from ollm_tui.tui.figures import window
-from ollm_tui.tui.models.entry import (
-    LIST_TIMEOUT_S,
-    ModelEntry,
-    can_chat,
-    extra_abilities,
-    matching,
-)
+from ollm_tui.tui.models.entry import LIST_TIMEOUT_S, ModelEntry, extra_abilities, matching
 from ollm_tui.tui.models.messages import problem_line
 
 if TYPE_CHECKING:
+    from ollm_tui.runtime.media.task_defaults import TaskDefaults
     from ollm_tui.runtime.other_models import OtherFolders
 
 LEAST_NAME = 22
 """Cells of a name before a column is left out."""
+_OTHERS: Final = "For other tasks: Enter makes it the default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,43 @@ def rows_of(listing: Listing) -> list[ModelEntry]:
     ]
 
 
-def sections(rows: Sequence[ModelEntry], query: str, recents: Sequence[str]) -> list[PickerSection]:
-    """Return recent models first, then all by provider; with a query, the best match first."""
+def task_rows_of(listing: Listing, defaults: "TaskDefaults") -> list[ModelEntry]:
+    """Return the models of one provider that are for other tasks than to chat."""
+    entries = (
+        ModelEntry(
+            ref := ModelRef(listing.provider, info.name),
+            info,
+            listing.label,
+            tasks=defaults.tasks_of(ref, info),
+            default_for=defaults.defaults_of(ref),
+        )
+        for info in listing.models
+        if not can_chat(info)
+    )
+    return [entry for entry in entries if entry.tasks]
+
+
+def sections(
+    rows: Sequence[ModelEntry],
+    query: str,
+    recents: Sequence[str],
+    others: Sequence[ModelEntry] = (),
+) -> list[PickerSection]:
+    """Return recent models first, then all by provider, then `others`, which are for other tasks.
+
+    With a query, the best match comes first.
+    """
     if query.strip():
-        matches = matching(rows, query, recents, with_facts=False)
+        matches = matching([*rows, *others], query, recents, with_facts=False)
         return [PickerSection("", tuple(matches), names_provider=True)]
     recent = matching((row for row in rows if str(row.ref) in recents), "", recents)
     first = [PickerSection("Recent", tuple(recent[:5]), names_provider=True)] if recent else []
     labels = dict.fromkeys(row.label for row in rows)
-    return first + [
-        PickerSection(label, tuple(row for row in rows if row.label == label)) for label in labels
+    last = [PickerSection(_OTHERS, tuple(others), names_provider=True)] if others else []
+    return [
+        *first,
+        *(PickerSection(one, tuple(row for row in rows if row.label == one)) for one in labels),
+        *last,
     ]
 
 
@@ -70,7 +95,7 @@ def row_content(row: ModelEntry, width: int, *, is_current: bool, names_provider
     facts = [
         (size_text(info.size_bytes) if info.size_bytes else "").rjust(7),
         (window(info.context) if info.context else "").rjust(4),
-        " ".join(extra_abilities(info)).ljust(24),
+        _purpose(row).ljust(24),
     ]
     room = width - 3
     while facts and room - sum(len(fact) + 2 for fact in facts) < LEAST_NAME:
@@ -87,6 +112,12 @@ def row_content(row: ModelEntry, width: int, *, is_current: bool, names_provider
     gap = max(0, room + 2 - title.cell_length)
     rest = "".join(f"  {fact}" for fact in facts)
     return Content.assemble(title, " " * gap, (rest, "$text-muted"))
+
+
+def _purpose(row: ModelEntry) -> str:
+    if not row.tasks:
+        return " ".join(extra_abilities(row.info))
+    return task_list(row.tasks) + (", default" if row.default_for else "")
 
 
 def _shortened(text: str, width: int) -> str:
@@ -117,8 +148,10 @@ class PickModel(FilterList[ModelRef | None]):
         current: str | None,
         recents: Sequence[str],
         find_other_folders: "Callable[[], Awaitable[OtherFolders]]",
+        defaults: "TaskDefaults",
     ) -> None:
         super().__init__()
+        self._defaults = defaults
         self._find_other_folders = find_other_folders
         self._other_folders = ""
         self._catalog = catalog
@@ -156,10 +189,12 @@ class PickModel(FilterList[ModelRef | None]):
 
     def show_rows(self, mark: str | None = None) -> None:
         """List the models that match, by section."""
-        rows = [row for listing in self._listings.values() for row in rows_of(listing)]
+        listings = self._listings.values()
+        rows = [row for listing in listings for row in rows_of(listing)]
+        others = [row for listing in listings for row in task_rows_of(listing, self._defaults)]
         self._shown = {}
         options: list[Option] = []
-        for section in sections(rows, self.query_text, self._recents):
+        for section in sections(rows, self.query_text, self._recents, others):
             if options and self.app.size.height >= ROOMY:
                 options.append(Option("", disabled=True))
             options += self._options(section)

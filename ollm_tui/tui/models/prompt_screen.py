@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.model_sections import Fact, Role, SheetSection
 from ollm_tui.tui.keys import KeyHint, Keymap
 from ollm_tui.tui.models.sheet import Sheet
-from ollm_tui.tui.models.sheet_lines import Fact, Role, SheetSection
 from ollm_tui.tui.models.sheet_screen import SheetScreen
 from ollm_tui.tui.transcript import SearchBar
 from ollm_tui.tui.widgets import ChatHeader, HintLine, KeyLine

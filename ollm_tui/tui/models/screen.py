@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.frontend.model_facts import can_chat, why_no_chat
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.tui.dialogs import (
     LONGEST_FILTER,
@@ -26,7 +27,7 @@ from ollm_tui.tui.downloads import ShowsDownloads, find_models_page
 from ollm_tui.tui.keys import Keymap, named_commands
 from ollm_tui.tui.models.actions import ModelActions
 from ollm_tui.tui.models.columns import Sorting, arranged, next_sorting, sorted_by
-from ollm_tui.tui.models.entry import ModelEntry, can_chat, why_no_chat
+from ollm_tui.tui.models.entry import ModelEntry
 from ollm_tui.tui.models.messages import (
     ModelFacts,
     count_words,
@@ -41,6 +42,7 @@ from ollm_tui.tui.widgets import ChatHeader, KeyLine, TextField
 
 if TYPE_CHECKING:
     from ollm_tui.models.actions import ModelAction
+    from ollm_tui.models.tasks import ModelTask
     from ollm_tui.runtime.compose import Runtime
 
 LOW: Final = 20
@@ -92,7 +94,7 @@ class ModelsScreen(ShowsDownloads):
         self.keymap = keymap
         self._operations = operations
         self._now = utc_now
-        self._cache = ModelListCache()
+        self._cache = ModelListCache(runtime.task_defaults)
         self._loader = ModelListLoader(runtime, self._cache, self._lists_changed, operations)
         dialogs = DialogOpener(self)
         self._actions = ModelActions(operations, keymap, dialogs, self.say, self.chat_with)
@@ -278,6 +280,11 @@ class ModelsScreen(ShowsDownloads):
         if action is not None:
             await self.run_action(action)
 
+    def action_use_for(self, task: "ModelTask", is_used: bool = True) -> None:
+        """Make the marked model the default for a task, or no longer."""
+        if (entry := self.table.marked) is not None:
+            self._operations.use_for([task], entry.ref, is_used=is_used)
+
     def action_chat(self) -> None:
         """Chat with the selected model."""
         if (entry := self.table.marked) is not None:
@@ -291,8 +298,9 @@ class ModelsScreen(ShowsDownloads):
         """Return to the chat with a model, or show why it cannot chat."""
         if (reason := why_no_chat(entry.info, entry.name)) is None:
             self.dismiss(entry.ref)
-        else:
-            self.say(reason, is_error=True)
+            return
+        menu = f" {self.keymap.key_for('models.menu')} lists what it is for." if entry.tasks else ""
+        self.say(f"{reason}{menu}", is_error=True)
 
     # Downloads
 

@@ -17,8 +17,10 @@ from textual.reactive import var
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from ollm_tui.tui.models.sheet_lines import Line, Role, SheetRow, SheetSection, lines_of
-from ollm_tui.tui.transcript import restyled, row_cells, wrap
+from ollm_tui.frontend.model_sections import Role, SheetSection
+from ollm_tui.tui.models.sheet_lines import Line, SheetRow, lines_of
+from ollm_tui.tui.painters import row_cells, wrap
+from ollm_tui.tui.transcript import restyled
 
 SLICE_S: Final = 0.008
 """How long layout may block the screen at a time."""

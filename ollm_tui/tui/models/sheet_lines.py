@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ollm_tui.decode.clean import clean
+from ollm_tui.frontend.model_sections import Fact, Role, SheetSection
 
-Role: TypeAlias = Literal["system", "user", "assistant", "tool", "frame"]
 Look: TypeAlias = Literal["title", "name", "value", "note", "text"] | Role
 PIECE: Final = 4096
 """Code points per line; a longer line is split."""
@@ -18,38 +18,6 @@ LINE_END: Final = "⏎\n"
 WIDEST_NAME: Final = 18
 _INDENT: Final = 2
 _GAP: Final = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """A name, its value and a note; cleaned when it is laid out."""
-
-    name: str
-    value: str
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SheetSection:
-    """A heading, and facts or a text below it."""
-
-    id: str
-    title: str
-    facts: tuple[Fact, ...] = ()
-    text: str = ""
-    """Shown unchanged, wrapped if it is too wide."""
-    words: bool = True
-    """Whether its lines break between words; code breaks anywhere."""
-    role: Role | None = None
-    """Whose text it is, in a prompt; the ends of its lines are marked."""
-
-    @property
-    def copied(self) -> str:
-        """What a copy has: the text, or a line for each fact."""
-        if self.text:
-            return self.text
-        rows = ((fact.name, fact.value, fact.note) for fact in self.facts)
-        return "\n".join("\t".join(part for part in row if part) for row in rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from textual import getters, on, work
 from textual.binding import BindingType
 from textual.screen import ScreenResultType
 
+from ollm_tui.frontend.model_sections import SheetSection
 from ollm_tui.tui.dialogs import LeftOnce
 from ollm_tui.tui.keys import Keymap
 from ollm_tui.tui.models.sheet import Sheet
-from ollm_tui.tui.models.sheet_lines import SheetSection
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchBar
 from ollm_tui.tui.widgets import FLASH_S, HintLine

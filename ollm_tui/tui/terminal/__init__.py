@@ -6,6 +6,7 @@ from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
     from ollm_tui.tui.terminal.copying import Copying
+    from ollm_tui.tui.terminal.foreground import can_lend, run_in_terminal
     from ollm_tui.tui.terminal.guard import (
         check_terminal,
         driver_class,
@@ -18,6 +19,7 @@ else:
         __name__,
         {
             "copying": ("Copying",),
+            "foreground": ("can_lend", "run_in_terminal"),
             "guard": (
                 *("check_terminal", "driver_class", "exit_signals"),
                 *("prompt_threads", "set_title"),
@@ -27,9 +29,11 @@ else:
 
 __all__ = [
     "Copying",
+    "can_lend",
     "check_terminal",
     "driver_class",
     "exit_signals",
     "prompt_threads",
+    "run_in_terminal",
     "set_title",
 ]

@@ -21,7 +21,8 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.geometry import Size
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.tui.terminal.keyboard import Keyboard, is_inside
+from ollm_tui.tui.graphics import CellSize, TerminalPictures, cell_size
+from ollm_tui.tui.terminal.keyboard import Keyboard, TerminalReport, is_inside
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -45,9 +46,15 @@ class TerminalDriver(LinuxDriver):
         self.exit_event = self._wake = _WakingEvent()
         self._is_lost = False
         self._has_title = False
+        self._is_lent = False
+        self._reclaim: Callable[[], None] | None = None
         self._typed_ahead = 0
+        self.pictures = TerminalPictures(self.write, self._measure_cell, self._draw_again)
         if self._file is not None:
-            self._file = open_output(self._file.fileno(), self._file.encoding, self._lose_terminal)
+            encoding = self._file.encoding
+            self._file = open_output(
+                self._file.fileno(), encoding, self._lose_terminal, self._drawn
+            )
 
     def run_input_thread(self) -> None:
         """Read until stopped, sleeping in the kernel unless a sequence is unfinished."""
@@ -87,6 +94,7 @@ class TerminalDriver(LinuxDriver):
         self._typed_ahead = _waiting_bytes(self.fileno)
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no type
         signal.signal(signal.SIGWINCH, self._note_size)
+        self.pictures.kitty.send_all()
 
     def _note_size(self, _number: int, _frame: object) -> None:
         # Two steps, as the stock driver takes for the size at the start, which must not come later.
@@ -97,8 +105,33 @@ class TerminalDriver(LinuxDriver):
             size = Size(*self._get_terminal_size())
             self._app.post_message(events.Resize(size, size))
 
+    def _measure_cell(self) -> CellSize | None:
+        """Return the size of a cell, if the terminal keeps its size in pixels with the system."""
+        size = array.array("H", [0] * 4)
+        with contextlib.suppress(OSError):
+            fcntl.ioctl(self.fileno, termios.TIOCGWINSZ, size)
+        rows, columns, width, height = size
+        return cell_size(width // columns, height // rows) if rows and columns else None
+
+    def _drawn(self, text: str) -> str:
+        """Return what is written in place of a text; called from the writing thread."""
+        writer = self._writer_thread
+        return self.pictures.drawn(text, 0 if writer is None else writer._queue.qsize())
+
+    def _draw_again(self) -> None:
+        self._call_soon(self._app.refresh)
+
+    def _report(self, report: TerminalReport) -> None:
+        if report.cell is not None:
+            self.pictures.report_cell(cell_size(*report.cell))
+        else:
+            self.pictures.report_attributes(report.attributes)
+
     def process_message(self, message: "Message") -> None:
         """Process a message, except unrequested sizes and a mouse outside the screen."""
+        if isinstance(message, TerminalReport):
+            self._call_soon(lambda: self._report(message))
+            return
         is_wanted = self._in_band_window_resize or not isinstance(message, events.Resize)
         if is_wanted and is_inside(message, self._app.size):
             super().process_message(message)
@@ -136,8 +169,38 @@ class TerminalDriver(LinuxDriver):
             self.write(_SAVE_TITLE)
         self.write(f"\x1b]2;{clean_name(title)[:TITLE_LENGTH]}\x07")
 
+    def lend(self, reclaim: Callable[[], None]) -> None:
+        """Give the terminal away: it is restored, and nothing is drawn until it is taken back.
+
+        `reclaim` ends the other program; it is called if the app ends before.
+        """
+        self.suspend_application_mode()
+        self._is_lent, self._reclaim = True, reclaim
+
+    def take_back(self) -> None:
+        """Take the terminal again and draw; a no-op if the app has ended meanwhile."""
+        if self._reclaim is not None:
+            self._is_lent, self._reclaim = False, None
+            self.start_application_mode()
+            self._app.post_message(self.SignalResume())
+
+    def write(self, data: str) -> None:
+        """Write to the terminal, unless another program has it."""
+        if not self._is_lent:
+            super().write(data)
+
+    def disable_input(self) -> None:
+        """Read no more; the app ends, or gives its terminal away."""
+        if not self._is_lent:
+            super().disable_input()
+        elif self._reclaim is not None:
+            # The thread that writes has ended, so nothing more is drawn.
+            reclaim, self._reclaim = self._reclaim, None
+            reclaim()
+
     def stop_application_mode(self) -> None:
         """Restore the terminal, with what the stock driver leaves: mouse pixels and the title."""
+        self.pictures.kitty.delete_all()
         if self._mouse_pixels:
             self.write("\x1b[?1016l")
         if self._has_title:
@@ -177,6 +240,19 @@ class _WakingEvent(threading.Event):
         os.close(self._write)
 
 
+class _TerminalText(io.TextIOWrapper):
+    """Text on its way to a terminal, with what is drawn in place of some of it."""
+
+    def __init__(
+        self, raw: io.BufferedWriter, encoding: str, drawn: Callable[[str], str] | None
+    ) -> None:
+        super().__init__(raw, encoding=encoding, errors="replace", newline="")
+        self._drawn = drawn
+
+    def write(self, text: str, /) -> int:
+        return super().write(text if self._drawn is None else self._drawn(text))
+
+
 class _TerminalFile(io.FileIO):
     """Writes everything or, once the terminal is lost, nothing; never fails."""
 
@@ -209,12 +285,17 @@ def _waiting_bytes(terminal: int) -> int:
 
 
 def open_output(
-    descriptor: int, encoding: str, on_loss: Callable[[OSError], None]
+    descriptor: int,
+    encoding: str,
+    on_loss: Callable[[OSError], None],
+    drawn: Callable[[str], str] | None = None,
 ) -> io.TextIOWrapper:
-    """Open a terminal for writing; neither a lost terminal nor any text makes writing raise."""
+    """Open a terminal for writing; neither a lost terminal nor any text makes writing raise.
+
+    `drawn` returns what is written in place of a text.
+    """
     raw = _TerminalFile(descriptor, on_loss)
-    buffered = io.BufferedWriter(raw, READ_SIZE)
-    return io.TextIOWrapper(buffered, encoding=encoding, errors="replace", newline="")
+    return _TerminalText(io.BufferedWriter(raw, READ_SIZE), encoding, drawn)
 
 
 def point_at_nothing(*files: int | TextIO | None) -> None:

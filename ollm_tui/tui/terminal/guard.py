@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
 
+
 SWITCH_S: Final = 0.0005
 
 
@@ -113,15 +114,15 @@ def exit_signals(app: "App[Any]", grace_s: float = GRACE_S) -> Iterator[None]:
     try:
         yield
     finally:
-        signal.set_wakeup_fd(wakeup)
-        # the interpreter ends with default handlers: one more signal would kill it then
-        watched = watch.stop()
-        for number, handler in before.items():
-            signal.signal(number, handler if watched else signal.SIG_IGN)
-        if line.is_changed:
-            # the driver did not restore it
-            _write_reset()
-            line.restore()
+        try:
+            signal.set_wakeup_fd(wakeup)
+            # the interpreter ends with default handlers: one more signal would kill it then
+            watched = watch.stop()
+            for number, handler in before.items():
+                signal.signal(number, handler if watched else signal.SIG_IGN)
+        finally:
+            # whatever has failed: in a shell without its line settings nothing can be typed
+            line.restore_with_screen()
 
 
 class _SignalWatch(threading.Thread):
@@ -188,9 +189,13 @@ class _Line:
     def __init__(self) -> None:
         self._settings = _line_settings()
 
-    @property
-    def is_changed(self) -> bool:
-        return self._settings is not None and _line_settings() not in (None, self._settings)
+    def restore_with_screen(self) -> None:
+        """Restore what the driver has left changed."""
+        try:
+            if self._settings is not None and _line_settings() not in (None, self._settings):
+                _write_reset()
+        finally:
+            self.restore()
 
     def restore(self) -> None:
         if self._settings is not None and sys.platform != "win32":

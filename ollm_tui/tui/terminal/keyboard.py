@@ -67,6 +67,8 @@ _SS3: Final = f"{_ESCAPE}O"
 _BEGUN_CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*")
 _CONSOLE_KEY: Final = re.compile(rf"{_SS3}[0-9;]*[A-Za-z]")
 """A key of an old terminal; of one that is not known, the parser would type the letter."""
+_ATTRIBUTES: Final = re.compile(rf"{_ESCAPE}\[\?([0-9;]*)c")
+_CELL: Final = re.compile(rf"{_ESCAPE}\[6;([0-9]{{1,4}});([0-9]{{1,4}})t")
 _LONGEST_SEQUENCE: Final = 32
 """Textual's parser would turn a longer one into letters; no known sequence is as long."""
 _MORE_AFTER: Final = MappingProxyType({f"{_ESCAPE}[M": 3, f"{_ESCAPE}[[": 1})
@@ -76,6 +78,16 @@ _PARSER_ERRORS: Final = (
     *(RuntimeError, TypeError, ValueError),
 )
 """What Textual's parser raises at numbers out of range and states it does not expect."""
+
+
+class TerminalReport(Message, bubble=False):
+    """What a terminal says about itself, if it is asked: its attributes, or the size of a cell."""
+
+    def __init__(self, attributes: frozenset[int], cell: tuple[int, int] | None = None) -> None:
+        super().__init__()
+        self.attributes = attributes
+        self.cell = cell
+        """Width and height in pixels."""
 
 
 class Keyboard:
@@ -181,6 +193,10 @@ class Keyboard:
                 yield from self._feed(part.removeprefix(_ALT_ENTER))
                 continue
             length = _sequence_length(part)
+            if report := _report(part[:length]):
+                yield report
+                yield from self._feed(part[length:])
+                continue
             if length <= _LONGEST_SEQUENCE and not part.startswith(_SS3):
                 yield from self._feed(part[:length])
             may_go_on = number == len(parts) and not _is_complete(part[:length], part[length:])
@@ -231,6 +247,14 @@ def _without_unfinished(text: str) -> tuple[str, str]:
     if tail != _ESCAPE and (not begun or tail in ANSI_SEQUENCES_KEYS):
         return text, ""
     return text[:start], tail[: _LONGEST_SEQUENCE + 1]
+
+
+def _report(sequence: str) -> TerminalReport | None:
+    if attributes := _ATTRIBUTES.fullmatch(sequence):
+        return TerminalReport(frozenset(map(int, filter(None, attributes[1].split(";")))))
+    if cell := _CELL.fullmatch(sequence):
+        return TerminalReport(frozenset(), (int(cell[2]), int(cell[1])))
+    return None
 
 
 def _sequence_length(part: str) -> int:

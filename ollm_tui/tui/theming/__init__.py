@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         ThemeCatalog,
         ThemeProblem,
         bundled_folder,
+        put_on,
         read_theme,
     )
 else:
@@ -20,7 +21,7 @@ else:
             "pick_dialog": ("PickTheme",),
             "themes": (
                 *("DEFAULT_THEME", "ThemeCatalog", "ThemeProblem"),
-                *("bundled_folder", "read_theme"),
+                *("bundled_folder", "put_on", "read_theme"),
             ),
         },
     )
@@ -31,5 +32,6 @@ __all__ = [
     "ThemeCatalog",
     "ThemeProblem",
     "bundled_folder",
+    "put_on",
     "read_theme",
 ]

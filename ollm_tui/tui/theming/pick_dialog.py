@@ -1,6 +1,6 @@
 """Choose a theme with a preview."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from textual import on
 from textual.app import ComposeResult
@@ -12,7 +12,9 @@ from textual.widgets.option_list import Option
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.tui.dialogs import Dialog
-from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem
+from ollm_tui.tui.theming.themes import ThemeCatalog, ThemeProblem, put_on
+
+_KEYS: Final = "Enter choose · Esc close"
 
 
 class PickTheme(Dialog[str | None]):
@@ -42,7 +44,7 @@ class PickTheme(Dialog[str | None]):
                 *(Option(Content(clean_name(name)), id=name) for name in self._themes.names()),
                 compact=True,
             )
-            yield Static("Enter choose · Esc close", id="about", markup=False)
+            yield Static(_KEYS, id="about", markup=False)
 
     def on_mount(self) -> None:
         """Mark the theme in use."""
@@ -56,13 +58,14 @@ class PickTheme(Dialog[str | None]):
         self._apply(event.option_id or self._former)
 
     def _apply(self, name: str) -> bool:
+        about = self.query_one("#about", Static)
         try:
             theme = self._themes.load(name)
         except ThemeProblem as problem:
-            self.query_one("#about", Static).update(Content(clean_line(str(problem))))
+            about.update(Content(clean_line(str(problem))))
             return False
-        self.app.register_theme(theme)
-        self.app.theme = theme.name
+        put_on(self.app, theme)
+        about.update(_KEYS)
         return True
 
     @on(OptionList.OptionSelected)

@@ -4,19 +4,23 @@ A theme file names the colours of `textual.theme.Theme` at its top level and any
 variables below `[variables]`. Only the chosen theme is read before the first frame.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.color import Color, ColorParseError
 from textual.theme import Theme
 
 from ollm_tui.config.origin import nearest
 from ollm_tui.config.regular_file import why_unreadable
-from ollm_tui.config.toml_file import toml_values
+from ollm_tui.config.toml_file import read_toml, toml_values
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 DEFAULT_THEME = "dusk"
 
@@ -25,6 +29,8 @@ _COLOURS = (
     *_REQUIRED,
     *("secondary", "accent", "success", "warning", "error", "surface", "panel", "boost"),
 )
+STYLES: Final = frozenset({"none", "bold", "dim", "italic", "underline", "reverse", "strike"})
+_STRENGTH: Final = re.compile(r"\s+\d{1,3}(?:\.\d+)?%\Z")
 _FLAGS = ("dark", "ansi")
 _MOST_NAMED = 20
 _OTHER = ("label", "variables")
@@ -33,8 +39,11 @@ _OTHER = ("label", "variables")
 class ThemeProblem(ValueError):
     """A theme file that cannot be used, and the reason."""
 
-    def __init__(self, path: Path, reason: str, hint: str | None = None) -> None:
-        sentence = f"The theme {path.name} cannot be used: {reason}."
+    def __init__(
+        self, path: Path, reason: str, hint: str | None = None, *, line: int | None = None
+    ) -> None:
+        place = f"{path.name}, line {line}," if line is not None else path.name
+        sentence = f"The theme {place} cannot be used: {reason}."
         super().__init__(f"{sentence} {hint}" if hint else sentence)
 
 
@@ -54,7 +63,9 @@ def read_theme(path: Path) -> Theme:
     try:
         data = toml_values(path)
     except tomllib.TOMLDecodeError as error:
-        raise ThemeProblem(path, f"it is not TOML ({error})") from error
+        problem = read_toml(path).problem
+        line = problem.origin.line if problem is not None else None
+        raise ThemeProblem(path, f"it is not TOML ({error})", line=line) from error
     except (OSError, ValueError) as error:
         raise ThemeProblem(path, why_unreadable(error)) from error
     return _theme(path, data)
@@ -63,7 +74,7 @@ def read_theme(path: Path) -> Theme:
 def _theme(path: Path, data: Mapping[str, object]) -> Theme:
     unknown = sorted(set(data) - {*_COLOURS, *_FLAGS, *_OTHER})
     if unknown:
-        raise ThemeProblem(path, f"it has no setting named {unknown[0]}")
+        raise _wrong(path, f"a theme has no setting named {unknown[0]}", unknown[0])
     for name in _REQUIRED:
         if name not in data:
             raise ThemeProblem(path, f"{name} is missing")
@@ -71,31 +82,57 @@ def _theme(path: Path, data: Mapping[str, object]) -> Theme:
         **{name: _colour(path, name, data[name]) for name in _COLOURS if name in data},
         **{name: _flag(path, name, data[name]) for name in _FLAGS if name in data},
     }
-    return Theme(path.stem, **settings, variables=_variables(path, data.get("variables", {})))
+    variables = _variables(path, data.get("variables", {}))
+    # Textual gives it to themes with colours of their own only, and a style sheet needs it.
+    variables.setdefault("foreground-disabled", f"{settings['foreground']} 25%")
+    return Theme(path.stem, **settings, variables=variables)
 
 
 def _colour(path: Path, name: str, value: object) -> str:
     if not isinstance(value, str):
-        raise ThemeProblem(path, f"{name} is not a text")
-    try:
-        Color.parse(value)
-    except ColorParseError as error:
-        raise ThemeProblem(path, f"{name} is not a colour: {value}") from error
+        raise _wrong(path, f"{name} is not a text", name)
+    if not _is_colour(value):
+        raise _wrong(path, f"{name} is not a colour: {value}", name)
     return value
+
+
+def _is_colour(text: str) -> bool:
+    try:
+        Color.parse(text)
+    except ColorParseError:
+        return False
+    return True
+
+
+def _wrong(path: Path, reason: str, *keys: str) -> ThemeProblem:
+    """Return a problem with the line of a key, for which the file is read once more."""
+    return ThemeProblem(path, reason, line=read_toml(path).lines.get(keys))
 
 
 def _flag(path: Path, name: str, value: object) -> bool:
     if not isinstance(value, bool):
-        raise ThemeProblem(path, f"{name} is neither true nor false")
+        raise _wrong(path, f"{name} is neither true nor false", name)
     return value
 
 
 def _variables(path: Path, value: object) -> dict[str, str]:
     if not isinstance(value, dict):
-        raise ThemeProblem(path, "variables is not a table")
-    if wrong := [name for name, text in value.items() if not isinstance(text, str)]:
-        raise ThemeProblem(path, f"the variable {wrong[0]} is not a text")
+        raise _wrong(path, "variables is not a table", "variables")
+    for name, text in value.items():
+        if not isinstance(text, str):
+            raise _wrong(path, f"the variable {name} is not a text", "variables", name)
+        if not _fits(name, text):
+            reason = f"the variable {name} cannot be {text}"
+            raise _wrong(path, reason, "variables", name)
     return dict(value)
+
+
+def _fits(name: str, text: str) -> bool:
+    """Return whether the style sheets can use a value: one that they cannot would end the app."""
+    if name.endswith("-style"):
+        return bool(text.split()) and STYLES.issuperset(text.split())
+    colour = _STRENGTH.sub("", text.strip())
+    return colour == "auto" or _is_colour(colour)
 
 
 def _themes_in(folder: Path) -> Sequence[Path]:
@@ -103,6 +140,15 @@ def _themes_in(folder: Path) -> Sequence[Path]:
         return [path for path in folder.iterdir() if path.suffix == ".toml"]
     except OSError:  # missing or not readable
         return ()
+
+
+def put_on(app: "App[Any]", theme: Theme) -> None:
+    """Show a theme at once, also one whose file has changed since it was put on."""
+    app.register_theme(theme)
+    if app.theme == theme.name:
+        app._watch_theme(theme.name)
+    else:
+        app.theme = theme.name
 
 
 @dataclass(frozen=True)

@@ -5,61 +5,58 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from ollm_tui.tui.transcript.block import NoteKind
+    from ollm_tui.tui.transcript.block import Block, NoteKind
     from ollm_tui.tui.transcript.message_cursor import Typed
     from ollm_tui.tui.transcript.messages import (
+        BranchRequested,
         CopyRequested,
         CursorMoved,
         KeyRefused,
         LinkClicked,
+        MarkRequested,
         RetryRequested,
         SelectionCopyRequested,
     )
     from ollm_tui.tui.transcript.navigable_transcript import NavigableTranscript
-    from ollm_tui.tui.transcript.painters.links import FoundLink
-    from ollm_tui.tui.transcript.painters.markdown import links_in
-    from ollm_tui.tui.transcript.painters.plain import plain_rows
-    from ollm_tui.tui.transcript.painters.rows import row_cells
-    from ollm_tui.tui.transcript.painters.wrap import wrap
+    from ollm_tui.tui.transcript.reading import Reading, ReadingMode
     from ollm_tui.tui.transcript.rendering import restyled
     from ollm_tui.tui.transcript.search.bar import SearchBar
     from ollm_tui.tui.transcript.search.keys import SearchControl
     from ollm_tui.tui.transcript.selection import Selected, copied_lines
-    from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
     from ollm_tui.tui.transcript.transcript import TranscriptSelection
 else:
     __getattr__ = lazy_names(
         __name__,
         {
-            "block": ("NoteKind",),
+            "block": ("Block", "NoteKind"),
             "message_cursor": ("Typed",),
             "messages": (
+                "BranchRequested",
                 *("CopyRequested", "CursorMoved", "KeyRefused"),
-                *("LinkClicked", "RetryRequested", "SelectionCopyRequested"),
+                *("LinkClicked", "MarkRequested", "RetryRequested", "SelectionCopyRequested"),
             ),
             "navigable_transcript": ("NavigableTranscript",),
-            "painters.links": ("FoundLink",),
-            "painters.markdown": ("links_in",),
-            "painters.plain": ("plain_rows",),
-            "painters.rows": ("row_cells",),
-            "painters.wrap": ("wrap",),
+            "reading": ("Reading", "ReadingMode"),
             "rendering": ("restyled",),
             "search.bar": ("SearchBar",),
             "search.keys": ("SearchControl",),
             "selection": ("Selected", "copied_lines"),
-            "tool_text": ("main_argument", "saved_outcome"),
             "transcript": ("TranscriptSelection",),
         },
     )
 
 __all__ = [
+    "Block",
+    "BranchRequested",
     "CopyRequested",
     "CursorMoved",
-    "FoundLink",
     "KeyRefused",
     "LinkClicked",
+    "MarkRequested",
     "NavigableTranscript",
     "NoteKind",
+    "Reading",
+    "ReadingMode",
     "RetryRequested",
     "SearchBar",
     "SearchControl",
@@ -68,11 +65,5 @@ __all__ = [
     "TranscriptSelection",
     "Typed",
     "copied_lines",
-    "links_in",
-    "main_argument",
-    "plain_rows",
     "restyled",
-    "row_cells",
-    "saved_outcome",
-    "wrap",
 ]

@@ -3,17 +3,28 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 from rich.segment import Segment
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
-from ollm_tui.tui.transcript.painters.tool_call import OPEN_ROWS, PEEK_ROWS, ToolCall, ToolPainter
+from ollm_tui.tui.painters import (
+    BLANK,
+    OPEN_ROWS,
+    PEEK_ROWS,
+    Canvas,
+    Painter,
+    Palette,
+    Row,
+    ToolCall,
+    ToolPainter,
+)
 
 MARGIN = 3
 """Code points (and cells) left of every row: untrusted text never reaches column 0."""
+MARK: Final = "◆"
+_LEFT, _RIGHT = "\u2039", "\u203a"  # single quotation marks that point outwards
+_BETWEEN: Final = "  "
 _AROUND, _ESTIMATED = -1, -2  # first numbers of anchors that are not a position in the text
 
 
@@ -122,9 +133,60 @@ NoteKind: TypeAlias = Literal["info", "warning", "error", "stats", "stopped"]
 """The kinds of blocks that are remarks of the program, not part of the conversation."""
 
 
+@dataclass(slots=True)
+class Byline:
+    """What is said above a message; an empty one has no row."""
+
+    number: int = 0
+    count: int = 0
+    """How many messages follow the same one; 0 if this is the only one."""
+    is_marked: bool = False
+    time: str = ""
+    _row: Row | None = None
+    _canvas: Canvas | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.count or self.is_marked or self.time)
+
+    @property
+    def facts(self) -> tuple[int, int, bool, str]:
+        """All that is said."""
+        return self.number, self.count, self.is_marked, self.time
+
+    @property
+    def _counter(self) -> str:
+        return f"{_LEFT}{self.number}/{self.count}{_RIGHT}" if self.count else ""
+
+    def row(self, canvas: Canvas | None) -> Row:
+        """Return the row; it is never copied."""
+        if self._row is None or canvas is not self._canvas:
+            palette = canvas.palette if canvas is not None else Palette()
+            parts = [
+                (self._counter, palette.dim),
+                (MARK if self.is_marked else "", palette.accent),
+                (self.time, palette.dim),
+            ]
+            segments: list[Segment] = []
+            for text, style in parts:
+                if text:
+                    segments += [Segment(_BETWEEN, palette.dim)] if segments else []
+                    segments.append(Segment(text, style))
+            width = sum(len(text) for text, _style, _control in segments)
+            self._row = Row(tuple(segments), gutter=width, aside=True)
+            self._canvas = canvas
+        return self._row
+
+    def step_at(self, cell: int) -> int:
+        """Return which way a click on the counter leads: -1, 1, or 0 beside it."""
+        width = len(self._counter)
+        return 0 if not 0 <= cell < width else -1 if cell < width // 2 else 1
+
+
 @dataclass(slots=True, eq=False)
 class Block:
-    """A block and its rows: a gap, a header (thinking and long prompts), the painter's rows, a gap.
+    """A block and its rows: a gap, a byline, a header, the painter's rows, a gap.
+
+    Thinking and long prompts have a header.
 
     Without a painter it sleeps: it has a height, perhaps an estimated one, and no rows.
     """
@@ -145,13 +207,15 @@ class Block:
     """What it was painted or estimated for."""
     is_painted: bool = False
     """Whether the painter has nothing left to do, so that its rows stay as they are."""
+    byline: Byline | None = None
+    """What is said above it, if anything."""
     _rows: int = 0
     _header: Row | None = None
 
     @property
     def lead(self) -> int:
         """Rows above the painter's."""
-        return self.gap + self.has_header
+        return self.gap + (self.byline is not None) + self.has_header
 
     @property
     def has_header(self) -> bool:
@@ -168,7 +232,7 @@ class Block:
         """How many rows it takes."""
         rows = self.row_count
         if not self.has_header:
-            return self.gap + rows if rows else 0
+            return self.lead + rows if rows else 0
         return self.lead + (0 if self.folded else rows + (self.kind is BlockKind.THINKING))
 
     @property
@@ -180,6 +244,8 @@ class Block:
         """One row of it."""
         if index < self.gap:
             return BLANK
+        if self.byline is not None and index == self.gap:
+            return self.byline.row(self.canvas)
         if index < self.lead:
             return self.header()
         index -= self.lead

@@ -7,9 +7,8 @@ A row's *number* counts all rows from the top and changes whenever something abo
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from ollm_tui.tui.painters import Canvas, Offsets, Row, row_cells
 from ollm_tui.tui.transcript.block import Block, BlockKind
-from ollm_tui.tui.transcript.painters.painter import Offsets
-from ollm_tui.tui.transcript.painters.rows import Canvas, Row
 
 _BITS = 32
 _ANSWERS = {BlockKind.ANSWER, BlockKind.TREE}
@@ -32,6 +31,8 @@ class BlockList:
         self.blocks: list[Block] = []
         self.canvas: Canvas | None = None
         """What the rows are painted for; None before the view has a size."""
+        self.shift = 0
+        """How many cells wide rows are moved to the left."""
         self._by_id: dict[str, int] = {}
         self._offsets = Offsets()
 
@@ -114,6 +115,12 @@ class BlockList:
             return None
         index, offset = self._offsets.find(number)
         return self.blocks[index].row(offset), self.blocks[index]
+
+    def shift_of(self, row: Row) -> int:
+        """How many cells a row is moved to the left: a wide one until its end is in view."""
+        if not row.wide or self.canvas is None:
+            return 0
+        return max(min(self.shift, row_cells(row.segments) - self.canvas.width), 0)
 
     def around(self, low: int, high: int, rows: int) -> Iterator[int]:
         """Indexes of the blocks in the rows from `low` to `high`, then of those within `rows`."""

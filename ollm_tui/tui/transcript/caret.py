@@ -8,9 +8,9 @@ from rich.cells import cell_len, split_graphemes
 from textual.geometry import Offset
 from textual.selection import Selection
 
+from ollm_tui.tui.painters import BLANK, Row, at_cell
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import address, unpacked
-from ollm_tui.tui.transcript.painters.rows import BLANK, Row, at_cell
 from ollm_tui.tui.transcript.rendering import Span
 
 CaretMove: TypeAlias = Literal[

@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, TypeAlias
 
+from ollm_tui.tui.painters import Kind, LineEnds, MarkdownPainter, Row, Section, parser
 from ollm_tui.tui.transcript.block import Block
-from ollm_tui.tui.transcript.painters.inline import parser
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.plain import LineEnds
-from ollm_tui.tui.transcript.painters.rows import Row
-from ollm_tui.tui.transcript.painters.sections import Kind, Section
 
 Painted: TypeAlias = tuple[Section, int, Sequence[Row]]
 """A section, the number of its first row in the answer, and its rows."""

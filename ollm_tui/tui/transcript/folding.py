@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 
-from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
+from ollm_tui.tui.painters import Fold, ToolPainter
+from ollm_tui.tui.transcript.block import (
+    Block,
+    BlockKind,
+    TextSource,
+    ToolSource,
+)
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.painters.tool_call import Fold, ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
@@ -19,13 +24,14 @@ class Folding:
     _painting: Painting
     _scroller: Scroller
     _selection: RowSelection
-    _streams_thinking: bool
+    streams_thinking: bool
+    """Whether thinking is shown while it comes."""
     show_thinking: bool
     """Whether finished thinking stays open."""
 
     def begin_thinking(self, block: Block) -> None:
         """Fold thinking that begins, unless it is shown while it streams."""
-        is_open = self._streams_thinking or self.show_thinking
+        is_open = self.streams_thinking or self.show_thinking
         block.fold(block.stays_folded or not is_open)
 
     def end_thinking(self, block: Block, summary: str) -> None:
@@ -54,6 +60,16 @@ class Folding:
         elif isinstance(block.painter, ToolPainter):
             self._fold_tool(block, block.painter.next_fold())
 
+    def show_running(self, block_id: str, output: str) -> None:
+        """Show the end of what a command has printed so far; a no-op once it has ended."""
+        blocks = self._block_list
+        block = blocks.block(block_id) if block_id in blocks else None
+        if block is not None and isinstance(block.source, ToolSource) and not block.finished:
+            block.source.show(output)
+            if isinstance(block.painter, ToolPainter):
+                block.painter.repaint()
+            self._painting.changed(block)
+
     def toggle_tools(self) -> bool:
         """Unfold the output of all tools, or fold it; False when there is no tool."""
         blocks = self._block_list.blocks
@@ -78,7 +94,7 @@ class Folding:
     def show_tree(self, block: Block) -> None:
         """Show a finished answer, which is JSON, as a tree."""
         # Imported with the first tree, as the Markdown painters are with the first answer.
-        from ollm_tui.tui.transcript.painters.json_tree import TreeSource
+        from ollm_tui.tui.painters import TreeSource
 
         block.kind, block.source = BlockKind.TREE, TreeSource(block.source.text)
         block.painter, block.is_painted = None, False
@@ -94,7 +110,7 @@ class Folding:
 
     def _fold_tree(self, block: Block, *, only_open: bool) -> None:
         # There is a tree, so its painters are loaded.
-        from ollm_tui.tui.transcript.painters.json_tree import TreeSource
+        from ollm_tui.tui.painters import TreeSource
 
         if isinstance(block.source, TreeSource) and block.source.tree is not None:
             tree = block.source.tree
@@ -107,7 +123,7 @@ class Folding:
     def toggle_node(self, block: Block, row: int) -> bool:
         """Fold or unfold the object or list that a row of a tree shows; False for no such row."""
         # There is a tree, so its painters are loaded.
-        from ollm_tui.tui.transcript.painters.json_tree import TreePainter, TreeSource
+        from ollm_tui.tui.painters import TreePainter, TreeSource
 
         if not isinstance(block.painter, TreePainter) or not isinstance(block.source, TreeSource):
             return False
@@ -120,7 +136,7 @@ class Folding:
 
     def _repaint_tree(self, block: Block) -> None:
         # There is a tree, so its painters are loaded.
-        from ollm_tui.tui.transcript.painters.json_tree import TreePainter
+        from ollm_tui.tui.painters import TreePainter
 
         self._selection.clear()
         if isinstance(block.painter, TreePainter):
@@ -135,7 +151,7 @@ class Folding:
         newest = next((b for b in reversed(blocks) if b.kind is BlockKind.THINKING), None)
         self.show_thinking = newest.folded if newest else not self.show_thinking
         if newest and not newest.finished:
-            self._streams_thinking = self.show_thinking
+            self.streams_thinking = self.show_thinking
         self._scroller.keep_top()
         for index, block in enumerate(blocks):
             if block.kind is BlockKind.THINKING and block.folded is self.show_thinking:

@@ -8,21 +8,26 @@ from textual import events
 from textual.message import Message
 from textual.selection import SELECT_ALL
 
+from ollm_tui.tui.painters import Row
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import (
+    BranchAct,
+    BranchRequested,
     CopyRequested,
     CursorMoved,
     KeyRefused,
+    MarkAct,
+    MarkRequested,
     RetryRequested,
     SelectionCopyRequested,
 )
-from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.rendering import Span, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection
+from ollm_tui.tui.transcript.wide_tables import WideTables
 
 if TYPE_CHECKING:
     from ollm_tui.tui.transcript.caret import Caret, CaretMove
@@ -98,6 +103,7 @@ class CaretMode:
     painting: Painting
     scroller: Scroller
     selection: RowSelection
+    tables: WideTables
     renderer: StripRenderer
     post: Callable[[Message], object]
     left: Callable[[], None]
@@ -135,6 +141,7 @@ class CaretMode:
         index, offset = caret.address
         self.selection.select(caret.selection)
         self.scroller.show_rows(index, offset, offset + 1)
+        self.tables.show(self.block_list.blocks[index].row(offset), caret.position.x - MARGIN)
         self.renderer.redraw()
 
     async def action_move(self, move: "CaretMove") -> None:
@@ -173,7 +180,10 @@ class CaretMode:
 
 @dataclass(slots=True, kw_only=True)
 class CursorMode:
-    """Going through the messages by keys: off <-> cursor <-> caret; caret -> off."""
+    """Going through the messages by keys: off <-> cursor <-> caret; caret -> off.
+
+    A message can be pointed at, too: its bar is drawn, and the keys stay with the input.
+    """
 
     cursor: MessageCursor
     painting: Painting
@@ -186,17 +196,19 @@ class CursorMode:
     edit: Callable[[str], bool]
     """Puts a message into the input, if it can."""
     caret: CaretMode = field(init=False)
+    is_pointing: bool = False
 
     @property
     def mode(self) -> Mode | None:
         """What the keys are for; None while they are for the input."""
-        if self.cursor.block is None:
+        if self.cursor.block is None or self.is_pointing:
             return None
         return "cursor" if self.caret.caret is None else "caret"
 
     def go_through(self, direction: int) -> bool:
         """Put the cursor on the newest message, or move it; False when there is none."""
         self.caret.remove()
+        self.is_pointing = False
         moved = self.cursor.step(direction)
         if self.cursor.block is not None:
             self._show()
@@ -204,17 +216,17 @@ class CursorMode:
 
     def turn_off(self) -> None:
         """Take the cursor away."""
-        if self.mode is None:
+        if self.cursor.block is None:
             return
         self.caret.remove()
-        self.cursor.block = None
+        self.cursor.block, self.is_pointing = None, False
         self.renderer.remove_marks(self.cursor)
         self.post(CursorMoved(None))
 
     def blocks_cut(self) -> None:
         """Leave if the message under the cursor was removed."""
         if self.cursor.block is not None and self.cursor.index is None:
-            self.action_leave()
+            self.turn_off() if self.is_pointing else self.action_leave()
 
     def caret_left(self) -> None:
         """Show the keys that matter after the caret is gone."""
@@ -229,7 +241,7 @@ class CursorMode:
             is_painted = block.hides_its_rows or block.painter is not None
             end = block.height if is_painted else block.gap + bottom - top
             self.scroller.show_rows(index, max(block.gap - 1, 0), end)
-        self.post(CursorMoved(self._hints()))
+        self.post(CursorMoved(None if self.is_pointing else self._hints()))
 
     def _hints(self) -> str:
         block = self.cursor.block
@@ -309,6 +321,29 @@ class CursorMode:
             self.post(KeyRefused("There is no question here"))
         else:
             self.post(RetryRequested(question.id))
+
+    def action_branch(self, act: BranchAct) -> None:
+        """Ask for another branch at this message, or to delete or copy this one."""
+        if (block := self.cursor.block) is not None:
+            self.post(BranchRequested(act, block.id))
+
+    def action_mark(self, act: MarkAct = "toggle") -> None:
+        """Mark the message, or go to another one that is marked."""
+        if (block := self.cursor.block) is not None:
+            self.post(MarkRequested(act, block.id))
+
+    def put_on(self, block_id: str) -> None:
+        """Put the cursor on the message of a block."""
+        self._move_to(block_id, is_pointing=False)
+
+    def point_at(self, block_id: str) -> None:
+        """Show which message is meant; the keys stay with the input."""
+        self._move_to(block_id, is_pointing=self.mode is None)
+
+    def _move_to(self, block_id: str, *, is_pointing: bool) -> None:
+        self.is_pointing = is_pointing
+        self.cursor.block, self.cursor.code = self.caret.block_list.block(block_id), None
+        self._show()
 
     async def action_select(self) -> None:
         """Put the caret where the message begins."""

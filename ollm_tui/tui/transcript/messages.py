@@ -1,6 +1,7 @@
 """The messages that a transcript posts to its screen."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from textual.message import Message
 from textual.selection import Selection
@@ -20,6 +21,32 @@ class RetryRequested(Message):
 
     block_id: str
     """The block of the question."""
+
+
+BranchAct: TypeAlias = Literal["previous", "next", "delete", "undelete", "fork"]
+
+
+@dataclass(eq=False, repr=False)
+class BranchRequested(Message):
+    """The user wants another branch at a message, or to delete or copy this one."""
+
+    act: BranchAct
+    block_id: str
+    """The block of the message."""
+    is_by_key: bool = True
+    """Whether the cursor is on the message."""
+
+
+MarkAct: TypeAlias = Literal["toggle", "previous", "next"]
+
+
+@dataclass(eq=False, repr=False)
+class MarkRequested(Message):
+    """The user wants to mark a message, or to go to another one that is marked."""
+
+    act: MarkAct
+    block_id: str
+    """The block under the cursor."""
 
 
 @dataclass(eq=False, repr=False)

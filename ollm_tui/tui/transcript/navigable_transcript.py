@@ -6,10 +6,11 @@ from inspect import isawaitable
 from textual import events
 from textual.actions import parse
 
+from ollm_tui.tui.painters import has_copy_word
 from ollm_tui.tui.transcript.block import MARGIN
 from ollm_tui.tui.transcript.message_cursor import CaretMode, CursorMode, MessageCursor, Mode, Typed
 from ollm_tui.tui.transcript.messages import CopyRequested
-from ollm_tui.tui.transcript.painters.rows import has_copy_word
+from ollm_tui.tui.transcript.reading import Reading
 from ollm_tui.tui.transcript.transcript import Transcript
 
 
@@ -28,14 +29,18 @@ class NavigableTranscript(Transcript):
         edit: Callable[[str], bool],
         show_thinking: bool = False,
         streams_thinking: bool = True,
+        reading: Reading | None = None,
     ) -> None:
         """Give each mode's keys with their actions, and what to do to leave or edit a message.
 
         `leave` gives the focus back; `edit` puts a message into the input, if it can. Both are
         called at once, not by a message, so that no key can overtake another.
         """
-        super().__init__(show_thinking=show_thinking, streams_thinking=streams_thinking)
+        super().__init__(
+            show_thinking=show_thinking, streams_thinking=streams_thinking, reading=reading
+        )
         self._keys = keys
+        self.show_running = self.folding.show_running
         self.cursor = MessageCursor(self.block_list)
         self.cursor_mode = CursorMode(
             cursor=self.cursor,
@@ -52,6 +57,7 @@ class NavigableTranscript(Transcript):
             painting=self.painting,
             scroller=self.scroller,
             selection=self.selection,
+            tables=self.tables,
             renderer=self.renderer,
             post=self.post_message,
             left=self.cursor_mode.caret_left,

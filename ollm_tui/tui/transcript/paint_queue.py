@@ -2,10 +2,9 @@
 
 from time import monotonic
 
+from ollm_tui.tui.painters import Canvas, Change
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList
-from ollm_tui.tui.transcript.painters.painter import Change
-from ollm_tui.tui.transcript.painters.rows import Canvas
 
 LONG_ROWS = 1000
 """A block with more rows takes several frames."""

@@ -11,10 +11,10 @@ import anyio.lowlevel
 from textual import events
 from textual.widget import Widget
 
+from ollm_tui.tui.painters import Canvas
 from ollm_tui.tui.transcript.block import Block
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.rows import Canvas
 from ollm_tui.tui.transcript.scroller import Scroller
 
 FRAME_S = 1 / 30

@@ -4,6 +4,7 @@ Its space and the caption below are there from the start; the picture fills it o
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import Final, Literal, TypeAlias
@@ -17,9 +18,25 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import size_text
 from ollm_tui.decode.images import ImageData, ImageHeader, image_data, read_image_header
 from ollm_tui.protocol.blocks import MediaData
-from ollm_tui.tui.transcript.painters.painter import Change, PaintedRows, WholePainter
-from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Palette, Row
-from ollm_tui.tui.transcript.painters.wrap import wrapped_rows
+from ollm_tui.tui.graphics import (
+    CellSize,
+    InlineProtocol,
+    PictureProtocol,
+    TerminalPictures,
+    colour_of,
+    inline_cells,
+    placeholders,
+)
+from ollm_tui.tui.painters import (
+    BLANK,
+    Canvas,
+    Change,
+    PaintedRows,
+    Palette,
+    Row,
+    WholePainter,
+    wrapped_rows,
+)
 from ollm_tui.tui.transcript.thumbnail import (
     MOST_PIXELS,
     Rgb,
@@ -27,20 +44,34 @@ from ollm_tui.tui.transcript.thumbnail import (
     ThumbnailSize,
     can_decode,
     fitted,
+    make_pixel_rows,
+    make_png,
     make_thumbnail,
 )
 from ollm_tui.tui.widgets import cut
 
-Look: TypeAlias = Thumbnail | Literal["coming", "broken"]
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture that the terminal draws."""
+
+    size: ThumbnailSize
+    id: int
+    protocol: PictureProtocol
+
+
+Look: TypeAlias = Thumbnail | Drawn | Literal["coming", "broken"]
 """A picture to show, one that is being decoded, or one that cannot be."""
 
+INLINE_CELL: Final = CellSize(8, 16)
+"""The pixels of a cell for a terminal that scales pictures to its own."""
 _LEAST_FRAME: Final = (4, 3)  # columns and rows of the smallest space that gets a frame
 _UPPER: Final = "▀"
 _SEEN_ROWS: Final = 512  # rows that are kept ready: a few screens full, each up to 50 kB
 _SEEN_COLOURS: Final = 8192
 _LONGEST_LABEL: Final = 40  # cells
 _LONGEST_LINK: Final = 400  # characters of a link that are shown
-_Wanted: TypeAlias = tuple[ThumbnailSize, Rgb]
+_Wanted: TypeAlias = tuple[ThumbnailSize, Rgb, PictureProtocol, CellSize | None]
 
 
 class PictureSource:
@@ -56,8 +87,13 @@ class PictureSource:
         mime_type: str | None,
         label: str,
         ask: Callable[["PictureSource"], None],
+        terminal: TerminalPictures | None = None,
     ) -> None:
-        """Take a picture; `ask` is called when `decode` has something to do."""
+        """Take a picture; `ask` is called when `decode` has something to do.
+
+        `terminal` has the pictures that the terminal draws itself.
+        """
+        self._terminal = terminal
         self._data: ImageData | None = image_data(data, url)
         self._header: ImageHeader | None = None
         if self._data is not None:
@@ -67,7 +103,7 @@ class PictureSource:
         self._label = cut(clean_name(label[:_LONGEST_LINK]), _LONGEST_LABEL)
         self._ask = ask
         self._wanted: _Wanted | None = None
-        self._made: tuple[_Wanted, Thumbnail | None] | None = None
+        self._made: tuple[_Wanted, Thumbnail | Drawn | None] | None = None
 
     @property
     def text(self) -> str:
@@ -87,7 +123,9 @@ class PictureSource:
         header = self._header
         if header is None or self._is_too_large(header):
             return None
-        return fitted(header, canvas.width) if canvas.has_colours and can_decode() else None
+        if canvas.pictures == "off" or not (canvas.has_colours and can_decode()):
+            return None
+        return fitted(header, canvas.width)
 
     def caption(self, *, is_broken: bool = False) -> str:
         """Return the caption: kind and size, or the link if there is nothing else."""
@@ -109,11 +147,14 @@ class PictureSource:
     def _is_too_large(self, header: ImageHeader) -> bool:
         return header.width * header.height > MOST_PIXELS
 
-    def look(self, size: ThumbnailSize, background: Rgb) -> Look:
+    def look(
+        self, size: ThumbnailSize, background: Rgb, protocol: PictureProtocol = "blocks"
+    ) -> Look:
         """Return what was decoded for this size, and request it if there is nothing."""
-        wanted = size, background
+        drawn_by, cell = self._drawn_by(protocol)
+        wanted = size, background, drawn_by, cell
         made = self._made
-        if made is not None and made[0] == wanted:
+        if made is not None and made[0] == wanted and self._is_there(made[1]):
             return made[1] or "broken"
         self._wanted = wanted
         self._ask(self)
@@ -121,11 +162,43 @@ class PictureSource:
 
     def decode(self) -> None:
         """Make what was requested last. Takes up to seconds: call it in a thread."""
-        wanted, data, header = self._wanted, self._data, self._header
-        if self._made is not None and self._made[0] == wanted:
+        wanted, data, header, made = self._wanted, self._data, self._header, self._made
+        if made is not None and made[0] == wanted and self._is_there(made[1]):
             return  # it was asked for again while it was made
-        if wanted is not None and data is not None and header is not None:
-            self._made = wanted, make_thumbnail(data.whole(), header, *wanted)
+        if wanted is None or data is None or header is None:
+            return
+        if made is not None and isinstance(made[1], Drawn) and self._terminal is not None:
+            self._terminal.forget(made[1].id)
+        self._made = wanted, self._make(data.whole(), header, wanted)
+
+    def _make(self, data: bytes, header: ImageHeader, wanted: _Wanted) -> Thumbnail | Drawn | None:
+        size, background, protocol, cell = wanted
+        if self._terminal is None or protocol in {"auto", "blocks", "off"}:
+            return make_thumbnail(data, header, size, background)
+        picture_id = None
+        if protocol == "kitty":
+            if png := make_png(data, header, size, background):
+                picture_id = self._terminal.send(png, size.columns, size.rows)
+        elif pixels := make_pixel_rows(data, header, size, background, cell or INLINE_CELL):
+            by: InlineProtocol = "iterm" if protocol == "iterm" else "sixel"
+            picture_id = self._terminal.keep(pixels, by)
+        return None if picture_id is None else Drawn(size, picture_id, protocol)
+
+    def _drawn_by(self, protocol: PictureProtocol) -> tuple[PictureProtocol, CellSize | None]:
+        """Return what draws it now, and for what cells if its pixels depend on them."""
+        if self._terminal is None:
+            return "blocks", None
+        drawn_by = self._terminal.protocol(protocol, self._decode_again)
+        return drawn_by, self._terminal.cell if drawn_by == "sixel" else None
+
+    def _decode_again(self) -> None:
+        self._ask(self)
+
+    def _is_there(self, made: Thumbnail | Drawn | None) -> bool:
+        """Whether the terminal still has what it draws."""
+        if not isinstance(made, Drawn) or self._terminal is None:
+            return True
+        return self._terminal.has(made.id)
 
 
 def picture_rows(picture: PictureSource, canvas: Canvas) -> int:
@@ -159,7 +232,8 @@ class PicturePainter(PaintedRows, WholePainter):
         del deadline
         look = self._look
         if self._size is not None:
-            look = self._picture.look(self._size, background(self._canvas.palette))
+            colour = background(self._canvas.palette)
+            look = self._picture.look(self._size, colour, self._canvas.pictures)
         if look is not self._look or not self._rows:
             self._look = look
             self._rows = list(self._painted())
@@ -170,7 +244,7 @@ class PicturePainter(PaintedRows, WholePainter):
         if self._size is None:
             yield from _words(self._picture, self._canvas)
             return
-        if not isinstance(self._look, Thumbnail):
+        if not isinstance(self._look, Thumbnail | Drawn):
             yield from frame_rows(self._size, self._canvas.palette)
         caption = cut(self._picture.caption(is_broken=self._look == "broken"), self._canvas.width)
         yield Row((Segment(caption, self._canvas.palette.dim),), join="")
@@ -190,10 +264,12 @@ class PicturePainter(PaintedRows, WholePainter):
         look = self._look
         if not self._rows:
             return BLANK
-        if not isinstance(look, Thumbnail):
+        if not isinstance(look, Thumbnail | Drawn):
             return self._rows[index]
         if index == look.size.rows:
             return self._rows[0]
+        if isinstance(look, Drawn):
+            return drawn_row(look.protocol, look.id, index, look.size.columns)
         line = 3 * look.size.columns
         upper = look.pixels[2 * index * line : (2 * index + 1) * line]
         lower = look.pixels[(2 * index + 1) * line : (2 * index + 2) * line]
@@ -243,6 +319,17 @@ def half_block_row(upper: bytes, lower: bytes, join: str | None) -> Row:
         for (above, below), same in groupby(cells)
     )
     return Row(segments, gutter=len(upper) // 3, join=join)
+
+
+@lru_cache(maxsize=_SEEN_ROWS)
+def drawn_row(protocol: PictureProtocol, picture_id: int, index: int, columns: int) -> Row:
+    """One row of a picture that the terminal draws; nothing of it can be copied."""
+    if protocol == "kitty":
+        text = placeholders(index, columns)
+        style = Style.from_color(Color.from_triplet(ColorTriplet(*colour_of(picture_id))))
+    else:
+        text, style = inline_cells(picture_id, index, columns), Style()
+    return Row((Segment(text, style),), gutter=len(text), join="" if index else None)
 
 
 def _pixels(line: bytes) -> list[bytes]:

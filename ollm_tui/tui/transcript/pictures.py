@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import anyio.to_thread
 
+from ollm_tui.tui.transcript.block import BlockKind
 from ollm_tui.tui.transcript.block_list import BlockList
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ class PictureDecoder:
         if not self.busy:
             self.busy = True
             self._start(self._decode())
+
+    def look_again(self) -> None:
+        """Show the pictures as they are to look now, in cells of another size."""
+        for index, block in enumerate(self._block_list.blocks):
+            if block.kind is BlockKind.PICTURE and block.painter is not None:
+                self._on_decoded(index)
 
     async def _decode(self) -> None:
         try:

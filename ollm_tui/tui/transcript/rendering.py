@@ -10,9 +10,9 @@ from textual.geometry import Spacing
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.tui.painters import BLANK, Canvas, Row, row_cells
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address
-from ollm_tui.tui.transcript.painters.rows import BLANK, Canvas, Row, row_cells
 from ollm_tui.tui.transcript.styles import PREFIX
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textual.selection import Selection
 
 _CACHED_STRIPS = 1024
+_MORE_LEFT, _MORE_RIGHT = "\u2039", "\u203a"  # single quotation marks that point outwards
 _NO_GUTTER = Spacing()
 _MARKER = " ↓ new output "  # shown in the last row while the view is pinned above new text
 
@@ -124,6 +125,22 @@ class StripRenderer:
                 strip = Strip(restyled(strip, selected), strip.cell_length)
         return strip
 
+    def part(self, strip: Strip, row: Row, canvas: Canvas, width: int) -> Strip:
+        """The part of a wide row that is in view, with signs where it goes on."""
+        start = MARGIN + self._block_list.shift_of(row)
+        end = start + canvas.width
+        before = _MORE_LEFT if start > MARGIN else " "
+        behind = _MORE_RIGHT if end < strip.cell_length else " "
+        if behind == _MORE_RIGHT and MARGIN + canvas.width >= width:
+            end = start + width - MARGIN - 1  # the sign stands on the last cell of the text
+        parts = [
+            strip.crop(0, MARGIN - 1),
+            Strip([Segment(before, canvas.palette.dim)]),
+            strip.crop(start, end),
+            Strip([Segment(behind, canvas.palette.dim)]),
+        ]
+        return Strip.join(parts).adjust_cell_length(width, canvas.palette.text)
+
     @property
     def _selection_style(self) -> Style:
         """The mixed background; a text colour only if the theme has one with enough contrast."""
@@ -151,7 +168,7 @@ def _draw(row: Row, margin: Segment, canvas: Canvas, width: int) -> Strip:
     if used < width:
         segments.append(Segment(" " * (width - used), canvas.palette.text))
     strip = Strip(segments, max(used, width))
-    return strip if used <= width else strip.crop(0, width)
+    return strip if used <= width or row.wide else strip.crop(0, width)
 
 
 def restyled(segments: Iterable[Segment], spans: Iterable[tuple[int, int, Style]]) -> list[Segment]:

@@ -10,14 +10,15 @@ from textual.geometry import Offset
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
+from ollm_tui.tui.painters import Canvas, Row, address_at, at_cell, source_of
 from ollm_tui.tui.transcript.block import MARGIN, Block
 from ollm_tui.tui.transcript.block_list import BlockList, address, unpacked
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.links import address_at
-from ollm_tui.tui.transcript.painters.rows import Canvas, Row, at_cell
 
 Selected: TypeAlias = tuple[Row, tuple[int, int]]
 """A row, and the first and last selected code point of its strip; -1 is the whole rest."""
+_Formula: TypeAlias = tuple[str, int]
+_Piece: TypeAlias = tuple[str, _Formula | None]
 _WORD: Final = re.compile(r"[\w./:@~-]+")
 _ALL: Final = 1 << 32  # more rows than any block has
 _AT_ONCE: Final = 2000  # rows that are read in no time
@@ -55,7 +56,8 @@ class RowSelection:
         if shown is None:
             return Offset(0, 0)
         packed = address(*self._block_list.find(number))
-        return Offset(at_cell(shown[0].text, x - MARGIN) + min(x, MARGIN), packed)
+        cell = x - MARGIN + (self._block_list.shift_of(shown[0]) if x >= MARGIN else 0)
+        return Offset(at_cell(shown[0].text, cell) + min(x, MARGIN), packed)
 
     def link_at(self, x: int, y: int) -> str | None:
         """The address of the link at a cell of the view."""
@@ -178,24 +180,83 @@ def copied(rows: Iterable[Selected | None]) -> str:
 
 
 def copied_lines(rows: Iterable[Selected | None]) -> Iterator[str | None]:
-    """The lines of the selected text one by one; None where the caller may pause."""
-    line: list[str] | None = None
+    """The lines of the selected text one by one; None where the caller may pause.
+
+    A formula of which all is selected is copied as it is written, on as many lines.
+    """
+    line: _CopiedLine | None = None
     for each in rows:
         if each is None or each[0].aside:
             yield None
             continue
-        row, (start, end) = each
-        text = row.text
-        low = max(start - MARGIN, row.gutter)
-        high = len(text) if end < 0 else end - MARGIN
+        row, span = each
+        pieces = list(_pieces(row, span))
+        first = pieces[0][1] if pieces else None
         if line is None:
-            line = []
-        elif row.join is None:
-            yield "".join(line).rstrip()
-            line = []
-        else:
-            line.append(row.join)
-        line.append(text[low : max(high, low)])
+            line = _CopiedLine()
+        elif row.join is not None:
+            line.join(row.join, first)
+        elif not line.goes_on(first):
+            yield line.text
+            line = _CopiedLine()
+        for piece in pieces:
+            line.add(*piece)
         yield None
     if line is not None:
-        yield "".join(line).rstrip()
+        yield line.text
+
+
+def _pieces(row: Row, span: tuple[int, int]) -> Iterator[_Piece]:
+    """The selected text of a row, apart by the formulas in it."""
+    start, end = span
+    low, high = max(start - MARGIN, row.gutter), None if end < 0 else end - MARGIN
+    at = 0
+    for text, style, _control in row.segments:
+        piece = text[max(low - at, 0) : None if high is None else max(high - at, 0)]
+        if piece:
+            yield piece, source_of(style)
+        at += len(text)
+
+
+class _CopiedLine:
+    """A line as it is copied; while a formula is shown on several lines, all of these."""
+
+    def __init__(self) -> None:
+        self._done: list[str] = []
+        self._formula: _Formula | None = None
+        self._shown = ""
+
+    def add(self, text: str, formula: _Formula | None) -> None:
+        """Go on with text, which may be a part of a formula."""
+        if formula is None or formula != self._formula:
+            self._end_formula()
+        if formula is None:
+            self._done.append(text)
+            return
+        self._formula = formula
+        self._shown += text
+        if len(self._shown) == formula[1]:
+            self._done.append(formula[0])
+            self._formula, self._shown = None, ""
+
+    def join(self, text: str, following: _Formula | None) -> None:
+        """Go on with what a soft wrap swallowed before a row."""
+        self.add(text, following if following == self._formula else None)
+
+    def goes_on(self, following: _Formula | None) -> bool:
+        """Whether the next line belongs to the formula that this one ends in."""
+        is_same = self._formula is not None and following == self._formula
+        if is_same:
+            self.add("\n", following)
+        return is_same
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        self._end_formula()
+        return "".join(self._done).rstrip()
+
+    def _end_formula(self) -> None:
+        if self._shown:
+            self._done.append(self._shown)
+        self._formula, self._shown = None, ""

@@ -6,7 +6,7 @@ from typing import Final
 
 from rich.style import Style
 
-from ollm_tui.tui.transcript.painters.rows import Palette
+from ollm_tui.tui.painters import Palette
 
 PREFIX: Final = "transcript--"
 _ON_TEXT: Final = frozenset(

@@ -8,15 +8,19 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ollm_tui.decode.images import TURNED, ImageHeader
+from ollm_tui.tui.graphics import CellSize, PixelRows
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 Rgb: TypeAlias = tuple[int, int, int]
+_Box: TypeAlias = tuple[int, int]
 
 MOST_PIXELS: Final = 50_000_000
 """Larger pictures are not decoded; this size takes up to 200 MB of memory for a moment."""
 MOST_ROWS: Final = 20
+CELL_WIDTH: Final = 8
+"""Pixels across a cell of a picture that the terminal draws; it scales them to its own."""
 _DIRECT: Final = frozenset({"L", "LA", "RGB", "RGBA", "CMYK"})
 """Pillow's modes that can be scaled as they are."""
 _DEEP: Final = "I;16"  # prefix of the names of Pillow's modes for 16 bits of grey
@@ -73,13 +77,50 @@ def make_thumbnail(
     """
     if header.width * header.height > MOST_PIXELS:
         return None
+    box, ground = (size.columns, size.lines), (size.columns, size.rows * 2)
     try:
-        return Thumbnail(size, _pixels(data, header, size, background))
+        return Thumbnail(size, _pixels(data, header, box, ground, background))
     except Exception:  # noqa: BLE001 -- foreign bytes: Pillow's readers raise nearly anything
         return None
 
 
-def _pixels(data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb) -> bytes:
+def make_png(
+    data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb
+) -> bytes | None:
+    """Encode a picture's first frame in the pixels of its cells; None if that fails."""
+    if header.width * header.height > MOST_PIXELS:
+        return None
+    box = size.columns * CELL_WIDTH, size.lines * CELL_WIDTH
+    try:
+        raw = _pixels(data, header, box, box, background)
+        # Loaded by now, as below.
+        from PIL import Image
+
+        out = BytesIO()
+        image = Image.frombytes("RGB", box, raw)
+        image.save(out, "PNG", compress_level=1)
+        return out.getvalue()
+    except Exception:  # noqa: BLE001 -- foreign bytes: Pillow's readers raise nearly anything
+        return None
+
+
+def make_pixel_rows(
+    data: bytes, header: ImageHeader, size: ThumbnailSize, background: Rgb, cell: CellSize
+) -> PixelRows | None:
+    """Decode a picture's first frame in the pixels of its cells; None if that fails."""
+    if header.width * header.height > MOST_PIXELS:
+        return None
+    width, height = size.columns * cell.width, size.rows * cell.height
+    box = width, max(size.lines * cell.height // 2, 1)
+    try:
+        rgb = _pixels(data, header, box, (width, height), background)
+        return PixelRows(rgb, size.columns, size.rows, cell)
+    except Exception:  # noqa: BLE001 -- foreign bytes: Pillow's readers raise nearly anything
+        return None
+
+
+def _pixels(data: bytes, header: ImageHeader, box: _Box, ground: _Box, background: Rgb) -> bytes:
+    """Decode a picture scaled to `box`, at the top of a ground of that size."""
     # Imported with the first picture that is looked at, in its thread: Pillow costs 40 ms.
     from PIL import Image, WebPImagePlugin
 
@@ -87,15 +128,14 @@ def _pixels(data: bytes, header: ImageHeader, size: ThumbnailSize, background: R
     with Image.open(BytesIO(data), formats=[header.kind.upper()]) as image:
         if math.prod(image.size) > MOST_PIXELS:
             raise ValueError("the picture is larger than its header says")
-        turned = header.orientation in TURNED
-        box = (size.lines, size.columns) if turned else (size.columns, size.lines)
+        box = box[::-1] if header.orientation in TURNED else box
         image.draft("RGB", box)
         small = _scaled(image, box).convert("RGBA")
     if turn := _TURNS[header.orientation - 1]:
         small = small.transpose(Image.Transpose[turn])
-    ground = Image.new("RGBA", (size.columns, size.rows * 2), background)
-    ground.alpha_composite(small)
-    return ground.convert("RGB").tobytes()
+    whole = Image.new("RGBA", ground, background)
+    whole.alpha_composite(small)
+    return whole.convert("RGB").tobytes()
 
 
 def _scaled(image: "Image", box: tuple[int, int]) -> "Image":

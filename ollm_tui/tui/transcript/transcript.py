@@ -13,21 +13,22 @@ from textual.selection import Selection
 from textual.strip import Strip
 from textual.widget import Widget
 
+from ollm_tui.tui.graphics import terminal_pictures
+from ollm_tui.tui.painters import Canvas, Painter, Palette, PlainPainter, ToolPainter
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, NoteKind, TextSource, ToolSource
 from ollm_tui.tui.transcript.block_list import BlockList
+from ollm_tui.tui.transcript.bylines import Bylines
 from ollm_tui.tui.transcript.folding import Folding
-from ollm_tui.tui.transcript.messages import LinkClicked
+from ollm_tui.tui.transcript.messages import BranchAct, BranchRequested, LinkClicked
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.plain import PlainPainter
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
-from ollm_tui.tui.transcript.painters.tool_call import ToolPainter
 from ollm_tui.tui.transcript.painting import Painting
 from ollm_tui.tui.transcript.pictures import PictureDecoder
+from ollm_tui.tui.transcript.reading import Reading, ReadingMode
 from ollm_tui.tui.transcript.rendering import FinishedStrips, StripRenderer
 from ollm_tui.tui.transcript.scroller import Scroller
 from ollm_tui.tui.transcript.selection import RowSelection, copied
 from ollm_tui.tui.transcript.styles import COMPONENTS, CSS, palette_from
+from ollm_tui.tui.transcript.wide_tables import WideTables
 from ollm_tui.tui.widgets import StyledOnce
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _plain(kind: BlockKind, hint: str = "") -> Callable[[Canvas], Painter]:
 
 def _markdown(canvas: Canvas) -> Painter:
     # Imported with the first answer: the Markdown painters cost 8 ms no first screen needs.
-    from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
+    from ollm_tui.tui.painters import MarkdownPainter
 
     return MarkdownPainter(canvas)
 
@@ -69,6 +70,7 @@ class Transcript(ScrollView, can_focus=False):
         *,
         show_thinking: bool = False,
         streams_thinking: bool = True,
+        reading: Reading | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
@@ -80,6 +82,7 @@ class Transcript(ScrollView, can_focus=False):
         # A link under the mouse would have the whole view drawn again.
         self.set_reactive(Widget.auto_links, False)
         self._styles_cache = FinishedStrips()
+        self.reading_mode = ReadingMode(reading or Reading(), self._update_canvas)
         self.block_list = blocks = BlockList()
         queue = PaintQueue(blocks)
         self.scroller = Scroller(self, blocks, queue)
@@ -88,6 +91,8 @@ class Transcript(ScrollView, can_focus=False):
         self.renderer = StripRenderer(self, blocks)
         parts = blocks, self.painting, self.scroller, self.selection
         self.folding = Folding(*parts, streams_thinking, show_thinking)
+        self.tables = WideTables(self, blocks, self.scroller, self.reading_mode)
+        self.bylines = Bylines(blocks, self.painting, self.scroller)
         self.pictures = PictureDecoder(
             blocks, partial(self.run_worker, group="pictures"), self.painting.refresh_look
         )
@@ -115,9 +120,12 @@ class Transcript(ScrollView, can_focus=False):
         """Begin an answer in Markdown."""
         self._add(Block(block_id, BlockKind.ANSWER, TextSource(_markdown)))
 
-    def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
-        """Show that a tool runs."""
-        self._add(Block(block_id, BlockKind.TOOL, ToolSource(name, main_argument)))
+    def add_tool(
+        self, block_id: str, name: str, main_argument: str = "", *, is_command: bool = False
+    ) -> None:
+        """Show that a tool runs, or a command of the user."""
+        source = ToolSource(name, main_argument, is_command=is_command)
+        self._add(Block(block_id, BlockKind.TOOL, source))
 
     def end_tool(
         self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
@@ -152,7 +160,7 @@ class Transcript(ScrollView, can_focus=False):
         def request(source: PictureSource) -> None:
             self.pictures.request(source, block_id)
 
-        source = PictureSource(data, url, mime_type, label, request)
+        source = PictureSource(data, url, mime_type, label, request, terminal_pictures(self.app))
         self._add(Block(block_id, BlockKind.PICTURE, source, finished=True))
 
     def append(self, block_id: str, delta: str) -> None:
@@ -236,6 +244,8 @@ class Transcript(ScrollView, can_focus=False):
             selection = self.text_selection
             if renderer.marks or selection is not None:
                 strip = renderer.marked(strip, number, row, block, selection)
+            if row.wide:
+                strip = renderer.part(strip, row, canvas, size.width)
         if y == size.height - 1 and self.scroller.unseen:
             strip = renderer.with_marker(strip, size.width)
         return strip
@@ -252,6 +262,9 @@ class Transcript(ScrollView, can_focus=False):
 
     def on_click(self, event: events.Click) -> None:
         """Fold at a header, go to the end at the marker, select a word or line, ask for a link."""
+        if self._walks(event):
+            event.prevent_default()
+            return
         if event.chain > 1:
             # Textual would select the whole chat.
             event.prevent_default()
@@ -276,6 +289,17 @@ class Transcript(ScrollView, can_focus=False):
             # a selection that is still there was dragged just now
             self.post_message(LinkClicked(address))
 
+    def _walks(self, event: events.Click) -> bool:
+        """Ask for the version before or after a message at its counter, also by fast clicks."""
+        shown = self.block_list.row_at(self.scroll_offset.y + event.y)
+        byline = shown[1].byline if shown is not None else None
+        if shown is None or byline is None or shown[0] is not byline.row(shown[1].canvas):
+            return False
+        if step := byline.step_at(event.x - MARGIN):
+            act: BranchAct = "previous" if step < 0 else "next"
+            self.post_message(BranchRequested(act, shown[1].id, is_by_key=False))
+        return True
+
     # The canvas
 
     def on_mount(self) -> None:
@@ -287,6 +311,7 @@ class Transcript(ScrollView, can_focus=False):
         # The padding of a strip depends on the whole width, its rows only on the measure.
         self.renderer.clear()
         self._update_canvas()
+        self.pictures.look_again()
 
     def notify_style_update(self) -> None:
         """Paint again when the theme has changed."""
@@ -301,14 +326,22 @@ class Transcript(ScrollView, can_focus=False):
         palette = palette_from(full, partial(full, partial=True))
         width = min(max(self.size.width - MARGIN - 1, _NARROWEST), WIDEST)
         has_colours = not (self.app.no_color or self.app.native_ansi_color)
-        canvas = Canvas(width, palette, has_colours)
+        reading = self.reading_mode.current
+        canvas = Canvas(
+            width,
+            palette,
+            has_colours,
+            maths=reading.maths,
+            pictures=reading.pictures,
+            folds_tables=reading.folds_tables,
+        )
         if canvas == self.block_list.canvas:
             self.scroller.place()
             self.painting.wake()
             return
         self.scroller.keep_text()
         self.renderer.clear()
-        self.block_list.canvas = canvas
+        self.block_list.canvas, self.block_list.shift = canvas, 0
         if self.block_list.blocks:
             self.selection.clear()
         self.block_list.estimate_all(canvas)

@@ -8,6 +8,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.figures import clock_time
 from ollm_tui.tui.widgets import Piece, cut, paint, spread, width_of
 
 METER_CELLS: Final = 12
@@ -20,12 +21,6 @@ def meter(levels: Iterable[float]) -> str:
     """Return levels from 0 to 1 as bars, the newest at the right."""
     bars = "".join(_BARS[min(8, max(0, round(level * 8)))] for level in levels)
     return bars.rjust(METER_CELLS)[-METER_CELLS:]
-
-
-def clock(seconds: float) -> str:
-    """Return a time as `1:05`."""
-    minutes, rest = divmod(int(seconds), 60)
-    return f"{minutes}:{rest:02}"
 
 
 class VoiceLine(Widget):
@@ -54,9 +49,9 @@ class VoiceLine(Widget):
         self._left: list[Piece] = []
         self._right: list[Piece] = []
 
-    def show_busy(self, text: str, *keys: tuple[str, str]) -> None:
-        """Show what goes on, and the ids of keys with what they do."""
-        self._show([Piece("◐ ", "busy"), Piece(text)], keys)
+    def show_busy(self, text: str) -> None:
+        """Show what goes on, and the key that cancels it."""
+        self._show([Piece("◐ ", "busy"), Piece(text)], (("dictation.cancel", "cancel"),))
 
     def begin_recording(self, model: str) -> None:
         """Show that the microphone is on, and which model gets the recording."""
@@ -70,7 +65,7 @@ class VoiceLine(Widget):
         bars = meter(self._levels)
         left = [
             Piece("● ", "record"),
-            Piece(f"Recording {clock(seconds)} "),
+            Piece(f"Recording {clock_time(seconds)} "),
             Piece(f" {bars} ", "meter"),
             Piece(f" to {self._model}", "quiet"),
         ]

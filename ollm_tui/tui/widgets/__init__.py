@@ -1,5 +1,8 @@
-"""Widgets that several features share."""
+"""Widgets that several features share; what the first frame does not need is imported lazily."""
 
+from typing import TYPE_CHECKING
+
+from ollm_tui.lazy import lazy_names
 from ollm_tui.tui.widgets.chrome import (
     ChatHeader,
     KeyLine,
@@ -24,14 +27,21 @@ from ollm_tui.tui.widgets.text_field import (
     typed_run,
 )
 
+if TYPE_CHECKING:
+    from ollm_tui.tui.widgets.row_table import GAP, RowTable, order_sign
+else:
+    __getattr__ = lazy_names(__name__, {"row_table": ("GAP", "RowTable", "order_sign")})
+
 __all__ = [
     "FLASH_S",
+    "GAP",
     "ChatHeader",
     "HintLine",
     "InputReady",
     "KeyLine",
     "PasteStore",
     "Piece",
+    "RowTable",
     "ShownAgain",
     "StyledOnce",
     "TextField",
@@ -43,6 +53,7 @@ __all__ = [
     "long_summary",
     "needs_folding",
     "obey_own_binding",
+    "order_sign",
     "paint",
     "plain",
     "spread",

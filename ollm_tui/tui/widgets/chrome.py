@@ -46,10 +46,11 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(kept, min(width - 1, cell_len(kept))).rstrip() + "…"
 
 
-def fit(text: str, width: int) -> str:
-    """Return exactly `width` cells: cut, or filled with spaces."""
+def fit(text: str, width: int, *, is_right: bool = False) -> str:
+    """Return exactly `width` cells: cut, or filled with spaces, on the left if it is right."""
     short = cut(text, width)
-    return short + " " * max(0, width - cell_len(short))
+    spaces = " " * max(0, width - cell_len(short))
+    return spaces + short if is_right else short + spaces
 
 
 def width_of(pieces: Iterable[Piece]) -> int:
@@ -114,7 +115,7 @@ class ChatHeader(Widget):
     ChatHeader {
         height: 2;
         color: $foreground;
-        border-bottom: solid $foreground 25%;
+        border-bottom: solid $foreground-disabled;
         & .chat-header--name { color: $text-accent; text-style: bold; }
         & .chat-header--quiet { color: $text-muted; }
         &:ansi { border-bottom: solid $border-blurred; }
@@ -128,6 +129,11 @@ class ChatHeader(Widget):
         super().__init__(id=id)
         self._title = title
         self._model = (model, provider)
+
+    @property
+    def model(self) -> tuple[str, str]:
+        """The model that is shown, and its provider."""
+        return self._model
 
     def show_title(self, title: str) -> None:
         """Name the chat."""

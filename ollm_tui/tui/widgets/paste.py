@@ -31,6 +31,24 @@ class PasteStore:
         """Put the pastes back into a draft; a token inside a paste is plain text."""
         return _TOKEN.sub(lambda match: self._content(match), draft)
 
+    def refold(self, text: str, draft: str) -> str:
+        """Fold a text that was edited elsewhere: unchanged pastes of its draft get their tokens.
+
+        What only looks like a token, as it may stand within a paste, stays text.
+        """
+        pieces: list[str] = []
+        for match in _TOKEN.finditer(draft):
+            content = self._content(match)
+            before, same, after = text.partition(content or match[0])
+            if same and content != match[0]:
+                pieces += [self._as_text(before), match[0]]
+                text = after
+        return "".join([*pieces, self._as_text(text)])
+
+    def _as_text(self, text: str) -> str:
+        is_long = len(text) > FOLD_OVER_CHARACTERS or cannot_be_held(text)
+        return self.fold(text, always=True) if is_long or self.unfold(text) != text else text
+
     def spans(self, line: str) -> list[tuple[int, int]]:
         """Say where in a line tokens stand that have a text."""
         return [match.span() for match in _TOKEN.finditer(line) if self._content(match) != match[0]]

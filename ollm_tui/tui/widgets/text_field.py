@@ -55,16 +55,18 @@ async def take_waiting(widget: Widget) -> None:
             await is_handled.wait()
 
 
-async def obey_own_binding(widget: Widget, event: events.Key) -> None:
-    """Run the action that a key is bound to in the focused widget at once.
+async def obey_own_binding(widget: Widget, event: events.Key) -> bool:
+    """Run the action that a key is bound to in the focused widget at once; say if there is one.
 
     The app looks bindings up only after later letters may have been inserted.
     """
     active = widget.screen.active_bindings.get(event.key)
-    if active is not None and active.node is widget:
-        event.stop()
-        event.prevent_default()
-        await widget.run_action(active.binding.action)
+    if active is None or active.node is not widget:
+        return False
+    event.stop()
+    event.prevent_default()
+    await widget.run_action(active.binding.action)
+    return True
 
 
 class TextField(Input):
@@ -72,6 +74,10 @@ class TextField(Input):
 
     Every key that it binds is obeyed in the order of typing, between the letters around it.
     """
+
+    def on_mount(self) -> None:
+        """Let the cursor stand still where motion is reduced."""
+        self.cursor_blink = self.cursor_blink and self.app.animation_level != "none"
 
     async def _on_key(self, event: events.Key) -> None:
         self._restart_blink()

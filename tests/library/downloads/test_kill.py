@@ -26,6 +26,7 @@ async def verdict_of(folder: Path, seed: int) -> Verdict:
     return verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(2), 1))
 async def test_a_killed_download_is_gone_on_with(tmp_path: Path, seed: int) -> None:
     verdict = await verdict_of(tmp_path / "models", seed)

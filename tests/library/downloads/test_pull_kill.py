@@ -19,6 +19,7 @@ def check(verdict: Verdict, kills: int) -> None:
     assert verdict.share >= LEAST_REUSED
 
 
+@pytest.mark.slow
 def test_a_killed_pull_goes_on_and_ends_right(tmp_path: Path) -> None:
     check(killed_pull(tmp_path / "pull", seed=1, kills=2, size=SIZE), 2)
 

@@ -144,6 +144,27 @@ def test_a_voice_comes_with_its_description() -> None:
     assert one.size == 10 + 11
 
 
+def test_a_model_that_draws_comes_with_the_parts_of_its_repository() -> None:
+    names = ("unet/flux-dev.safetensors", "vae/ae.safetensors", "te/clip_l.safetensors")
+    others = ("te/t5xxl_fp8.safetensors", "te/t5xxl_fp16-a.safetensors", "my-lora.safetensors")
+    found = variants_of(files(*names, *others, "flux-Q4_0.gguf"), drawing=True)
+    kinds = {one.name: one.kind for one in found}
+    assert kinds == {
+        "flux-Q4_0": "model",
+        "flux-dev": "drawing",
+        "ae": "part",
+        "clip_l": "part",
+        "t5xxl_fp8": "part",
+        "t5xxl_fp16-a": "part",
+        "my-lora": "other",
+    }
+    (one,) = matching(found, path="unet/flux-dev.safetensors")
+    assert {file.path for file in one.files} == {*names, "te/t5xxl_fp8.safetensors"}
+    assert one.files[0].path == names[0]
+    whole = variants_of(files("sd15.safetensors", "old.ckpt", "model.safetensors"), drawing=True)
+    assert sorted(one.kind for one in whole) == ["drawing", "drawing", "other"]
+
+
 def test_what_a_person_names_is_found() -> None:
     paths = ["m-Q8_0.gguf", *(f"UD/m-UD-Q4_K_XL-0000{n}-of-00002.gguf" for n in (1, 2))]
     found = variants_of(files(*paths))
@@ -167,6 +188,7 @@ PATHS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(PATHS)
 def test_every_file_with_a_name_is_in_one_variant_and_only_whole_ones_are_sound(

@@ -13,6 +13,7 @@ import pytest
 from tests.support.engine import MODEL, embedded, is_running, needs_engine
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.engine,
     needs_engine,
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
@@ -67,6 +68,7 @@ def gone_within(pid: int, seconds: float) -> bool:
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
 def test_the_engine_is_gone_when_its_parent_dies_of_a_signal(
     model_folder: Path, number: signal.Signals

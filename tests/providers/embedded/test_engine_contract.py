@@ -134,7 +134,7 @@ async def test_a_full_disk_is_one_error_or_none(case: EngineCase, plan: WorkerPl
         await works(them, plan, case)
 
 
-@pytest.mark.one_in(50)
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(STOPS))
 async def test_a_stop_at_any_moment_leaves_nothing_behind(
     case: EngineCase, plan: WorkerPlan, number: int

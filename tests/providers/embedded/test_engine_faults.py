@@ -21,7 +21,7 @@ from tests.providers.answers import answer, end_of, text_of
 from tests.support.engine import MODEL, SETTINGS, ask, embedded, is_running, needs_engine
 from tests.support.tiny_gguf import FOREVER_PIECE, HELLO
 
-pytestmark = [pytest.mark.engine, needs_engine]
+pytestmark = [pytest.mark.slow, pytest.mark.engine, needs_engine]
 
 
 async def test_a_killed_engine_ends_the_answer_and_the_next_request_starts_another(

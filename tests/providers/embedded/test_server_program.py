@@ -90,6 +90,7 @@ async def test_another_program_at_its_port_is_not_believed(
     assert text_of(events) == fake_llama_server.REPLY, end_of(events)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("log", "ends", "sentence"),
     [
@@ -191,6 +192,7 @@ anyio.run(main)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("killed", ["the app", "its watcher"])
 def test_it_is_gone_when_the_app_or_its_watcher_is_killed(

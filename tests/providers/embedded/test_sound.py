@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,34 @@ async def test_speech_is_a_wav_file_in_pieces_a_sentence_each(planner: FakePlann
     sound = b"".join(event.data for event in came if isinstance(event, MediaDelta))
     assert sound[:4] == b"RIFF"
     assert sound[44:] == b"\1\0" * len("Hello there." + "How are you?")
+
+
+@pytest.mark.parametrize("task", ["speech", "transcription"])
+async def test_a_model_stays_loaded_for_the_time_of_the_request(
+    planner: FakePlanner, task: SoundTask
+) -> None:
+    async with Supervisor(EmbeddedSettings(load_timeout_s=20)) as supervisor:
+        them = SoundOperations(planner, Workers(supervisor), "embedded")
+
+        async def work(keep_alive: str | None) -> None:
+            request = speech() if task == "speech" else hearing()
+            options = replace(request.options, keep_alive=keep_alive)
+            request = replace(request, options=options)
+            if task == "speech":
+                await gather_sound(them.speak(request))
+            else:
+                await them.transcribe(request)
+
+        for keep_alive, kept_s in ((None, 300), ("2h", 7200), ("-1", None)):
+            await work(keep_alive)
+            assert [engine.idle_unload_s for engine in supervisor.engines] == [kept_s]
+        (engine,) = supervisor.engines
+        await work("0")
+        with anyio.fail_after(5):
+            await engine.exited.wait()
+        assert supervisor.engines == ()
+        with pytest.raises(AIError, match="keep_alive must be"):
+            await work("soon")
 
 
 async def test_speech_that_comes_whole_says_how_long_it_is(planner: FakePlanner) -> None:

@@ -14,6 +14,7 @@ from ollm_tui.providers.embedded.engine_rules import EngineRule, ModelNameRule, 
 from ollm_tui.providers.embedded.provider import EmbeddedProvider
 from ollm_tui.providers.embedded.settings import EmbeddedSettings
 from ollm_tui.providers.embedded.sound_plans import SoundPlanner, SoundTask, espeak_program
+from tests.library.gguf_bytes import file_of, pair, text
 from tests.support.sound_models import put_voice, whisper_header
 
 NOTHING_SET = EngineSettings()
@@ -250,3 +251,11 @@ def test_the_first_rule_that_is_about_a_model_counts() -> None:
     assert engine_for("anna", "voice", rules=rules) == "b"
     assert engine_for("joe", "voice", "b", rules) == "b"
     assert engine_for("joe", "video", rules=rules) is None
+
+
+def test_a_gguf_file_that_hears_names_the_files_that_can_be_used(folder: Path) -> None:
+    name = pair("general.architecture", 8, text("whisper"))
+    (folder / "whisper-base.gguf").write_bytes(file_of(name))
+    error = refusal(planner(folder), "whisper-base", "transcription")
+    assert "whisper.cpp reads ggml-….bin files only" in error.message
+    assert "hf://ggerganov/whisper.cpp/ggml-base.bin" in (error.hint or "")

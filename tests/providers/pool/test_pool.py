@@ -15,7 +15,7 @@ from ollm_tui.models.capabilities import (
     capabilities_of,
     with_overrides,
 )
-from ollm_tui.protocol import ports
+from ollm_tui.protocol import media_ports, ports
 from ollm_tui.protocol.blocks import EmbeddingContent
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.message import Message
@@ -300,15 +300,16 @@ async def test_the_least_busy_member_is_asked() -> None:
 
 PORTS = {
     port
-    for _, port in inspect.getmembers(ports, inspect.isclass)
-    if port.__module__ == ports.__name__
+    for module in (ports, media_ports)
+    for _, port in inspect.getmembers(module, inspect.isclass)
+    if port.__module__ == module.__name__
     and getattr(port, "_is_runtime_protocol", False)
     and port.__name__.startswith(("Supports", "Remembers"))
 }
 
 
-ONE_SERVERS = {ports.RemembersListError, ports.SupportsDrawingJobs}
-"""What a pool has no part of: a job is kept by one of its members."""
+ONE_SERVERS = {ports.RemembersListError}
+"""What a pool has no part of."""
 
 
 def test_every_optional_port_has_its_part_of_a_pool() -> None:

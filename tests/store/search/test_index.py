@@ -188,6 +188,7 @@ async def test_a_message_with_the_number_of_a_deleted_one_is_indexed(tmp_path: P
         numbers = rows(path, "SELECT number FROM messages")
         for chat in await store.list():
             await store.delete(chat.id)
+        await store.deletions.purge(0)
         await save_chat(store, "new")
     assert rows(path, "SELECT number FROM messages") == numbers
     update(path)

@@ -6,13 +6,14 @@ from contextlib import closing
 from datetime import UTC
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ollm_tui.store.search.lookup import fts_expression
 from ollm_tui.store.search.query import SearchQuery, parse_query
 from ollm_tui.store.search.words import Term, has_terms, indexed_text, snippet
 from tests.store.search.rig import plain_words
+from tests.support.seeds import in_parts
 
 LETTERS = st.sampled_from("aAäÄbcß19_-. \n\"*'()^:+~{}é")
 TEXTS = st.text(LETTERS, max_size=40)
@@ -45,10 +46,10 @@ def fts_matches(words: sqlite3.Connection, text: str, query: SearchQuery) -> boo
     return words.execute(statement, (fts_expression(query),)).fetchone() is not None
 
 
-@settings(max_examples=100)
-@given(SEARCHES, st.booleans())
+@in_parts(50)
+@given(text=SEARCHES, is_typing=st.booleans())
 def test_any_text_is_a_search_that_fts5_accepts(
-    words: sqlite3.Connection, text: str, is_typing: bool
+    words: sqlite3.Connection, part: int, text: str, is_typing: bool
 ) -> None:
     query = parse_query(text, is_typing=is_typing)
     if query.terms:
@@ -56,7 +57,6 @@ def test_any_text_is_a_search_that_fts5_accepts(
     snippet("ä b " * 100, query.terms)
 
 
-@settings(max_examples=100)
 @given(TEXTS, TEXTS, st.booleans())
 def test_words_are_matched_as_a_reader_would(
     words: sqlite3.Connection, text: str, wanted: str, is_typing: bool

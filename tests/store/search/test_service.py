@@ -153,3 +153,21 @@ async def test_no_chats_have_no_matches(tmp_path: Path) -> None:
     await until_complete(search, parse_query("cats"), 0)
     await search.close()
     assert list(tmp_path.glob("*.db*")) == []
+
+
+@pytest.mark.parametrize("fts5", [True, False])
+async def test_a_tag_chooses_the_messages_of_its_chats(path: Path, fts5: bool) -> None:
+    async with open_store(path) as store:
+        kept = await save_chat(store, "blue sky", "blue sea")
+        await save_chat(store, "blue paint")
+        await store.listing.tag(kept, ["nature", "blue"])
+    search = ChatSearch(path, fts5=fts5)
+    await search.update(lambda _done, _all: None)
+    for text, expected in (
+        ("blue role:user tag:nature", ["blue sea", "blue sky"]),
+        ("blue role:user tag:#NATURE tag:blue", ["blue sea", "blue sky"]),
+        ("role:user tag:natur", []),
+    ):
+        results = await search.search(parse_query(text))
+        assert [hit.snippet.text for hit in results.hits] == expected
+    await search.close()

@@ -309,6 +309,7 @@ def flipping(root: Path) -> Iterator[list[int]]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_link_swapped_in_while_reading_gives_no_byte_from_outside(
     root: Path, flipping: list[int]
 ) -> None:

@@ -14,6 +14,8 @@ from tests.support.aborting import MODULES, Census, answering, server_process, s
 from tests.support.seeds import chance_for, sampled
 from tests.tui.screens import RealStage, is_ready, staged_for_real
 
+pytestmark = pytest.mark.slow
+
 TIMES, PARTS = 12, 2
 MODELS = {"ollama": "local://tiny:latest", "openai-compatible": "openai-compatible://tiny"}
 PROMPTS = {

@@ -7,7 +7,12 @@ import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tokens.limits import DropAttachments, RaiseWindow, SendEverything
-from ollm_tui.tui.chat.context import ContextFull, context_lines, keyed_remedies, remedies_content
+from ollm_tui.tui.chat.compacting.context import (
+    ContextFull,
+    context_lines,
+    keyed_remedies,
+    remedies_content,
+)
 from ollm_tui.tui.dialogs.armed import WAITING
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedRuntime

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -10,7 +11,6 @@ import pytest
 from ollm_tui.config.flags import Flags
 from ollm_tui.protocol.blocks import ImageContent
 from ollm_tui.protocol.message import Message
-from ollm_tui.runtime.media.task_models import knows_drawing
 from tests.support.fake_drawing import FakeSdCpp, FakeWebUI
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Handler, serve
@@ -98,6 +98,53 @@ async def test_a_picture_is_drawn_edited_varied_saved_and_there_again(
         assert len(pictures) == len(played.sizes) + 2, "with those that were edited"
 
 
+async def test_an_edited_question_is_drawn_again_with_the_same_size_and_seed(
+    tmp_path: Path,
+) -> None:
+    painter = FakeWebUI()
+    async with scene(tmp_path, painter, "sdwebui") as played:
+        await played.image("a red cat --size 16x16 --seed 3", "16 x 16")
+        await played.pilot.press("alt+up", "e")
+        await played.until("Editing an earlier message · Enter draws it", within_s=SOON_S)
+        await played.pilot.press(*" on a mat", "enter")
+        await played.until("a red cat on a mat", "16 x 16", within_s=SOON_S)
+        await played.until(test=lambda: is_ready(played.chat), within_s=SOON_S)
+        assert [message.text for message in played.messages[::2]] == ["a red cat on a mat"]
+        assert played.sizes == [(16, 16)]
+        assert played.messages[0].metadata["drawing"] == {
+            "model": "sd://painter",
+            "size": "16x16",
+            "seed": 3,
+            "count": 1,
+        }
+        await played.pilot.press("alt+up", "e")
+        await played.until("Enter draws it", within_s=SOON_S)
+        await played.pilot.press("escape")
+        assert len(played.messages) == 2, "nothing is removed before it is drawn"
+
+
+async def test_a_mask_says_where_a_picture_is_changed_and_stays_with_the_question(
+    tmp_path: Path,
+) -> None:
+    mask = tmp_path / "my head.png"
+    mask.write_bytes(png(16, 16))
+    painter = FakeWebUI()
+    async with serve(painter) as server, serve(FakeOpenAI()) as chat:
+        settings(tmp_path, server.url, "sdwebui")
+        environ = {"OPENAI_COMPATIBLE_HOST": chat.url}
+        async with staged_for_real(tmp_path, environ, CHAT) as stage:
+            played = Scene(stage.app, stage.pilot, stage.runtime)
+            await played.image(f'a hat --mask "{mask}"', "--mask takes a picture to edit.")
+            await played.image(f"a hat --mask {tmp_path / 'none.png'}", "--mask takes a picture")
+            await played.image("a red cat --size 16x16", "16 x 16")
+            await played.image("edit a hat --mask none.png", "none.png does not exist")
+            await played.image(f'edit a hat --mask "{mask}"', "18 x 16")
+            await played.image("again")
+            assert played.sizes == [(16, 16), (18, 16), (18, 16)]
+        bodies: list[Any] = [one.json() for one in server.received if one.path.endswith("img2img")]
+        assert [(len(body["init_images"]), "mask" in body) for body in bodies] == [(1, True)] * 2
+
+
 async def test_steps_are_shown_while_it_is_drawn_and_esc_stops_it(tmp_path: Path) -> None:
     painter = FakeWebUI(done=anyio.Event())
     async with scene(tmp_path, painter, "sdwebui") as played:
@@ -142,6 +189,6 @@ async def test_the_only_model_that_draws_is_found_and_a_chat_without_one_says_wh
         assert played.sizes == [(3, 2), (4, 2)], "what is attached is edited"
 
     async with scene(tmp_path, FakeOpenAI(), "generic", default=False) as played:
-        assert not knows_drawing(played.runtime)
+        assert played.runtime.task_defaults.models("picture") == ()
         await played.image("a red cat", "No picture model found.", "`picture` below [defaults]")
         assert played.messages == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ollm_tui.exchange.new_file import NameTaken
+from ollm_tui.config.new_file import NameTaken
 from tests.tui.chat.test_branches import command
 from tests.tui.screens import staged
 from tests.tui.scripted import ScriptedRuntime

@@ -115,7 +115,10 @@ async def test_an_earlier_question_is_asked_again_after_a_second_word(config: Pa
     async with staged(config) as stage:
         await three_answers(stage)
         await press(stage, "alt+up", "home", "down", "r")
-        assert "Press r again to ask this again and remove what follows" in stage.screen_text
+        assert (
+            "Press r again to ask this again; what follows stays on another branch"
+            in stage.screen_text
+        )
         assert "three?" in stage.shown
         assert len(stage.client.prompts) == 3
         await press(stage, "r")

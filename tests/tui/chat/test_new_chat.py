@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.chat import prompt_queue as turns_module
+from ollm_tui.tui.chat.prompting import prompt_queue as turns_module
 from tests.tui.models.test_actions import armed
 from tests.tui.screens import staged
 from tests.tui.scripted import finish, text

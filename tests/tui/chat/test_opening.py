@@ -149,7 +149,7 @@ async def test_a_persons_own_keys_count_and_conflicts_are_reported(config: Path)
 
 OWN_KEYS = {
     "chat.stop": "alt+s",
-    "chat.back": "f10",
+    "chat.back": "f7",
     "chat.leave": "f11",
     "chat.interrupt": "f12",
     "composer.history_previous": "ctrl+up",
@@ -176,14 +176,14 @@ async def test_questions_name_a_persons_own_keys(
         await stage.settle()
         stage.client.answer("second")
         await stage.settle()
-        await pilot.press("f12", "f10", "f10")
+        await pilot.press("f12", "f7", "f7")
         await stage.settle()
         assert [hint for hint in hints if hint] == [
             "1 queued · Ctrl+Up edits it · Alt+S returns it to the editor: two",
             "An answer is in progress. Press F11 again to quit",
             "Press F12 again to quit",
-            "Press F10 again to edit your last message",
-            "Editing an earlier message · Enter sends it · F10 cancels",
+            "Press F7 again to edit your last message",
+            "Editing an earlier message · Enter sends it · F7 cancels",
         ]
 
 

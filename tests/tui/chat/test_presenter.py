@@ -51,8 +51,13 @@ class FakeTranscript:
     def finish(self, block_id: str, summary: str | None = None, *, is_tree: bool = False) -> None:
         self.calls.append(("tree", block_id) if is_tree else ("finish", block_id, summary))
 
-    def add_tool(self, block_id: str, name: str, main_argument: str = "") -> None:
+    def add_tool(
+        self, block_id: str, name: str, main_argument: str = "", *, is_command: bool = False
+    ) -> None:
         self.calls.append(("tool", block_id, name, main_argument))
+
+    def show_running(self, block_id: str, output: str) -> None:
+        self.calls.append(("running", block_id, output))
 
     def end_tool(
         self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
@@ -92,6 +97,9 @@ class FakeStatus:
 
     def show_speed(self, tokens_per_s: float | None) -> None:
         self.speeds.append(tokens_per_s)
+
+    def show_first_token(self, seconds_text: str) -> None:
+        self.first_token = seconds_text
 
     def show_progress(self, progress: str) -> None:
         self.progress.append(progress)

@@ -6,9 +6,9 @@ import anyio
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
-from ollm_tui.tui.chat import prompt_queue as turns_module
 from ollm_tui.tui.chat.presenter import TurnPresenter
-from ollm_tui.tui.chat.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.prompting import prompt_queue as turns_module
+from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
 from tests.tui.chat.test_presenter import FakeStatus, FakeTranscript
 from tests.tui.scripted import ScriptedClient, finish, text
 

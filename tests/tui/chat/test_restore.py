@@ -51,7 +51,7 @@ def test_every_kind_of_message_has_its_place() -> None:
         ("finish", "5", None),
     ]
     assert painter.prompt == ("0", "why?")
-    assert painter.pictures == (ImageContent(url="x"),)
+    assert painter.attached == (ImageContent(url="x"),)
     assert painter.questions == {"0": 1}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from tests.hostile.payloads import FORGED
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import finish, text, thinking
 from tests.tui.svg import SIZES, SvgSnapshot
@@ -59,6 +60,11 @@ async def failed(stage: Stage) -> None:
     stage.client.fail(AIError(ErrorCode.SERVICE_UNAVAILABLE, message, hint=hint))
 
 
+async def forged(stage: Stage) -> None:
+    await stage.ask("Draw a dialog.")
+    stage.client.answer(FORGED)
+
+
 async def queued(stage: Stage) -> None:
     await streaming(stage)
     await stage.ask("And at dusk?")
@@ -78,6 +84,7 @@ STATES: Mapping[str, Callable[[Stage], Awaitable[None]]] = {
     "thinking": thinking_open,
     "folded": folded,
     "error": failed,
+    "forged": forged,
     "queued": queued,
     "help": helped,
     "palette": palette,
@@ -125,10 +132,7 @@ async def test_without_colours_everything_can_still_be_distinguished(
         for segment in segments:
             style = segment.style
             assert style is not None
-            if theme == "terminal":
-                assert style.color is None or style.color.is_default
-                assert style.bgcolor is None or style.bgcolor.is_default
-            else:
-                assert style.color != style.bgcolor
+            assert style.color is None or style.color.is_default
+            assert style.bgcolor is None or style.bgcolor.is_default
         marked = [one.text for one in segments if one.style is not None and one.style.underline]
         assert any("New chat" in text for text in marked)

@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from textual.app import App, ComposeResult
 
 from ollm_tui.tui.chat.ports import TurnState
-from ollm_tui.tui.chat.status_bar import Status, StatusBar, status_line
+from ollm_tui.tui.chat.status.status_bar import Status, StatusBar, status_line
 from ollm_tui.tui.keys.key import KeyHint
 from ollm_tui.tui.widgets.chrome import cut, plain, width_of
 

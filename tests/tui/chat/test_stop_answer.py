@@ -55,6 +55,7 @@ WAYS: Final[Mapping[str, Callable[[Stage], Awaitable[None]]]] = MappingProxyType
 )
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("way", WAYS)
 async def test_leaving_a_chat_asks_while_an_answer_comes(tmp_path: Path, way: str) -> None:
     async with staged(tmp_path / "config.toml", everything()) as stage:

@@ -21,6 +21,7 @@ from ollm_tui.protocol.tools import (
     ToolResult,
     ToolSchema,
 )
+from ollm_tui.runtime.tools.toolbox import OfferedTool
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedClient, ScriptedRuntime, finish, text
@@ -211,6 +212,20 @@ async def test_g_lets_the_model_go_on_after_its_turns_ran_out(tmp_path: Path) ->
         assert "Done." in stage.shown
         await stage.pilot.press("g")
         assert (stage.client.went_on, stage.chat.composer.text) == (1, "g")
+
+
+async def test_the_status_says_that_nothing_contains_commands(tmp_path: Path) -> None:
+    tools = (OfferedTool("clock", "read", ""), OfferedTool("shell", "run", "", "not contained"))
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(all_tools=tools)) as stage:
+        for on, status in (
+            (("clock", "shell"), "tools 2, not contained"),
+            (("clock",), "tools 1 "),
+        ):
+            stage.client.conversation.tools = on
+            stage.controller.status.show_tools()
+            await stage.settle()
+            assert status in f"{stage.screen_text} "
+        assert "contained" not in stage.screen_text
 
 
 async def test_a_letter_in_a_draft_never_lets_it_go_on(tmp_path: Path) -> None:

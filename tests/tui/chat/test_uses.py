@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import AppPaths
+from ollm_tui.frontend.session import ChatSession
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import load_runtime
-from ollm_tui.tui.chat.session import ChatSession
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import serve
 from tests.tui.screens import staged

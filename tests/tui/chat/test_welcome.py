@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.first_model import START_SERVER
-from ollm_tui.tui.chat.model_choice import welcome
 from tests.tui.scripted import FIRST
 
 KEYS = {"chat.models": "Ctrl+L", "chat.manager": "F3"}

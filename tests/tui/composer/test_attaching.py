@@ -238,10 +238,10 @@ async def test_queued_and_recalled_prompts_keep_their_pictures(
 async def test_twenty_pictures_are_the_most(folder: Path, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(100, 40)) as stage:
         await paste(stage, "\n".join(["cat.png"] * 20))
-        assert "and 18 more pictures" in stage.screen_text
+        assert "and 18 more files" in stage.screen_text
         await paste(stage, "cat.png")
         assert stage.chat.composer.text.endswith("[Image #20] cat.png")
-        assert "20 pictures are the limit for one message." in stage.screen_text
+        assert "20 files are the limit for one message." in stage.screen_text
 
 
 async def test_a_pipe_that_is_named_holds_nothing_up(folder: Path, tmp_path: Path) -> None:
@@ -378,3 +378,30 @@ async def test_how_the_search_for_a_file_looks(
         await read(stage)
         await stage.settle()
         svg_snapshot(stage.app)
+
+
+async def test_a_picture_from_the_clipboard_becomes_a_token_or_a_sentence(
+    config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = tmp_path / "picture"
+    picture.write_bytes(png())
+    xclip = tmp_path / "xclip"
+    xclip.write_text(
+        f'#!/bin/sh\ncase "$*" in *TARGETS) echo image/png;; *) /bin/cat {picture};; esac\n'
+    )
+    xclip.chmod(0o755)
+    for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("ollm_tui.attachments.clipboard.sys.platform", "linux")
+    async with staged(config) as stage:
+        await stage.type("see ")
+        await stage.pilot.press("alt+v")
+        await stage.settle()
+        assert stage.chat.composer.draft == "see [Image #1] "
+        picture.write_bytes(b"no picture")
+        await stage.pilot.press("alt+v")
+        await stage.settle()
+        assert stage.chat.composer.draft == "see [Image #1] "
+        assert "There is no picture in the clipboard." in stage.screen_text

@@ -7,9 +7,9 @@ import anyio
 import pytest
 from textual import events
 
+from ollm_tui.frontend.consent import ARMED_AFTER_S, Arming
 from ollm_tui.protocol.tools import ToolCall
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
-from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, Arming
 from ollm_tui.tui.widgets.messages import ShownAgain
 from tests.support.seeds import in_parts
 from tests.tui.dialogs.asking import SIXTY_FIVE, DialogStage, asked, call, typist

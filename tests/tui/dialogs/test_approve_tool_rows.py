@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from textual import events
 
+from ollm_tui.frontend.consent import ARMED_AFTER_S
+from ollm_tui.frontend.link_target import read_link
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
-from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S
 from ollm_tui.tui.dialogs.questions import YesNoDialog
 from ollm_tui.tui.dialogs.reading import Passage, Reading
 from ollm_tui.tui.links.open_dialog import OpenLink
-from ollm_tui.tui.links.target import read_link
 from tests.support.seeds import sampled
 from tests.tui.dialogs.asking import SIXTY_FIVE, asked, call, typist
 
@@ -128,6 +128,7 @@ async def test_the_wheel_shows_rows_too() -> None:
         assert "y once" in stage.shown
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [(1, 1), (3, 2), (5, 40), (10, 5), (80, 1), (80, 4), (300, 3)])
 async def test_a_screen_too_small_to_show_the_call_cannot_allow_it_and_says_so(
     size: tuple[int, int],

@@ -8,12 +8,12 @@ from textual import events
 from textual.app import App
 from textual.pilot import Pilot
 
+from ollm_tui.frontend.consent import HELD_S
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import Approval, ToolCall, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
 from ollm_tui.tui.dialogs.approver import ScreenApprover
-from ollm_tui.tui.dialogs.armed import HELD_S
 
 
 class SomeTool:

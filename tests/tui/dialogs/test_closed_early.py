@@ -8,8 +8,8 @@ from textual import events
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from ollm_tui.tui.chat.context import ContextFull
-from ollm_tui.tui.chat.image_consent import LeaveOutPictures
+from ollm_tui.tui.chat.compacting.context import ContextFull
+from ollm_tui.tui.chat.media_consent import LeaveOutMedia
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
 from ollm_tui.tui.dialogs.filter_list import FilterList
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose
@@ -19,7 +19,7 @@ from tests.tui.scripted_chats import FIGURES
 from tests.tui.size_scenes import CALL, SCENES, every_runtime
 
 
-@pytest.mark.parametrize("scene", ["picker of models", "picker of chats", "palette", "links"])
+@pytest.mark.parametrize("scene", ["picker of models", "palette", "links"])
 async def test_a_list_without_its_parts_takes_what_comes_late(scene: str, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
         await SCENES[scene](stage)
@@ -46,6 +46,7 @@ async def test_the_choice_of_a_file_without_its_parts_takes_what_comes_late(
         assert stage.app._exception is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["ctrl+l", "ctrl+r", "ctrl+p"])
 async def test_a_picker_opened_and_closed_at_once_ends_nothing(key: str, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:
@@ -105,7 +106,7 @@ async def test_what_is_withdrawn_below_another_dialog_goes_with_it(tmp_path: Pat
         question = ApproveTool(CALL, "write")
         stage.app.push_screen(question)
         await stage.settle()
-        stage.app.push_screen(LeaveOutPictures("qwen3:8b", 2))
+        stage.app.push_screen(LeaveOutMedia("qwen3:8b", 2, {"image"}))
         await stage.settle()
         question.refuse()
         await stage.pilot.press("escape")

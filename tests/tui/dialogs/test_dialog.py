@@ -25,6 +25,7 @@ def drawn_widgets() -> int:
     return sum(isinstance(held, StylesCache) for held in gc.get_objects())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["ctrl+r", "ctrl+l", "ctrl+p", "f1"])
 async def test_the_lines_of_closed_dialogs_are_not_kept(tmp_path: Path, key: str) -> None:
     saved = [saved_chat(f"{number}", f"Chat {number}", NOW_MS, 2) for number in range(20)]

@@ -13,7 +13,7 @@ from tests.tui.screens import Stage, staged
 from tests.tui.size_scenes import SCENES, every_runtime
 
 LISTS = [
-    *("picker of models", "picker of chats", "links", "palette", "help", "theme"),
+    *("picker of models", "links", "palette", "help", "theme"),
     *("actions of a model", "choice of a file", "choice", "second name"),
 ]
 QUESTIONS = ["approval", "context", "link", "delete", "leave out pictures", "save a copy"]
@@ -54,6 +54,7 @@ async def test_every_key_does_something_or_is_reported_to_do_nothing(
             assert stage.app.screen is dialog
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", QUESTIONS)
 async def test_a_question_says_at_any_time_which_letters_count(scene: str, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", every_runtime(), size=(100, 40)) as stage:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ollm_tui.frontend.consent import Permissions
 from ollm_tui.protocol.tools import ToolEffect
-from ollm_tui.tui.dialogs.approver import Permissions
 
 EFFECTS: tuple[ToolEffect, ...] = ("read", "write", "run", "network")
 

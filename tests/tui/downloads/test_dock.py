@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
+from ollm_tui.frontend.download_news import title_of
 from ollm_tui.library.downloads.job import Job, JobError, JobState, ProviderPull, UrlFile
 from ollm_tui.tui.downloads.dock import DownloadAction, DownloadsDock, meaning
-from ollm_tui.tui.downloads.dock_rows import job_lines, progress_word, title_of
+from ollm_tui.tui.downloads.dock_rows import job_lines, progress_word
 from ollm_tui.tui.widgets.chrome import plain, width_of
 
 URL = UrlFile(url="https://files.example.com/a.gguf")

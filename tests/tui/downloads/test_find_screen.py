@@ -97,6 +97,7 @@ async def type_slowly(stage: Stage, words: str) -> None:
     await stage.settle()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["#title", "OptionList", "#sentence", "DownloadsDock"])
 async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -> None:
     # The parts of a screen that is closed go one by one, and its workers last.

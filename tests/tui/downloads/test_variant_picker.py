@@ -9,6 +9,8 @@ import anyio
 import pytest
 from textual.app import App
 
+from ollm_tui.frontend.model_offers import Offer, rows_of
+from ollm_tui.frontend.model_search import ModelFits
 from ollm_tui.library.downloads.job import HubFiles, Origin, ProviderPull
 from ollm_tui.library.hub.repo import HubFile, HubModel, HubRepo
 from ollm_tui.library.hub.variants import variants_of
@@ -16,7 +18,6 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.runtime.download_targets import DownloadTarget
 from ollm_tui.tui.downloads.variant_picker import PickVariant
-from ollm_tui.tui.downloads.variant_rows import ModelFits, Offer, rows_of
 from ollm_tui.tui.keys.keymap import Keymap
 from tests.tui.screens import Stage, staged
 from tests.tui.scripted import ScriptedRuntime

@@ -143,12 +143,16 @@ async def test_the_words_of_a_shell_leave(config: Path, words: str) -> None:
         assert not stage.app.is_running
 
 
-async def test_undo_puts_the_last_message_back_to_be_edited(config: Path) -> None:
+async def test_undo_without_changed_files_names_what_puts_the_last_message_back(
+    config: Path,
+) -> None:
     async with staged(config) as stage:
         await stage.ask("first question")
         stage.client.answer("an answer")
         await stage.settle()
         await stage.ask("/undo")
+        assert "/edit changes your last message" in " ".join(stage.shown.split())
+        await stage.ask("/edit")
         assert stage.chat.composer.value == "first question"
         assert "Editing an earlier message" in stage.screen_text
 

@@ -7,8 +7,9 @@ import pytest
 
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.keys.key import display_key, short
-from ollm_tui.tui.keys.keymap import Keymap, is_key, with_overrides
-from ollm_tui.tui.keys.table import EDITING, KEYS, READING, SCREENS, reference_page
+from ollm_tui.tui.keys.keymap import Keymap, is_key, reference_page, with_overrides
+from ollm_tui.tui.keys.reading import READING
+from ollm_tui.tui.keys.table import EDITING, KEYS, SCREENS
 from ollm_tui.tui.models.details import ModelDetailsScreen
 from ollm_tui.tui.models.screen import ModelsScreen
 from ollm_tui.tui.transcript.message_cursor import CaretMode, CursorMode

@@ -94,7 +94,7 @@ TEXT = [
 ]
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(("markdown", "words", "address"), OPENED)
 async def test_a_click_asks_and_a_yes_opens_what_is_shown(
     config: Path, markdown: str, words: str, address: str
@@ -115,6 +115,7 @@ async def test_a_click_asks_and_a_yes_opens_what_is_shown(
         assert dialog(stage) is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("markdown", "words", "address"), REFUSED)
 async def test_other_schemes_are_shown_and_never_opened(
     config: Path, markdown: str, words: str, address: str | None

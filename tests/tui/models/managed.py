@@ -115,6 +115,9 @@ class ScriptedManager(ModelManager):
         refused = self.refused.get(ref.provider, {})
         return {deed: refused.get(deed) for deed in MODEL_ACTIONS}
 
+    async def one_in_memory(self, ref: ModelRef) -> ModelInfo | None:
+        return next((info for at, info in self.loaded if at == ref), None)
+
     def place(self, ref: ModelRef) -> str:
         return PLACES.get(ref.provider, "Ollama at http://localhost:11434")
 

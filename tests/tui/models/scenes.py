@@ -94,7 +94,11 @@ IN_MEMORY = ModelInfo(
     size_bytes=5_100_000_000,
     context=32768,
     loaded=True,
-    details={"size_vram": 5_100_000_000, "expires_at": "2026-11-20T12:04:10+00:00"},
+    details={
+        "memory_bytes": 5_100_000_000,
+        "size_vram": 5_100_000_000,
+        "expires_at": "2026-11-20T12:04:10+00:00",
+    },
 )
 
 

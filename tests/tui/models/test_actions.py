@@ -8,10 +8,11 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.frontend.consent import ARMED_AFTER_S
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.providers.catalog import Listing
-from ollm_tui.tui.dialogs.armed import ARMED_AFTER_S, WAITING
+from ollm_tui.tui.dialogs.armed import WAITING
 from ollm_tui.tui.dialogs.questions import Choose, YesNoDialog
 from ollm_tui.tui.models import operations
 from ollm_tui.tui.models.details import ModelDetailsScreen

@@ -13,7 +13,6 @@ from ollm_tui.library.machine import Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef
 from ollm_tui.tui.models.columns import (
     COLUMNS,
-    GAP,
     Sorting,
     arranged,
     columns_for,
@@ -21,6 +20,7 @@ from ollm_tui.tui.models.columns import (
     sorted_by,
 )
 from ollm_tui.tui.models.entry import ModelEntry
+from ollm_tui.tui.widgets import GAP
 from tests.tui.models.scenes import OLLAMA
 
 NAMES = st.text(max_size=12)
@@ -115,7 +115,8 @@ def test_going_on_sorts_by_each_column_and_then_by_none() -> None:
 def test_loaded_says_where(loaded: bool | None, memory: tuple[int, int] | None, shown: str) -> None:
     running = None
     if memory is not None:
-        running = ModelInfo(name="m", size_bytes=memory[0], details={"size_vram": memory[1]})
+        details = {"memory_bytes": memory[0], "size_vram": memory[1]}
+        running = ModelInfo(name="m", size_bytes=memory[0], details=details)
     assert text("loaded", entry(ModelInfo(name="m", loaded=loaded), running=running)) == shown
 
 

@@ -115,6 +115,7 @@ async def test_what_is_not_here_is_looked_for_by_the_same_words(tmp_path: Path) 
         assert page.query_one(Input).value == "zephyr"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["ChatHeader", "#filter", "ModelTable", "ModelFacts", "KeyLine"])
 async def test_what_comes_while_it_closes_is_let_go(part: str, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", everything(PULL)) as stage:

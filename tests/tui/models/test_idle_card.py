@@ -1,9 +1,9 @@
 """A graphics card that the engine cannot use is named where fit is judged."""
 
+from ollm_tui.frontend.model_sections import fit_facts
 from ollm_tui.library.fit import ModelShape
 from ollm_tui.library.fitting import fit_of
 from ollm_tui.library.machine import Gpu, Machine
-from ollm_tui.tui.models.sections import fit_facts
 
 GB = 10**9
 CARD = Gpu(name="GeForce", total=8 * GB, free=7 * GB)

@@ -10,12 +10,14 @@ from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.catalog import Listing
 from ollm_tui.tui.models.messages import count_words, empty_words, memory_lines, problem_lines
 from ollm_tui.tui.models.model_list import ModelListCache
+from tests.tui.scripted import ScriptedRuntime
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 
 def in_memory(size: int | None = 5_100_000_000, **details: Any) -> str:
-    info = ModelInfo(name="qwen3:8b", size_bytes=size, details=details)
+    held = {} if size is None else {"memory_bytes": size}
+    info = ModelInfo(name="qwen3:8b", size_bytes=size, details=held | details)
     (line,) = memory_lines({ModelRef("local", "qwen3:8b"): info}, NOW)
     return line
 
@@ -92,13 +94,13 @@ def test_an_empty_list_says_why_and_what_to_do() -> None:
 
 
 def test_the_list_cache_reports_what_a_provider_has_no_more_but_not_when_it_fails() -> None:
-    cache = ModelListCache()
+    cache = ModelListCache(ScriptedRuntime().task_defaults)
     infos = (ModelInfo(name="a"), ModelInfo(name="b"))
     first = Listing(provider="local", label="Ollama", models=infos)
     assert cache.put(first) == []
     problem = AIError(ErrorCode.TIMEOUT, "It was slow.")
     down = Listing(provider="local", label="Ollama", problem=problem)
-    assert ModelListCache().put(down) == []
+    assert ModelListCache(ScriptedRuntime().task_defaults).put(down) == []
     assert cache.put(Listing(provider="local", label="Ollama", models=infos[1:])) == [
         ModelRef("local", "a")
     ]
@@ -109,7 +111,7 @@ def test_the_list_cache_reports_what_a_provider_has_no_more_but_not_when_it_fail
 
 
 def test_the_list_cache_takes_what_is_in_memory_into_its_entries() -> None:
-    cache = ModelListCache()
+    cache = ModelListCache(ScriptedRuntime().task_defaults)
     cache.put(Listing(provider="local", label="Ollama", models=(ModelInfo(name="a"),)))
     assert cache.entries()[0].is_loaded is None
     cache.put_running({ModelRef("local", "a"): ModelInfo(name="a", context=4096)})

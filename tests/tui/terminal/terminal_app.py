@@ -15,7 +15,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import Static
 
-from ollm_tui.tui.crash import CrashReports
+from ollm_tui.tui.crash import CrashReports, run_reported
 from ollm_tui.tui.terminal.driver import TerminalDriver
 from ollm_tui.tui.terminal.guard import check_terminal, driver_class, exit_signals, set_title
 
@@ -106,8 +106,7 @@ def main() -> int:
         sys.stderr.write(reason + "\n")
         return 2
     app = TerminalApp(sys.argv[1])
-    asyncio.run(run(app))
-    return app.return_code or 0
+    return run_reported(app, lambda: run(app))
 
 
 if __name__ == "__main__":

@@ -49,6 +49,7 @@ def test_an_enter_that_was_pressed_before_the_start_is_an_enter() -> None:
         session.wait_for("key 3 ctrl+j")
 
 
+@pytest.mark.slow
 def test_the_app_lives_through_hostile_bytes_and_rests_afterwards() -> None:
     seed = 20261122
     chance = random.Random(seed)
@@ -68,6 +69,7 @@ def _answers(session: PtySession) -> bool:
     return " f5" in session.screen_text()
 
 
+@pytest.mark.slow
 def test_the_last_of_many_sizes_is_the_one_that_stays() -> None:
     with PtySession([*APP, "sizes"]) as session:
         session.wait_for("size 91 24.")
@@ -138,6 +140,7 @@ def test_the_window_title_is_cleaned_and_given_back() -> None:
         }
 
 
+@pytest.mark.slow
 def test_a_terminal_that_takes_no_output_for_a_while_gets_all_of_it_later() -> None:
     with start("keys") as session:
         with session.stalled():
@@ -146,6 +149,7 @@ def test_a_terminal_that_takes_no_output_for_a_while_gets_all_of_it_later() -> N
         session.wait_for("key 3000 k", 30)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data", [b"\xff", b"\x1b[1114112u"])
 def test_the_stock_driver_still_dies_of_input_so_ours_is_still_needed(data: bytes) -> None:
     # When this fails Textual has mended its driver (textual#6456): drop what guards against it.

@@ -37,6 +37,7 @@ def assert_given_back(session: PtySession) -> None:
     assert "Traceback" not in session.screen_text()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.pty
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_ends_the_app_in_good_order(number: signal.Signals) -> None:
@@ -46,6 +47,7 @@ def test_a_signal_ends_the_app_in_good_order(number: signal.Signals) -> None:
         assert_given_back(session)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.pty
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
 def test_a_signal_ends_even_an_app_that_hangs(number: signal.Signals) -> None:

@@ -18,6 +18,7 @@ from ollm_tui.tui.terminal.keyboard import (
     PASTED_PAUSE_S,
     SEQUENCE_S,
     Keyboard,
+    TerminalReport,
     is_inside,
 )
 
@@ -312,6 +313,7 @@ def test_a_mouse_is_believed_only_inside_the_screen(terminal: Terminal, x: int, 
     assert len(received) == 1 + (1 <= x <= 80 and 1 <= y <= 24)
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.lists(
@@ -390,7 +392,7 @@ def test_a_long_text_behind_an_end_mark_presses_no_key_however_slowly_it_comes(
     assert len(terminal.pastes[0]) == 4 + 100 * 1000
 
 
-@settings(max_examples=200)
+@settings(max_examples=500)
 @given(
     st.lists(st.sampled_from([b"y", b"\r", b"\x1b", END, START, b"\x03", b"\xff"]), max_size=12),
     st.integers(0, 60),
@@ -468,3 +470,20 @@ def test_the_stock_parser_still_has_what_ours_reaches_into() -> None:
 def test_the_stock_parser_still_lets_a_paste_press_keys() -> None:
     messages = list(XTermParser().feed("\x1b[200~a\x1b[201~y\x1b[201~"))
     assert any(isinstance(message, events.Key) for message in messages)
+
+
+def reports(messages: Iterable[Message]) -> list[tuple[frozenset[int], tuple[int, int] | None]]:
+    return [(one.attributes, one.cell) for one in messages if isinstance(one, TerminalReport)]
+
+
+@pytest.mark.parametrize("cut", range(1, 24))
+def test_what_a_terminal_says_of_itself_is_no_key(cut: int) -> None:
+    keyboard, data = Keyboard(), b"a\x1b[6;20;10t\x1b[?62;4c\x1b[?cb"
+    messages = keyboard.feed(data[:cut], 0.0) + keyboard.feed(data[cut:], 0.0)
+    assert reports(messages) == [
+        (frozenset(), (10, 20)),
+        (frozenset({62, 4}), None),
+        (frozenset(), None),
+    ]
+    keys = [one.key for one in messages if isinstance(one, events.Key)]
+    assert keys == ["a", "b"]

@@ -13,15 +13,22 @@ from ollm_tui.tui.theming.themes import (
     bundled_folder,
     read_theme,
 )
+from tests.tui.screens import staged
+from tests.tui.scripted import ScriptedRuntime
 
+WHOLE = 'primary = "#fff"\nforeground = "#fff"\nbackground = "#000"\n'
 NAMES = ThemeCatalog().names()
 PAIRS = [
     (text, ground)
-    for text in ("foreground", "primary", "error", "warning", "success", "text-muted")
+    for text in (
+        *("foreground", "primary", "error", "warning", "success"),
+        *("text-muted", "foreground-muted", "text-disabled"),
+    )
     for ground in ("background", "surface")
 ] + [
     ("foreground", "panel"),
     ("text-muted", "panel"),
+    ("text-disabled", "panel"),
     ("block-cursor-foreground", "block-cursor-background"),
     ("text-muted", "block-cursor-background"),
 ]
@@ -87,6 +94,54 @@ def test_a_broken_theme_says_its_name_and_the_reason(
     with pytest.raises(ThemeProblem, match=reason) as caught:
         read_theme(path)
     assert "mine.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ('primary = "#fff"\nforeground = "#ff', "line 2"),
+        ('primary = "#fff"\nforeground = "x"\nbackground = "#000"', "line 2"),
+        (f"{WHOLE}[variables]\nborder = 5", "line 5"),
+        (f'{WHOLE}[variables]\n\ntext-muted = "pinkish"', "line 6"),
+        (f'{WHOLE}[variables]\nblock-cursor-text-style = "loud"', "line 5"),
+    ],
+)
+def test_a_broken_theme_says_the_line(tmp_path: Path, words: str, place: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(words, "utf-8")
+    with pytest.raises(ThemeProblem, match=f"mine.toml, {place},"):
+        read_theme(path)
+
+
+async def test_themes_of_a_person_are_shown_at_once_and_broken_ones_stop_nothing(
+    tmp_path: Path,
+) -> None:
+    """The picker goes through them all; a file that was changed is read again."""
+    own = (bundled_folder() / "paper.toml").read_text("utf-8")
+    (tmp_path / "aaa.toml").write_text(own.replace("#faf8f4", "#ffeedd"), "utf-8")
+    (tmp_path / "bbb.toml").write_text(own.replace('text-muted = "', 'text-muted = "no'), "utf-8")
+    catalog = ThemeCatalog((bundled_folder(), tmp_path))
+    async with staged(tmp_path / "config.toml", ScriptedRuntime(), themes=catalog) as stage:
+        before = stage.app.theme
+        await stage.ask("/theme")
+        await stage.pilot.press("home")
+        await stage.settle()
+        assert stage.app.theme == "aaa"
+        assert stage.app.theme_variables["background"] == "#FFEEDD"
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert "bbb.toml, line" in stage.screen_text
+        assert stage.app.theme == "aaa"
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert stage.app.theme == "contrast"
+        assert "bbb.toml" not in stage.screen_text
+        await stage.pilot.press("escape")
+        assert stage.app.theme == before
+        await stage.ask("/theme aaa")
+        (tmp_path / "aaa.toml").write_text(own.replace("#faf8f4", "#ddeeff"), "utf-8")
+        await stage.ask("/theme aaa")
+        assert stage.app.theme_variables["background"] == "#DDEEFF"
 
 
 def test_a_missing_theme_names_the_ones_there_are() -> None:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from textual.geometry import Offset
 from textual.selection import Selection
 
+from ollm_tui.tui.painters.markdown import MarkdownPainter
+from ollm_tui.tui.painters.plain import PlainPainter
+from ollm_tui.tui.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.block import MARGIN, Block, BlockKind, TextSource
 from ollm_tui.tui.transcript.block_list import address
 from ollm_tui.tui.transcript.caret import Caret, CaretMove
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.plain import PlainPainter
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.selection import copied
 
 WIDTH = 16

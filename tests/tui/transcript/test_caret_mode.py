@@ -110,6 +110,7 @@ async def test_another_width_takes_the_caret_back_to_its_message(config: Path) -
         assert carets(stage) == ["a"]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("theme", ["dusk", "paper", "contrast", "ember", "terminal"])
 async def test_selected_text_can_be_read_in_every_theme(config: Path, theme: str) -> None:
     async with staged(config, theme=theme) as stage:

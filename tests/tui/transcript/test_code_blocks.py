@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ollm_tui.tui.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.code_blocks import code_blocks, code_text
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from tests.tui.transcript.painters.painting import canvas, paint, rows, settle, texts
+from tests.tui.painters.painting import canvas, paint, rows, settle, texts
 
 
 def copied(answer: str, painter: MarkdownPainter | None = None) -> list[str]:

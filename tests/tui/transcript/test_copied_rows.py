@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import anyio
+import pytest
 from textual.geometry import Offset
 from textual.selection import SELECT_ALL, Selection
 
@@ -41,6 +42,7 @@ async def test_a_block_that_is_still_painted_is_copied_whole() -> None:
         assert copied(transcript.selection.rows(SELECT_ALL)) == SHOWN
 
 
+@pytest.mark.slow
 async def test_another_width_in_the_middle_of_a_copy_changes_nothing_in_it() -> None:
     async with room() as (pilot, transcript, _):
         add_answer(transcript, "long", LONG)
@@ -52,6 +54,7 @@ async def test_another_width_in_the_middle_of_a_copy_changes_nothing_in_it() -> 
         assert copied([*begun, *rows]) == SHOWN
 
 
+@pytest.mark.slow
 async def test_rows_that_are_let_go_in_the_middle_of_a_copy_are_in_it() -> None:
     async with room() as (pilot, transcript, _):
         add_answer(transcript, "long", LONG)
@@ -63,6 +66,7 @@ async def test_rows_that_are_let_go_in_the_middle_of_a_copy_are_in_it() -> None:
         assert copied([*begun, *rows]) == SHOWN
 
 
+@pytest.mark.slow
 async def test_whether_there_is_text_is_known_without_painting() -> None:
     async with room() as (pilot, transcript, app):
         add_answer(transcript, "sleeps", LONG)

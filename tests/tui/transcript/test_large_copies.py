@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import anyio
+import pytest
 from textual import events
 
 from ollm_tui.tui.dialogs.questions import SaveCopy
@@ -78,6 +79,7 @@ async def test_a_copy_that_cannot_be_written_is_reported(config: Path, tmp_path:
         assert in_the_way.read_text() == "a file"
 
 
+@pytest.mark.slow
 async def test_a_large_selection_is_collected_whole_while_keys_are_answered(
     config: Path, tmp_path: Path
 ) -> None:

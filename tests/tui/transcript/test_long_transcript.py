@@ -1,5 +1,6 @@
 """A chat of thousands of messages: only what is looked at has rows."""
 
+import pytest
 from textual.geometry import Offset
 from textual.pilot import Pilot
 from textual.selection import Selection
@@ -7,6 +8,8 @@ from textual.selection import Selection
 from ollm_tui.tui.transcript.painting import NEAR_ROWS
 from ollm_tui.tui.transcript.transcript import Transcript
 from tests.tui.transcript.test_transcript import lines, room, settled
+
+pytestmark = pytest.mark.slow
 
 
 def message(number: int) -> str:

@@ -6,11 +6,11 @@ import itertools
 import pytest
 from textual import _time
 
+from ollm_tui.tui.painters.markdown import MarkdownPainter
 from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource
 from ollm_tui.tui.transcript.block_list import BlockList
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from tests.tui.transcript.painters.painting import canvas
+from tests.tui.painters.painting import canvas
 from tests.tui.transcript.test_transcript import content, lines, room, settled
 
 CODE = "```python\n" + "return 1\n" * 6000

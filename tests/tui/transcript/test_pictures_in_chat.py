@@ -18,9 +18,9 @@ from tests.tui.svg import SIZES, SvgSnapshot
 sizes = pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 
 
-def scene(kind: str = "png") -> bytes:
+def scene(kind: str = "png", *, evening: bool = False) -> bytes:
     """A sun over the sea; few colours, so that the stored picture stays small."""
-    image = Image.new("RGB", (96, 54), (60, 110, 190))
+    image = Image.new("RGB", (96, 54), (190, 90, 70) if evening else (60, 110, 190))
     image.paste((250, 210, 80), (66, 6, 82, 22))
     image.paste((20, 60, 120), (0, 34, 96, 54))
     image.paste((235, 235, 240), (20, 20, 24, 34))

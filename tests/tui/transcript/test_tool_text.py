@@ -2,13 +2,13 @@
 
 import pytest
 
+from ollm_tui.frontend.tool_text import main_argument, saved_outcome
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import STOPPED, Approval, ToolCall
 from ollm_tui.tools.define import tool
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
-from ollm_tui.tui.transcript.tool_text import main_argument, saved_outcome
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from textual.pilot import Pilot
 from textual.selection import Selection
 from textual.strip import Strip
 
+from ollm_tui.tui.painters.rows import Row
 from ollm_tui.tui.transcript import painting
-from ollm_tui.tui.transcript.painters.rows import Row
 from ollm_tui.tui.transcript.transcript import Transcript, TranscriptSelection
 
 LONG = "\n\n".join(f"paragraph {number} of a long answer" for number in range(60))
@@ -435,6 +435,7 @@ async def test_the_newest_of_many_blocks_are_painted_first() -> None:
         assert sum(row.text.startswith("answer ") for row in content(transcript)) == 200
 
 
+@pytest.mark.slow
 async def test_a_pinned_view_stays_while_blocks_above_it_are_painted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ollm_tui.tui.voice.line import METER_CELLS, clock, meter
+from ollm_tui.frontend.figures import clock_time
+from ollm_tui.tui.voice.line import METER_CELLS, meter
 from tests.tui.screens import staged
 from tests.tui.svg import SvgSnapshot
 
@@ -17,7 +18,7 @@ def test_the_meter_has_the_newest_level_at_its_right() -> None:
 
 
 def test_the_clock_counts_minutes() -> None:
-    assert [clock(one) for one in (0, 9.9, 65, 600)] == ["0:00", "0:09", "1:05", "10:00"]
+    assert [clock_time(one) for one in (0, 9.9, 65, 600)] == ["0:00", "0:09", "1:05", "10:00"]
 
 
 @pytest.mark.parametrize("state", ["recording", "silent", "transcribing", "reading"])
@@ -29,7 +30,7 @@ async def test_states(state: str, tmp_path: Path, svg_snapshot: SvgSnapshot) -> 
             for number in range(10):
                 line.show_level(number / 10 if state == "recording" else 0.0, 4.2)
         elif state == "transcribing":
-            line.show_busy("Transcribing 0:04", ("dictation.cancel", "cancel"))
+            line.show_busy("Transcribing 0:04")
         else:
             line.show_reading()
         await stage.settle()

@@ -95,6 +95,7 @@ async def edits(stage: Stage, letters: int) -> int:
     return changes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scene", ["find models", "second name", "models", "picker of chats", "search", "palette"]
 )
@@ -104,7 +105,7 @@ async def test_every_field_takes_letters_in_runs(scene: str, tmp_path: Path) -> 
         assert await edits(stage, 1000) < 20
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 async def test_every_field_of_every_screen_is_such_a_field(scene: str, tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", every_runtime()) as stage:

@@ -14,9 +14,8 @@ from functools import cached_property
 
 from rich.cells import split_graphemes
 
+from ollm_tui.tui.painters import Painter, Row
 from ollm_tui.tui.transcript.block_list import address, unpacked
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.rows import Row
 
 _MARKS = "*_~\\[]!<>"
 """Markdown marks that may stand inside a word of the source and are not painted."""
@@ -24,6 +23,8 @@ _LINK_TARGET = re.compile(r"\]\([^()\s]{0,2000}\)")
 _ENTITY = re.compile(r"&#?\w{1,31};")
 _NUMBERED = re.compile(r"^[ >*+-]*\d{1,9}[.)]", re.MULTILINE)
 """A list that is numbered anew when it is painted."""
+_FORMULAS = ("$", "\\(", "\\[")
+"""What begins a formula, which is painted in other characters."""
 _WORD = re.compile(r"[^\W_]+")
 _LABEL = "copy"  # painted above code, in a list on the row of its number, and in no source
 _COMBINING = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -93,6 +94,8 @@ class Needle:
         plain = source.casefold()
         missing = [[word for word in words if word not in plain] for words in self._words]
         if not all(missing) or ("&" in plain and _ENTITY.search(plain)):
+            return True
+        if any(mark in plain for mark in _FORMULAS):
             return True
         bare = _bare(plain)
         return any(

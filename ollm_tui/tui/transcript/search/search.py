@@ -10,11 +10,8 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.tui.painters import MOST_OUTPUT, Canvas, Painter, ToolPainter, TreePainter, TreeSource
 from ollm_tui.tui.transcript.block import Block, BlockKind, TextSource, ToolSource
-from ollm_tui.tui.transcript.painters.json_tree import TreePainter, TreeSource
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.rows import Canvas
-from ollm_tui.tui.transcript.painters.tool_call import MOST_OUTPUT, ToolPainter
 from ollm_tui.tui.transcript.search.matches import Matches, Needle, search_rows
 
 _MOST_SIFTED: Final = 262_144  # a source longer than this is painted without a look at its text
@@ -211,6 +208,16 @@ class Search:
         rank = None if current is None or self.position is None else self.index.rank(*current)
         is_done = not self._todo and not self._running
         return Tally(rank, self.index.total, is_done)
+
+    @property
+    def column(self) -> int:
+        """Where the current match begins in its row."""
+        if self.position is None or self.current is None:
+            return 0
+        index, number = self.current
+        searched = self.index.get(index)
+        matches = searched.matches if searched is not None else None
+        return matches[number][0][1] if matches is not None else 0
 
     @property
     def position(self) -> tuple[int, int] | None:

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ollm_tui.tui.painters import PEEK_ROWS, Row, TreeSource
 from ollm_tui.tui.transcript.block import MARGIN, Block, ToolSource
-from ollm_tui.tui.transcript.painters.json_tree import TreeSource
-from ollm_tui.tui.transcript.painters.rows import Row
-from ollm_tui.tui.transcript.painters.tool_call import PEEK_ROWS
 from ollm_tui.tui.transcript.rendering import Span
 from ollm_tui.tui.transcript.search.matches import Letters, Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, Direction, Search, Tally
@@ -43,6 +41,7 @@ class TranscriptSearch:
         self._blocks = transcript.block_list
         self._scroller = transcript.scroller
         self._renderer = transcript.renderer
+        self._tables = transcript.tables
         self._bar = bar
         self._back: Widget | None = bar.screen.focused
         self._search: Search | None = None
@@ -181,6 +180,7 @@ class TranscriptSearch:
         if not shows_row(block, row):
             self._folding.toggle(block.id, only_open=True)
         self._painting.show_row(index, block.lead + row)
+        self._tables.show(block.row(block.lead + row), self._search.column if self._search else 0)
 
     def _begin_at(self, origin: tuple[int, int]) -> None:
         """Start the next search there."""

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ollm_tui.tui.transcript.painters.markdown import MarkdownPainter
-from ollm_tui.tui.transcript.painters.painter import Painter
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette, Row
+from ollm_tui.tui.painters.markdown import MarkdownPainter
+from ollm_tui.tui.painters.painter import Painter
+from ollm_tui.tui.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.transcript.search import matches
 from ollm_tui.tui.transcript.search.matches import Letters, Matches, Needle, folded, search_rows
-from tests.tui.transcript.painters.painting import looks, paint, rows, settle, texts
+from tests.tui.painters.painting import looks, paint, rows, settle, texts
 
 Cell = tuple[int, int]
 """A row, and a code point in it."""

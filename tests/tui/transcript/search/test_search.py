@@ -2,11 +2,12 @@
 
 from time import monotonic
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ollm_tui.tui.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.paint_queue import PaintQueue
-from ollm_tui.tui.transcript.painters.rows import Canvas, Palette
 from ollm_tui.tui.transcript.search.matches import Needle
 from ollm_tui.tui.transcript.search.search import ANYWHERE, OLDER, Search, Tally
 from ollm_tui.tui.transcript.search.session import CURRENT, FOUND, SearchMarks
@@ -181,6 +182,7 @@ async def test_another_width_keeps_the_current_match() -> None:
         assert search.tally == Tally(21, 60, is_done=True)
 
 
+@pytest.mark.slow
 async def test_a_long_chat_stays_asleep() -> None:
     async with room() as (pilot, transcript, _):
         load(transcript, 1500)

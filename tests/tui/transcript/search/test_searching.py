@@ -279,6 +279,7 @@ async def test_scrolling_away_is_allowed_and_the_next_needle_begins_there(tmp_pa
         assert stage.chat.transcript.scroll_offset.y < 10
 
 
+@pytest.mark.slow
 async def test_a_long_chat_is_searched_and_goes_on_sleeping(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml") as stage:
         load(stage.chat.transcript, 1500)

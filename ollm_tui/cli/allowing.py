@@ -1,0 +1,87 @@
+"""What `--allow` lets tools do where nobody can be asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ollm_tui.cli.output import UsageError
+from ollm_tui.decode.clean import clean_line
+from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.tools import Approval, ToolCall
+from ollm_tui.shell.words import fits, read_pattern
+from ollm_tui.tools.prepared import preview_of
+
+_LONGEST: Final = 200
+_MOST: Final = 5
+SHELL: Final = "shell"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Tools that may act without a question, and patterns of commands."""
+
+    tools: frozenset[str] = frozenset()
+    commands: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> "Allowed":
+        """Read the values of `--allow`: `write_file`, `shell`, or `shell:git log *`.
+
+        Raises:
+            UsageError: one names no command.
+        """
+        tools, commands = set(), []
+        for value in values:
+            name, colon, text = value.strip().partition(":")
+            if not colon:
+                tools.add(name)
+                continue
+            pattern = read_pattern(text) if name == SHELL else None
+            if pattern is None:
+                raise UsageError(
+                    f"--allow {value!r} names no single plain command.",
+                    "Such as --allow 'shell:git log *', or --allow shell for any command.",
+                )
+            commands.append(pattern)
+        return cls(frozenset(tools), tuple(commands))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools that it names."""
+        return tuple(sorted(self.tools | ({SHELL} if self.commands else set())))
+
+
+@dataclass(slots=True)
+class NobodyToAsk:
+    """Allows what reads and what was allowed before; anything else needs an approval."""
+
+    allowed: Allowed = field(default_factory=Allowed)
+    needed: list[str] = field(default_factory=list)
+    """The calls that were refused for it."""
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        """Decide without asking; files that can run something are never changed."""
+        preview = preview_of(tool)
+        is_covered = preview is None or preview.may_last
+        argv = preview.argv if preview is not None else None
+        by_name = call.name in self.allowed.tools and is_covered
+        by_words = (
+            call.name == SHELL
+            and argv is not None
+            and any(fits(pattern, argv) for pattern in self.allowed.commands)
+        )
+        if tool.effect == "read" or by_name or by_words:
+            return Approval(allowed=True)
+        about = preview.parts[0][1] if preview is not None and call.name == SHELL else ""
+        if preview is not None and not about:
+            about = preview.summary
+        self.needed.append(clean_line(f"{call.name} {about}".strip())[:_LONGEST])
+        return Approval(allowed=False, reason="It needs an approval, and nobody can give it here.")
+
+    @property
+    def sentence(self) -> str:
+        """What needed an approval."""
+        calls = list(dict.fromkeys(self.needed))
+        more = f" and {len(calls) - _MOST} more" if len(calls) > _MOST else ""
+        listed = "; ".join(calls[:_MOST])
+        return f"Approval was needed, and --allow did not give it: {listed}{more}."

@@ -1,0 +1,1 @@
+"""`ollm mcp`: MCP servers of the settings."""

@@ -1,0 +1,67 @@
+"""`ollm mcp` as the command line takes it."""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ollm_tui.cli.models_arguments import add_command, typed_fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpOptions:
+    """What the actions of `ollm mcp` take."""
+
+    server: str | None = None
+    """The name of a server."""
+    program: tuple[str, ...] = ()
+    """The program of a new server, with its arguments."""
+    url: str | None = None
+    """The address of a new server."""
+    env: tuple[str, ...] = ()
+    """Variables of its environment, as `NAME=VALUE`."""
+    header: tuple[str, ...] = ()
+    """Headers of every request, as `NAME: VALUE`."""
+    folder: Path | None = None
+    """The folder in which it runs."""
+    clients_file: Path | None = None
+    """A file of another client, whose servers are added."""
+
+
+def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.ArgumentParser) -> None:
+    """Add `mcp` and its actions."""
+    mcp = add_command(commands, "mcp", "list, add, remove and test MCP servers")
+    actions = mcp.add_subparsers(dest="action", metavar="ACTION", required=True)
+    add_command(actions, "list", "the servers of the settings", shared)
+    _add_options(add_command(actions, "add", "add a server to the settings", shared))
+    remove = add_command(actions, "rm", "remove a server from the settings", shared)
+    remove.add_argument("server", metavar="NAME", help="the name of a server")
+    about = "start servers, list their tools and say what is wrong"
+    test = add_command(actions, "test", about, shared)
+    about = "the name of a server (default: all that are on)"
+    test.add_argument("server", metavar="NAME", nargs="?", help=about)
+
+
+def _add_options(add: argparse.ArgumentParser) -> None:
+    option = add.add_argument
+    option("server", metavar="NAME", nargs="?", help="the name of the new server")
+    about = "its program with arguments, after `--`"
+    option("program", metavar="COMMAND", nargs="*", help=about)
+    option("--url", metavar="URL", help="the address of a server that speaks streamable HTTP")
+    about = "a variable of its environment, best as NAME='${NAME}'; may be repeated"
+    option("--env", metavar="NAME=VALUE", action="append", help=about)
+    about = "a header of every request, such as 'Authorization: Bearer ${TOKEN}'; may be repeated"
+    option("--header", metavar="NAME:VALUE", action="append", help=about)
+    option("--cwd", dest="folder", metavar="DIR", type=Path, help="the folder in which it runs")
+    about = "add the servers of another client's file with `mcpServers`, after a question"
+    option("--from", dest="clients_file", metavar="FILE", type=Path, help=about)
+    option("--yes", action="store_true", help="add them without a question")
+
+
+def mcp_options(values: Mapping[str, Any]) -> McpOptions:
+    """Return the options that were typed."""
+    typed = typed_fields(McpOptions, values)
+    for name in ("program", "env", "header"):
+        typed[name] = tuple(typed.get(name, ()))
+    return McpOptions(**typed)

@@ -1,0 +1,246 @@
+"""`ollm mcp`: the MCP servers of the settings, listed, added, removed and tried."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.mcp.arguments import McpOptions
+from ollm_tui.cli.model_actions import confirm
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
+from ollm_tui.cli.settings import load_for
+from ollm_tui.cli.stop import stopping
+from ollm_tui.config.edit import set_key, set_table
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.origin import dotted, nearest
+from ollm_tui.config.paths import AppPaths, default_paths, expanded
+from ollm_tui.config.regular_file import read_bounded, why_unreadable
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.counted import counted
+from ollm_tui.decode.redact import names_secret
+from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
+from ollm_tui.mcp.server import McpServer
+from ollm_tui.mcp.servers import McpServers, open_servers
+from ollm_tui.mcp.settings import address_of, shown_address
+from ollm_tui.runtime.tools.toolbox import KNOWN_TOOLS
+
+_TABLE: Final = "mcp_servers"
+_LONGEST_NAME: Final = 64
+_LOG_LINES: Final = 5
+
+
+def run_mcp(arguments: Arguments, output: Output) -> int:
+    """Run one action."""
+    paths = default_paths()
+    loaded = load_for(paths, os.environ, arguments.flags, output)
+    match arguments.action:
+        case "add" if arguments.mcp.clients_file is not None:
+            return _add_from(arguments.mcp.clients_file, arguments, loaded, output)
+        case "add":
+            return _add(arguments.mcp, loaded, output)
+        case "rm":
+            return _remove(_named(arguments.mcp.server, loaded), loaded, output)
+        case "test":
+            return anyio.run(_test, arguments.mcp.server, loaded, paths, output)
+    return _list(loaded.config.mcp_servers, arguments, output)
+
+
+def _list(servers: Mapping[str, McpServerSettings], arguments: Arguments, output: Output) -> int:
+    if arguments.as_json:
+        output.json(
+            [
+                {"name": name, "enabled": one.enabled, "place": _place(one)}
+                for name, one in servers.items()
+            ]
+        )
+    elif servers:
+        rows = [
+            (clean_name(name), "on" if one.enabled else "off", clean_line(_place(one)))
+            for name, one in servers.items()
+        ]
+        output.table(("NAME", "STATE", "SERVER"), rows)
+    else:
+        output.note("The settings name no MCP servers. To add one: ollm mcp add NAME -- COMMAND")
+    return OK
+
+
+def _place(settings: McpServerSettings) -> str:
+    address = address_of(settings)
+    return shown_address(address) if address is not None else "neither `command` nor `url`"
+
+
+def _add(options: McpOptions, loaded: LoadedConfig, output: Output) -> int:
+    name = options.server
+    if name is None:
+        raise UsageError("A server needs a name.", "Try: ollm mcp add NAME -- COMMAND")
+    table = _typed(options)
+    _write(name, table, loaded)
+    output.note(f"Added {clean_name(name)} to {loaded.path}: {clean_line(_words(table))}")
+    output.note(f"To try it: ollm mcp test {shlex.quote(name)}")
+    return OK
+
+
+def _typed(options: McpOptions) -> TomlServer:
+    if bool(options.program) == bool(options.url):
+        raise UsageError(
+            "A server needs either a command or an address.",
+            "Try: ollm mcp add NAME -- COMMAND, or ollm mcp add NAME --url URL",
+        )
+    table: TomlServer = {}
+    if options.url:
+        if not options.url.startswith(("http://", "https://")):
+            raise UsageError("--url takes an address that begins with http:// or https://.")
+        table["url"] = options.url
+    else:
+        table["command"] = options.program[0]
+        if options.program[1:]:
+            table["args"] = list(options.program[1:])
+    if options.folder is not None:
+        table["cwd"] = str(expanded(options.folder).absolute())
+    if options.env:
+        table["env"] = dict(_pair(one, "=", "--env") for one in options.env)
+    if options.header:
+        table["headers"] = dict(_pair(one, ":", "--header") for one in options.header)
+    return table
+
+
+def _pair(text: str, mark: str, option: str) -> tuple[str, str]:
+    name, found_mark, value = text.partition(mark)
+    if not found_mark or not name.strip():
+        raise UsageError(f"{option} takes NAME{mark}VALUE.")
+    return name.strip(), value.strip() if mark == ":" else value
+
+
+def _add_from(file: Path, arguments: Arguments, loaded: LoadedConfig, output: Output) -> int:
+    try:
+        foreign = read_servers(read_bounded(expanded(file), LARGEST))
+    except (OSError, ValueError) as error:
+        output.error(f"{file} cannot be read: {why_unreadable(error)}.")
+        return ERROR
+    for problem in foreign.problems:
+        output.note(problem)
+    wanted = {
+        name: table
+        for name, table in foreign.servers.items()
+        if arguments.mcp.server in (None, name)
+    }
+    known = [name for name in wanted if name in loaded.config.mcp_servers]
+    for name in known:
+        output.note(f"{clean_name(name)} is in the settings already, and stays as it is.")
+        del wanted[name]
+    if not wanted:
+        output.error("There is no server to add.")
+        return ERROR
+    for name, table in wanted.items():
+        output.note(f"{clean_name(name)}: {clean_line(_words(table))}")
+        _warn_of_secrets(name, table, output)
+    question = f"Add {counted(len(wanted), 'server')}, which can do what you can do?"
+    if not arguments.yes and not confirm(question, output):
+        return ERROR
+    for name, table in wanted.items():
+        _write(name, table, loaded)
+    output.note(f"Added {counted(len(wanted), 'server')} to {loaded.path}.")
+    return OK
+
+
+def _warn_of_secrets(name: str, table: TomlServer, output: Output) -> None:
+    for key in ("env", "headers"):
+        entries = table.get(key)
+        literal = [
+            variable
+            for variable, value in (entries.items() if isinstance(entries, dict) else ())
+            if "${" not in value and (key == "headers" or names_secret(variable))
+        ]
+        if literal:
+            names = clean_line(", ".join(literal))
+            output.note(
+                f"{clean_name(name)}: the values of {names} will be in the settings file. "
+                '"${NAME}" there takes a variable of the environment instead.'
+            )
+
+
+def _words(table: TomlServer) -> str:
+    """Return the whole command or the address, with the names of what is given to it."""
+    if isinstance(url := table.get("url"), str):
+        words = url
+    else:
+        args = table.get("args")
+        words = shlex.join([str(table["command"]), *(args if isinstance(args, list) else [])])
+    for key, label in (("env", "with"), ("headers", "with the headers")):
+        if isinstance(entries := table.get(key), dict):
+            words += f" {label} {', '.join(entries)}"
+    return words
+
+
+def _write(name: str, table: TomlServer, loaded: LoadedConfig) -> None:
+    if not (name.isprintable() and name == name.strip() and 0 < len(name) <= _LONGEST_NAME):
+        raise UsageError(f"A name has 1 to {_LONGEST_NAME} characters without blanks around them.")
+    if name in loaded.config.mcp_servers:
+        raise UsageError(
+            f"There is a server {clean_name(name)} already.",
+            f"`ollm mcp rm {shlex.quote(name)}` removes it.",
+        )
+    set_table(loaded.path, (_TABLE, name), table)
+
+
+def _remove(name: str, loaded: LoadedConfig, output: Output) -> int:
+    key = dotted((_TABLE, name))
+    set_key(loaded.path, key, None)
+    output.note(f"Removed {clean_name(name)} from {loaded.path}.")
+    return OK
+
+
+def _named(name: str | None, loaded: LoadedConfig) -> str:
+    servers = loaded.config.mcp_servers
+    if name is None or name not in servers:
+        near = nearest(name or "", servers)
+        hint = f"Did you mean {clean_name(near)}?" if near else "`ollm mcp list` lists them."
+        raise UsageError(f"There is no MCP server {clean_name(name or '')}.", hint)
+    return name
+
+
+async def _test(name: str | None, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
+    servers = loaded.config.mcp_servers
+    chosen = [_named(name, loaded)] if name else [n for n, one in servers.items() if one.enabled]
+    if not chosen:
+        output.note("No MCP server is on.")
+        return OK
+    settings = {one: servers[one].model_copy(update={"enabled": True}) for one in chosen}
+    with stopping() as stop:
+        async with open_servers(settings, paths.state_dir / KNOWN_TOOLS) as running:
+            await _settled(running)
+            for server in running.all.values():
+                _report(server, output)
+            states = {server.state for server in running.all.values()}
+        return OK if states == {"ready"} else ERROR
+    return stop.exit_code
+
+
+async def _settled(running: McpServers) -> None:
+    """Wait until each server is ready or has failed once."""
+    changed = [anyio.Event()]
+    running.listener = lambda: changed[0].set()
+    running.start()
+    while any(server.state == "starting" for server in running.all.values()):
+        await changed[0].wait()
+        changed[0] = anyio.Event()
+
+
+def _report(server: McpServer, output: Output) -> None:
+    name = clean_name(server.name)
+    if server.state == "ready":
+        tools = counted(len(server.listed.tools), "tool")
+        output.line(f"{name}: ready, {tools} ({clean_line(server.about)})")
+        for tool in server.listed.tools:
+            output.line(f"  {clean_name(tool.name)}")
+    else:
+        output.error(f"{name}: {clean_line(server.problem)}")
+        for line in server.log.tail(_LOG_LINES):
+            output.note(f"  {clean_line(line)}")
+    for reason in server.listed.refused:
+        output.note(f"  {clean_line(reason)}")

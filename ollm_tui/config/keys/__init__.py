@@ -1,0 +1,1 @@
+"""Keys and tokens: where they are kept, and which one the hub gets."""

@@ -1,0 +1,1 @@
+"""The tables of the settings for tools, commands and servers of them."""

@@ -1,0 +1,66 @@
+"""The table `[mcp_servers.NAME]`: a server of the Model Context Protocol, as other clients have it.
+
+The keys `command`, `args`, `env`, `cwd`, `url` and `headers` mean what they mean below `mcpServers`
+in the files of other clients.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, SecretStr, field_validator
+
+from ollm_tui.config.values import FilePath, Seconds, SettingsSection, Text, header_names
+
+
+class McpServerSettings(SettingsSection):
+    """One server: a program of this machine, or an address."""
+
+    command: Text | None = Field(
+        None,
+        examples=["uvx"],
+        description="Program that is the server and speaks on its standard input and output; no "
+        "shell runs it.",
+    )
+    args: list[str] = Field(
+        [], examples=[["mcp-server-time"]], description="Arguments of the program."
+    )
+    env: dict[str, SecretStr] = Field(
+        {},
+        examples=[{"API_KEY": "${WORK_KEY}"}],
+        description="Variables of its environment beside PATH, HOME and the like; nothing else "
+        "is passed on.",
+    )
+    cwd: FilePath | None = Field(
+        None,
+        examples=["~/notes"],
+        description="Folder in which it runs; not set is where the app starts.",
+    )
+    url: Text | None = Field(
+        None,
+        examples=["https://mcp.example.com/mcp"],
+        repr=False,  # may hold a name and a password
+        description="Address of a server that speaks streamable HTTP, in place of a program.",
+    )
+    headers: dict[str, SecretStr] = Field(
+        {},
+        examples=[{"Authorization": "Bearer ${WORK_KEY}"}],
+        description="Extra headers of every request to that address.",
+    )
+    enabled: bool = Field(True, description="Whether it is started, and its tools are offered.")
+    start_timeout_s: Seconds = Field(
+        10, description="Seconds to wait until it has started and listed its tools."
+    )
+    call_timeout_s: Annotated[Seconds, Field(le=3600)] = Field(
+        60, description="Time limit for one call, in seconds."
+    )
+
+    @field_validator("headers", mode="before")
+    @classmethod
+    def _header_names(cls, headers: object) -> object:
+        return header_names(headers) if isinstance(headers, dict) else headers
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it names one way to the server."""
+        if self.url is None or self.command is not None:
+            return self.command is not None and self.url is None
+        return self.url.startswith(("http://", "https://"))

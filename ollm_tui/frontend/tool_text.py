@@ -1,0 +1,59 @@
+"""What one line shows of a tool call: its main argument, and how it ended."""
+
+import json
+from typing import Final
+
+from ollm_tui.protocol.json_types import JsonObject, JsonValue
+from ollm_tui.protocol.message import Message
+from ollm_tui.protocol.tools import STOPPED, ToolOutcome
+
+_NOT_ALLOWED: Final = "Not run: it was not allowed."  # beginning of the result of a refused call
+_MAIN: Final = (
+    *("path", "file_path", "file", "filename", "directory", "folder", "url", "uri"),
+    *("command", "cmd", "expression", "query", "pattern", "name", "city"),
+)
+"""Arguments that tell most about a call, the most telling first."""
+_LONGEST: Final = 400
+
+
+def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
+    """Return the argument that tells most: a path, an address, a command, else the first text.
+
+    Without any of these it is the first argument, by its name: `limit: 3`.
+    """
+    if args is None:
+        return raw_args[:_LONGEST]
+    named = [args[key] for key in _MAIN if _is_telling(args.get(key))]
+    texts = [value for value in args.values() if isinstance(value, str) and value]
+    if telling := [*named, *texts]:
+        return _written(telling[0])
+    others = [(name, value) for name, value in args.items() if value != ""]
+    return "".join(f"{name}: {_written(value)}"[:_LONGEST] for name, value in others[:1])
+
+
+def _is_telling(value: JsonValue) -> bool:
+    return (isinstance(value, str) and bool(value)) or isinstance(value, int | float)
+
+
+def _written(value: JsonValue) -> str:
+    if not isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)[:_LONGEST]
+    return value[:_LONGEST].removeprefix("https://")
+
+
+def saved_output(result: Message) -> str:
+    """Return what is shown of a saved result: its own text for people, else what the model read."""
+    shown = result.metadata.get("display")
+    return shown if isinstance(shown, str) else result.text
+
+
+def saved_outcome(result: Message) -> ToolOutcome:
+    """Return how the call of a saved result ended; older results tell it by their text."""
+    match result.metadata.get("outcome"):
+        case "done" | "failed" | "denied" | "stopped" as outcome:
+            return outcome
+    if result.text.startswith(_NOT_ALLOWED):
+        return "denied"
+    if result.text == STOPPED:
+        return "stopped"
+    return "failed" if result.metadata.get("is_error") else "done"

@@ -1,0 +1,105 @@
+"""Ask in words whether a tool call may run: all of the call is written, and no is the default."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import anyio
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.frontend.consent import Permissions, can_grant
+from ollm_tui.frontend.tool_text import main_argument
+from ollm_tui.linear.questions import Questions
+from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall, ToolEffect
+from ollm_tui.tools.prepared import preview_of
+
+_EFFECTS: Final[Mapping[ToolEffect, str]] = {
+    "read": "It only reads.",
+    "write": "It can change files.",
+    "run": "It can run programs.",
+    "network": "It can use the network.",
+}
+_KEYS: Final = {"y": "once", "a": "session", "n": "no", "N": "reason"}
+_QUESTION: Final = (
+    "Allow? y yes, a always in this chat, n no, N no with a reason. Enter and Escape mean no."
+)
+
+_KEYS_ONCE: Final = {"y": "once", "n": "no", "N": "reason"}
+_QUESTION_ONCE: Final = "Allow? y yes, n no, N no with a reason. Enter and Escape mean no."
+
+
+@dataclass(slots=True)
+class LinearApprover:
+    """Asks one question at a time, and says which call runs without one."""
+
+    questions: Questions
+    say: Callable[[str], None]
+    permissions: Permissions = field(default_factory=Permissions)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
+
+    async def approve(self, call: ToolCall, tool: Tool) -> Approval:
+        """Allow what was allowed before, else ask; a cancellation withdraws the question."""
+        preview = preview_of(tool)
+        await self.permissions.refresh()
+        async with self._lock:
+            if self.permissions.allows(call.name, tool.effect, preview):
+                self.say(f"{tool_line(call)} Allowed before.")
+                return Approval(allowed=True)
+            return await self._ask(call, tool.effect, preview)
+
+    async def _ask(
+        self, call: ToolCall, effect: ToolEffect, preview: CallPreview | None
+    ) -> Approval:
+        if preview is None:
+            rows = [f"{tool_line(call)} {_EFFECTS[effect]}", *_arguments(call)]
+        else:
+            rows = [f"{tool_line(call)} {preview.summary}", *_previewed(preview)]
+        self.say("\n".join(rows))
+        may_last = can_grant(preview)
+        answer = await (
+            self.questions.key(_QUESTION, _KEYS)
+            if may_last
+            else self.questions.key(_QUESTION_ONCE, _KEYS_ONCE)
+        )
+        if answer in {"once", "session"}:
+            if answer == "session":
+                self.permissions.grant(call.name, effect, preview)
+                what = "this command" if preview and preview.is_command else clean_name(call.name)
+                self.say(f"Allowed, and {what} runs without asking in this chat.")
+            else:
+                self.say("Allowed.")
+            return Approval(allowed=True)
+        reason = await self.questions.line("Why not? ") if answer == "reason" else None
+        self.say("Denied.")
+        return Approval(allowed=False, reason=(reason or "").strip() or None)
+
+
+def tool_line(call: ToolCall) -> str:
+    """Return a sentence that names a call by what tells most of it."""
+    argument = clean_line(main_argument(call.args, call.raw_args)).strip()
+    return f"Tool {clean_name(call.name)}{f', {argument}' if argument else ''}."
+
+
+def _previewed(preview: CallPreview) -> list[str]:
+    """Return all that a prepared call will do, with invisible characters spelled out."""
+    rows: list[str] = []
+    for heading, text in preview.parts:
+        rows += [f"{heading}:", *(clean_name(line) for line in text.split("\n"))]
+    return rows
+
+
+def _arguments(call: ToolCall) -> list[str]:
+    """Return every argument in full."""
+    if call.args is None:
+        return ["What the model wrote:", call.raw_args]
+    if not call.args:
+        return ["It has no arguments."]
+    return [f"{clean_name(name)}: {_written(value)}" for name, value in call.args.items()]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, str):
+        return value or "empty"
+    return json.dumps(value, ensure_ascii=False, indent=2)

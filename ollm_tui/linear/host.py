@@ -1,0 +1,163 @@
+"""What slash commands use of the chat in lines."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ollm_tui.attachments.attachment import attach_image
+from ollm_tui.attachments.made import open_newest, save_made
+from ollm_tui.chat.drawing import DrawingWish, newest_of
+from ollm_tui.chat.making import Makes
+from ollm_tui.commands.files import Snippets
+from ollm_tui.commands.host import Attachments, Drawings, ModelActions, SpeechActions, View
+from ollm_tui.commands.tool_host import PermissionList
+from ollm_tui.config.paths import expanded
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.open_chat import OpenChatHost
+from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.linear.chat import LinearChat
+from ollm_tui.linear.model_actions import LinearModelActions
+from ollm_tui.linear.views import Views
+from ollm_tui.linear.work import Work
+from ollm_tui.linear.writing import Writing
+from ollm_tui.models.tasks import ModelTask
+from ollm_tui.protocol.blocks import Content, normalize_content
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.runtime.media.task_models import maker_in_chat
+
+if TYPE_CHECKING:
+    from ollm_tui.commands.host import Severity
+
+_TASKS: Final[dict[Makes, ModelTask]] = {"image": "picture", "video": "video", "audio": "music"}
+_WORDS: Final[dict[Makes, str]] = {"image": "picture", "video": "video", "audio": "music"}
+
+
+@dataclass(slots=True)
+class LinearDrawings:
+    """What `/image`, `/video` and `/music` do; see `commands/host.py: Drawings`."""
+
+    chat: LinearChat
+    begin: Callable[[Work], None]
+
+    async def draw(self, content: Content, wish: DrawingWish, mask: str = "") -> None:
+        """Have a model draw a prompt, with the pictures that are attached.
+
+        Raises:
+            AIError: no model draws, or the mask cannot be used.
+        """
+        session = self.chat.session
+        if isinstance(content, str):
+            content = self.chat.attachments.take(content)
+        if mask:
+            picture = (await attach_image(expanded(Path(mask)))).content
+            content, wish = (*normalize_content(content), picture), replace(wish, has_mask=True)
+        model = await maker_in_chat(
+            _TASKS[wish.makes], session.runtime, wish.model or None, session.model
+        )
+        wished, client = replace(wish, model=model), session.client
+        self.begin(self.chat.answer(lambda signal: client.draw(content, wished, signal), model))
+
+    async def save(self, name: str, makes: Makes = "image") -> None:
+        """Write the newest picture, video or music to a file.
+
+        Raises:
+            AIError: there is none, or it cannot be written.
+        """
+        made = newest_of(self.chat.session.client.conversation.messages, makes)
+        if made is None:
+            raise AIError(ErrorCode.BAD_REQUEST, f"This chat has no {_WORDS[makes]} yet.")
+        path = await save_made(made, name)
+        self.chat.say(f"Saved {clean_name(str(path))}.")
+
+    async def open_newest(self) -> None:
+        """Open the newest picture, sound, video or document in the system's program for it.
+
+        Raises:
+            AIError: there is none, or it cannot be written for the program.
+        """
+        session = self.chat.session
+        messages, folder = session.client.conversation.messages, session.runtime.paths.opened_dir
+        problem = await open_newest(messages, folder, SystemOpener().open_file)
+        self.chat.say(problem or "Handed to its program.")
+
+
+@dataclass(slots=True)
+class LinearHost(OpenChatHost):
+    """The chat as the commands see it; see `CommandHost` for what its members do."""
+
+    chat: LinearChat
+    leave: Callable[[], None]
+    copier: Callable[[str], None]
+    """Sends a text to the clipboard."""
+    model_actions: ModelActions = field(init=False)
+    drawings: Drawings = field(init=False)
+    voice: SpeechActions = field(init=False)
+    snippets: Snippets = field(init=False)
+    views: Views = field(init=False)
+    writing: Writing = field(init=False)
+
+    def __post_init__(self) -> None:
+        OpenChatHost.__post_init__(self)
+        self.writing = Writing(self.chat)
+        self.views = Views(self.chat, self.writing)
+        self.model_actions = LinearModelActions(self.chat, self.chat.begun.append)
+        self.drawings = LinearDrawings(self.chat, self.chat.begun.append)
+        self.voice, self.snippets = self.chat.voice, self.writing.snippets
+
+    def take_begun(self) -> Sequence[Work]:
+        """Return what commands have begun, to be awaited."""
+        begun = tuple(self.chat.begun)
+        self.chat.begun.clear()
+        return begun
+
+    def say(self, text: str, kind: "Severity" = "info") -> None:
+        """Write a note."""
+        self.chat.say(text, kind)
+
+    def show(self, view: View, text: str = "") -> None:
+        """Read out a view."""
+        self.chat.begun.append(self.views.show(view, text))
+
+    async def new_chat(self) -> None:
+        """Start an empty conversation."""
+        self.chat.start_new()
+        self.chat.say("New chat.")
+
+    async def set_model(self, address: str) -> None:
+        """Use another model from the next prompt on."""
+        await self.chat.use_model(address)
+
+    async def retry(self) -> None:
+        """Send the newest question once more."""
+        self.chat.begun.append(self.chat.retry())
+
+    def copy(self, text: str) -> None:
+        """Send a text to the clipboard of the terminal."""
+        self.copier(text)
+
+    def quit(self) -> None:
+        """Leave the program, unless something would be lost that was never mentioned."""
+        if self.chat.may_quit():
+            self.leave()
+
+    def find(self, text: str) -> None:
+        """Search in the open chat."""
+        self.chat.begun.append(self.chat.reading.find(text))
+
+    def theme_names(self) -> Sequence[str]:
+        """Return none: there are no colours here."""
+        return ()
+
+    def set_theme(self, name: str) -> None:
+        """Say that there are no colours here."""
+        self.show("themes")
+
+    @property
+    def permissions(self) -> PermissionList:
+        """What tools may do without a question."""
+        return self.chat.approver.permissions
+
+    def attachments(self) -> Attachments:
+        """Return what is sent with the next message."""
+        return self.chat.attachments

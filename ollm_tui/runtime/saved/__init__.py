@@ -1,0 +1,1 @@
+"""What is done with saved chats beyond writing them: branches, deletions and copies."""

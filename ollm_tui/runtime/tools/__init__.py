@@ -1,0 +1,1 @@
+"""The tools of a run of the program: which there are, and which the settings switch on."""

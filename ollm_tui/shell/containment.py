@@ -1,0 +1,106 @@
+"""What contains the commands of models here: found out by trying, and never claimed beyond that."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, TypeAlias
+
+CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
+REFUSED: Final = 125
+"""The exit code of a command that could not be contained as it was to be."""
+GB: Final = 1 << 30
+_LIMITS: Final[Mapping[str, int]] = {"DATA": 4 * GB, "FSIZE": GB, "CORE": 0}
+_MOST_PROCESSES: Final = 512
+_PROBE_S: Final = 10.0
+_SOCKETS: Final = (
+    *("/run/user", "/run/dbus", "/run/docker.sock", "/run/podman", "/run/containerd"),
+    *("/run/systemd/private", "/var/run/docker.sock", "/tmp/.X11-unix"),
+)
+"""Doors to programs that would do the work of a command outside; hidden where there is a network.
+Without one, all of `/run` is."""
+
+Walls: TypeAlias = Literal["namespaces", "landlock", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Containment:
+    """The walls around commands."""
+
+    walls: Walls
+    network: bool = False
+    """Whether commands may use the network."""
+
+    @property
+    def word(self) -> str:
+        """What holds, for a line of status."""
+        match self.walls:
+            case "namespaces":
+                return "contained: writes" if self.network else "contained: writes, network"
+            case "landlock":
+                return "partly contained: writes"
+        return "not contained"
+
+    @property
+    def sentence(self) -> str:
+        """What holds, for the question before a command."""
+        match self.walls:
+            case "namespaces":
+                network = "has the network" if self.network else "has no network"
+                return f"Contained: it writes only in this folder and {network}."
+            case "landlock":
+                return (
+                    "Partly contained: it writes only in this folder, but can read all files, "
+                    "change permissions elsewhere and use the network."
+                )
+        return "Not contained: it can do all that you can."
+
+    def launcher(self, writable: Sequence[str], hidden: Sequence[str]) -> tuple[str, ...]:
+        """Return the beginning of a command line that runs the rest behind the walls."""
+        if sys.platform != "linux":
+            return ()
+        has_namespaces = self.walls == "namespaces"
+        limits = {**_LIMITS, "NPROC": _MOST_PROCESSES} if has_namespaces else _LIMITS
+        spec = {
+            "limits": limits,
+            "writable": [*writable],
+            "hidden": [*hidden, *(_SOCKETS if self.network else ("/run", "/tmp/.X11-unix"))],
+            "namespaces": has_namespaces,
+            "landlock": self.walls != "none",
+            "network": self.network,
+        }
+        return (*CONFINED, json.dumps(spec))
+
+
+def find_containment(folder: Path, *, network: bool) -> Containment:
+    """Try which walls the system has; blocks for some tenths of a second."""
+    if sys.platform == "linux":
+        walls: Walls
+        for walls in ("namespaces", "landlock"):
+            containment = Containment(walls, network or walls == "landlock")
+            if _holds(containment, folder):
+                return containment
+    return Containment("none", network=True)
+
+
+def _holds(containment: Containment, folder: Path) -> bool:
+    """Whether a command runs behind the walls, and cannot write beside the folder."""
+    beside = f"../.ollm-probe-{os.getpid()}"
+    command = f"touch {beside} 2>/dev/null && {{ rm -f {beside}; exit 1; }}; test -w ."
+    try:
+        done = subprocess.run(
+            [*containment.launcher([str(folder)], []), "/bin/sh", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin"},
+            timeout=_PROBE_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0

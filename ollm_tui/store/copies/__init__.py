@@ -1,0 +1,1 @@
+"""Daily copies of the saved chats, and restoring one."""

@@ -1,0 +1,51 @@
+"""Tools that act: a call is prepared first, and exactly what was prepared is shown and runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.ports import Tool
+from ollm_tui.protocol.tools import CallPreview
+
+if TYPE_CHECKING:
+    from ollm_tui.tools.writing.journal import ChangeJournal
+
+
+@dataclass(frozen=True, slots=True)
+class CallScope:
+    """What a call may use of the chat that it belongs to."""
+
+    call_id: str
+    prompt_id: str
+    """The same for all calls of one prompt."""
+    changes: "ChangeJournal"
+    """Keeps what files were before."""
+    show: Callable[[str], None]
+    """Shows the end of the output while the call runs."""
+
+
+@runtime_checkable
+class PreparedCall(Tool, Protocol):
+    """One call of a tool that acts, frozen: its `run` does what the preview shows."""
+
+    @property
+    def preview(self) -> CallPreview:
+        """What it will do."""
+
+
+@runtime_checkable
+class PreparesCalls(Protocol):
+    """A tool whose calls are prepared before anybody is asked."""
+
+    async def prepare(self, args: JsonObject, scope: CallScope) -> PreparedCall:
+        """Look at what a call would do, without doing any of it.
+
+        Raises:
+            ToolFailure: it cannot be done.
+        """
+
+
+def preview_of(tool: Tool) -> CallPreview | None:
+    """Return what a call will do, as far as it was prepared; else its arguments tell."""
+    return tool.preview if isinstance(tool, PreparedCall) else None

@@ -1,0 +1,148 @@
+"""`shell`: a command of a model, asked about as it is, run behind the walls that the system has."""
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, Literal
+
+import anyio
+import anyio.to_thread
+
+from ollm_tui.config.regular_file import is_file, real_path
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonObject
+from ollm_tui.protocol.signals import AbortSignal
+from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
+from ollm_tui.shell.command import GIVEN_UP_S, CommandSettings, check_command, run_command
+from ollm_tui.shell.containment import REFUSED, Containment, find_containment
+from ollm_tui.shell.words import plain_words
+from ollm_tui.tools.define import ToolFailure
+from ollm_tui.tools.prepared import CallScope
+
+_SHELLS: Final = (Path("/bin/bash"), Path("/usr/bin/bash"))
+_SCHEMA: Final = ToolSchema(
+    name="shell",
+    description="Run a command with bash in the working folder and return its output. It has no "
+    "input and no terminal. Nothing goes on running after it has ended.",
+    parameters={
+        "type": "object",
+        "properties": {"command": {"type": "string", "description": "The command line."}},
+        "required": ["command"],
+        "additionalProperties": False,
+    },
+)
+
+
+class ShellTool:
+    """Runs commands in one folder."""
+
+    schema = _SCHEMA
+    effect: ToolEffect = "run"
+
+    def __init__(
+        self, settings: CommandSettings, *, network: bool, hidden: Iterable[Path] = ()
+    ) -> None:
+        """Run commands as `settings` say; they see nothing of what is in `hidden`."""
+        self._settings = settings
+        self._network = network
+        self._hidden = tuple(str(real_path(path)) for path in hidden)
+        self._lock = anyio.Lock()
+        self._containment: Containment | None = None
+        self.timeout_s = settings.timeout_s + GIVEN_UP_S + 1.0
+        """The command has a limit of its own, which ends it in order."""
+
+    @property
+    def warning(self) -> str:
+        """Which walls are missing, once that is known; empty if none is."""
+        known = self._containment
+        return "" if known is None or known.walls == "namespaces" else known.word
+
+    async def prepare(self, args: JsonObject, scope: CallScope) -> "PreparedCommand":
+        """Check a command, and find out what contains it.
+
+        Raises:
+            ToolFailure: it cannot be run.
+        """
+        command = args["command"]
+        assert isinstance(command, str)  # the schema says so
+        if not command.strip():
+            raise ToolFailure("The command is empty.")
+        try:
+            check_command(command)
+        except AIError as error:
+            raise ToolFailure(error.message) from None
+        containment = await self._walls()
+        return PreparedCommand(
+            command, self._settings, containment, self._hidden, scope, self.timeout_s
+        )
+
+    async def _walls(self) -> Containment:
+        async with self._lock:
+            if self._containment is None:
+                find = partial(find_containment, self._settings.folder, network=self._network)
+                self._containment = await anyio.to_thread.run_sync(find, abandon_on_cancel=True)
+            return self._containment
+
+    async def run(self, args: JsonObject) -> ToolOutput:
+        """Refuse: what is not prepared was not shown."""
+        del args
+        return ToolOutput("Not run: the command was not prepared.", is_error=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCommand:
+    """A command that runs exactly as it was shown."""
+
+    command: str
+    settings: CommandSettings
+    containment: Containment
+    hidden: tuple[str, ...]
+    scope: CallScope
+    timeout_s: float
+    schema: ToolSchema = _SCHEMA
+    effect: Literal["run"] = "run"
+
+    @property
+    def preview(self) -> CallPreview:
+        """The command, with where and behind which walls it runs."""
+        return CallPreview(
+            summary=self.containment.sentence,
+            parts=(("command", self.command), ("in the folder", str(self.settings.folder))),
+            is_command=True,
+            argv=plain_words(self.command),
+        )
+
+    async def run(self, args: JsonObject) -> ToolOutput:
+        """Run the command; what the question showed counts, not the arguments."""
+        del args
+        temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
+        try:
+            return await self._run(temporary)
+        finally:
+            with anyio.CancelScope(shield=True):
+                remove = partial(shutil.rmtree, temporary, ignore_errors=True)
+                await anyio.to_thread.run_sync(remove)
+
+    async def _run(self, temporary: str) -> ToolOutput:
+        folder = str(self.settings.folder)
+        shell = next((str(path) for path in _SHELLS if is_file(path)), "/bin/sh")
+        settings = replace(
+            self.settings,
+            environ={**self.settings.environ, "SHELL": shell, "TMPDIR": temporary},
+            launcher=self.containment.launcher([folder, temporary], self.hidden),
+        )
+        try:
+            result = await run_command(self.command, settings, AbortSignal(), self.scope.show)
+        except AIError as error:
+            raise ToolFailure(error.message) from None
+        is_refused = result.code == REFUSED and result.output.startswith("The command was not run:")
+        rows = [result.output.rstrip("\n"), result.words]
+        text = "\n".join(row for row in rows if row) or "It printed nothing."
+        return ToolOutput(
+            text,
+            display=f"{text}\n[{self.containment.word}]",
+            is_error=is_refused or result.end != "exited" or result.code != 0,
+        )

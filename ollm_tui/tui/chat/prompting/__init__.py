@@ -1,0 +1,1 @@
+"""Prompts and commands in their order, and what helps to write them."""

@@ -1,0 +1,1 @@
+"""The status line: what it shows, and where that comes from."""

@@ -1,1 +1,0 @@
-"""Painters turn text into rows of styled segments; they know neither app nor widgets."""

@@ -1,0 +1,73 @@
+"""/mcp: every server with its state, one with its tools and log, restarted or stopped."""
+
+import pytest
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.mcp.listing import ToolDefinition, ToolList
+from ollm_tui.mcp.server import McpServer
+from tests.commands.recording_host import RecordingHost
+
+
+@pytest.fixture
+def host() -> RecordingHost:
+    time = McpServer("time", "time", McpServerSettings(command="uvx", args=["a b", "\x1b[2J"]))
+    time.state, time.about = "ready", "clock 1\x1b[31m"
+    tool = ToolDefinition("now", "Tell the time.\nIn any zone.", {"type": "object"})
+    time.listed = ToolList((tool,), ("The tool x is left out: it is not an object.",))
+    time.log.feed(b"starting \x1b[2J\nlistening\n")
+    work = McpServer("my work", "my_work", McpServerSettings(url="https://me:secret@example.com/x"))
+    work.state, work.problem = "failed", "It answered with HTTP 500."
+    return RecordingHost(mcp={"time": time, "my work": work})
+
+
+async def ran(host: RecordingHost, line: str) -> str:
+    call = parse(line, COMMANDS)
+    assert isinstance(call, CommandCall)
+    await run_command(call, host)
+    return str(host.asked[-1][1])
+
+
+async def test_the_servers_are_listed_with_what_they_are(host: RecordingHost) -> None:
+    time, work, _hint = (await ran(host, "/mcp")).splitlines()
+    assert time.split() == ["time", "ready,", "1", "tool", "uvx", "'a", "b'", "'␛[2J'"]
+    assert work.startswith("my work  stopped")
+    assert "secret" not in work
+
+
+async def test_one_is_shown_with_its_tools_and_the_end_of_its_log(host: RecordingHost) -> None:
+    shown = await ran(host, "/mcp time")
+    for line in (
+        "time: ready (clock 1␛[31m)",
+        "  now  Tell the time. In any zone.",
+        "  The tool x is left out: it is not an object.",
+        "  starting ␛[2J",
+        "  listening",
+    ):
+        assert line in shown.splitlines()
+    assert "HTTP 500" in await ran(host, "/mcp my work")
+
+
+async def test_one_is_stopped_and_restarted(host: RecordingHost) -> None:
+    server = host.mcp["my work"]
+    assert "is off until" in await ran(host, "/mcp my work off")
+    assert not server._is_on
+    assert "starts anew" in await ran(host, "/mcp my work restart")
+    assert server._is_on
+
+
+async def test_a_wrong_name_has_a_suggestion_and_without_servers_there_is_a_next_step(
+    host: RecordingHost,
+) -> None:
+    assert "Did you mean time?" in await ran(host, "/mcp tiem")
+    assert "`ollm mcp add NAME -- COMMAND`" in await ran(RecordingHost(), "/mcp")
+
+
+def test_it_completes_names_and_acts(host: RecordingHost) -> None:
+    names = suggest("/mcp t", COMMANDS, host)
+    assert names is not None
+    assert [one.value for one in names.items][:1] == ["time"]
+    acts = suggest("/mcp time r", COMMANDS, host)
+    assert acts is not None
+    assert [one.value for one in acts.items] == ["time restart"]

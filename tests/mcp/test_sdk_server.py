@@ -1,0 +1,124 @@
+"""The client against a server that is made with the official SDK, over both transports."""
+
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import SecretStr
+
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.mcp.servers import McpServers, open_servers
+from ollm_tui.protocol.blocks import ImageContent
+from ollm_tui.protocol.json_types import JsonValue
+from ollm_tui.protocol.tools import ToolOutput
+from ollm_tui.tools.define import ToolFailure
+from tests.mcp.test_reading import SCOPE
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = Path(__file__).parents[1] / "support" / "mcp_server.py"
+STDIO = McpServerSettings(
+    command=sys.executable, args=[str(PROGRAM)], start_timeout_s=60, call_timeout_s=30
+)
+
+
+@asynccontextmanager
+async def started(settings: McpServerSettings, folder: Path) -> AsyncIterator[McpServers]:
+    async with open_servers({"Sample server": settings}, folder / "known.json") as servers:
+        changed = anyio.Event()
+        servers.listener = lambda: changed.set()
+        servers.start()
+        (server,) = servers.all.values()
+        with anyio.fail_after(90):
+            while server.state not in {"ready", "failed"}:
+                await changed.wait()
+                changed = anyio.Event()
+        yield servers
+
+
+async def run(servers: McpServers, name: str, **args: JsonValue) -> ToolOutput:
+    (tool,) = [one for one in servers.tools() if one.schema.name == f"Sample_server__{name}"]
+    return await (await tool.prepare(args, SCOPE)).run({})
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(PROGRAM), str(port)])
+    try:
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def exercise(servers: McpServers) -> None:
+    assert (await run(servers, "add", left=2, right=40)).content == "42"
+    failed = await run(servers, "fail")
+    assert failed.is_error
+    assert "fail" in failed.content
+    drawn = await run(servers, "picture")
+    (medium,) = drawn.media
+    assert isinstance(medium, ImageContent)
+    assert medium.mime_type == "image/png"
+    with anyio.move_on_after(0.3) as scope:
+        await run(servers, "forever")
+    assert scope.cancelled_caught
+    assert (await run(servers, "add", left=1, right=1)).content == "2"
+
+
+async def test_over_the_streams_of_a_program(tmp_path: Path) -> None:
+    async with started(STDIO, tmp_path) as servers:
+        (server,) = servers.all.values()
+        assert (server.state, server.about) == ("ready", "sample 1.0")
+        assert {tool.effect for tool in servers.tools()} == {"network"}
+        await exercise(servers)
+
+
+@pytest.mark.slow
+async def test_over_http_with_a_bearer_token(tmp_path: Path, address: str) -> None:
+    headers = {"Authorization": SecretStr("Bearer letmein")}
+    settings = McpServerSettings(url=address, headers=headers, start_timeout_s=60)
+    async with started(settings, tmp_path) as servers:
+        (server,) = servers.all.values()
+        assert (server.state, server.problem) == ("ready", "")
+        assert {tool.effect for tool in servers.tools()} == {"network"}
+        await exercise(servers)
+
+
+async def test_over_http_without_a_token_it_is_refused_with_a_sentence(
+    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ollm_tui.mcp.server.PAUSES_S", ())
+    settings = McpServerSettings(url=address, start_timeout_s=60)
+    async with open_servers({"x": settings}, tmp_path / "known.json") as servers:
+        servers.start()
+        with anyio.fail_after(60):
+            while not servers.all["x"].problem:
+                await anyio.sleep(0.01)
+        assert "OAuth is not supported yet" in servers.all["x"].problem
+
+
+async def test_nothing_is_offered_or_run_before_it_is_ready(tmp_path: Path) -> None:
+    async with open_servers({"x": STDIO}, tmp_path / "known.json") as servers:
+        assert servers.tools() == []
+        assert servers.groups == ("x__*",)
+    async with started(STDIO, tmp_path) as servers:
+        (server,) = servers.all.values()
+        tool = servers.tools()[0]
+        server.switch(is_on=False)
+        with anyio.fail_after(10):
+            while server.state != "off":
+                await anyio.sleep(0.01)
+        with pytest.raises(ToolFailure, match="is not running"):
+            await tool.prepare({"left": 1, "right": 1}, SCOPE)

@@ -1,0 +1,138 @@
+"""Commands behind walls: what they try outside fails; no wall is claimed that is not there."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.shell import containment
+from ollm_tui.shell.containment import REFUSED, Containment, find_containment
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are those of Linux")
+
+OUTSIDE = [
+    "echo x > {out}/new",
+    "echo x > {out}/old",
+    "echo x >> {out}/old",
+    "rm {out}/old",
+    "mv {out}/old {out}/other",
+    "mv {out}/old ./stolen",
+    "ln {out}/old ./hard && echo x > ./hard",
+    "ln -s {out}/old ./soft && echo x > ./soft",
+    "truncate -s 0 {out}/old",
+    "chmod 777 {out}/old",
+    "touch -d 2001-01-01 {out}/old",
+    "mkdir {out}/folder",
+    "mkfifo {out}/pipe",
+    "cp ./in {out}/new",
+    "cd {out} && echo x > new",
+    "cd .. && echo x > out/new",
+    "echo x > $PWD/../out/new",
+    "echo x > /proc/self/cwd/../out/new",
+    "echo x > /proc/self/root{out}/new",
+    "echo x > /proc/$PPID/root{out}/new",
+    "dd if=/dev/zero of={out}/old bs=1 count=1",
+    "sh -c 'echo x > {out}/new'",
+    "(setsid sh -c 'echo x > {out}/new')",
+    "mount -o remount,rw / && echo x > {out}/new",
+    "mount -t tmpfs x {out}",
+    "umount {out}; echo x > {out}/new",
+    "unshare -Urm sh -c 'mount -o remount,rw /; echo x > {out}/new'",
+    "unshare -Urm sh -c 'umount -l /; echo x > {out}/new'",
+    "nsenter -t 1 -m sh -c 'echo x > {out}/new'",
+    "chroot {out} true; cd {out} && touch new",
+    "python3 -c 'import os; os.open(\"{out}/new\", os.O_CREAT | os.O_WRONLY)'",
+    "python3 -c 'import os; os.chmod(\"{out}/old\", 0)'",
+    'python3 -c \'import os; os.setxattr("{out}/old", "user.x", b"y")\'',
+    "kill -9 {pid}",
+    "cat {hidden}/secret | grep planted",
+    "cat /proc/{pid}/environ | tr '\\0' '\\n' | grep .",
+    "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2)'",
+    "python3 -c 'import socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); "
+    's.connect(("192.0.2.1", 9))\'',
+    "python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"/run/ollm-test.sock\")'",
+]
+
+
+@pytest.fixture(scope="module")
+def walls(tmp_path_factory: pytest.TempPathFactory) -> Containment:
+    has = find_containment(tmp_path_factory.mktemp("probe"), network=False)
+    if has.walls != "namespaces":
+        pytest.skip("this system gives no namespaces to its users")
+    return has
+
+
+def contained(walls: Containment, folder: Path, command: str, *hidden: Path) -> int:
+    launcher = walls.launcher([str(folder)], [str(path) for path in hidden])
+    done = subprocess.run(
+        [*launcher, "/bin/bash", "-c", command],
+        cwd=folder,
+        capture_output=True,
+        timeout=20,
+        check=False,
+        env={"PATH": os.environ["PATH"]},
+    )
+    assert done.returncode != REFUSED, done.stderr
+    return done.returncode
+
+
+@pytest.mark.parametrize("command", OUTSIDE)
+def test_nothing_happens_outside(walls: Containment, tmp_path: Path, command: str) -> None:
+    root, out, hidden = (tmp_path / name for name in ("root", "out", "hidden"))
+    for folder in (root, out, hidden):
+        folder.mkdir()
+    (root / "in").write_text("inside")
+    (out / "old").write_text("old")
+    (hidden / "secret").write_text("planted")
+    before = (out / "old").stat()
+    text = command.format(out=out, pid=os.getpid(), hidden=hidden, port=9)
+    assert contained(walls, root, text, hidden) != 0
+    assert [path.name for path in out.iterdir()] == ["old"]
+    assert (out / "old").read_text() == "old"
+    after = (out / "old").stat()
+    assert (after.st_mode, after.st_mtime_ns, after.st_nlink) == (
+        before.st_mode,
+        before.st_mtime_ns,
+        before.st_nlink,
+    )
+
+
+def test_work_inside_goes_on(walls: Containment, tmp_path: Path) -> None:
+    work = (
+        "mkdir a && echo x > a/b && chmod 700 a/b && mv a/b c && rm c && echo y > /dev/null && "
+        "python3 -c 'import os; assert os.getuid() == int(os.environ[\"U\"]), os.getuid()' && "
+        "test -w /dev/shm && ls /usr > /dev/null"
+    )
+    assert contained(walls, tmp_path, f"export U={os.getuid()}; {work}") == 0
+
+
+def test_a_wall_that_cannot_be_put_up_means_that_nothing_runs(tmp_path: Path) -> None:
+    *start, text = Containment("namespaces").launcher([str(tmp_path / "gone")], [])
+    done = subprocess.run(
+        [*start, text, "/bin/sh", "-c", "echo ran"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (REFUSED, "")
+    assert done.stderr.startswith("The command was not run: it cannot be contained (")
+    assert json.loads(text)["landlock"]
+
+
+@pytest.mark.parametrize(
+    ("holds", "word", "says"),
+    [
+        (["namespaces"], "contained: writes, network", "has no network"),
+        (["landlock"], "partly contained: writes", "use the network"),
+        ([], "not contained", "all that you can"),
+    ],
+)
+def test_the_word_says_no_more_than_what_was_tried(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, holds: list[str], word: str, says: str
+) -> None:
+    monkeypatch.setattr(containment, "_holds", lambda tried, _folder: tried.walls in holds)
+    one = find_containment(tmp_path, network=False)
+    assert one.word == word
+    assert says in one.sentence
+    with_network = find_containment(tmp_path, network=True)
+    assert "network" not in with_network.word

@@ -1,0 +1,38 @@
+"""Budgets so small that short documents pass all of them."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest.mock import patch
+
+from ollm_tui.decode import lexing
+from ollm_tui.tui.painters import (
+    answer_parts,
+    code,
+    flow,
+    inline,
+    markdown,
+    plain,
+    section_rows,
+    table,
+)
+
+
+@contextmanager
+def small_budgets() -> Iterator[None]:
+    with ExitStack() as stack:
+        for module, values in (
+            (section_rows, {"PLAIN_FIRST": 60, "CODE_PLAIN_FIRST": 60}),
+            (markdown, {"OPEN_BUDGET": 80, "_TAKEN_AT_ONCE": 50, "_LINES_AT_ONCE": 2}),
+            (inline, {"PIECE": 40, "PIECE_COST": 120, "OPEN_COST": 200}),
+            (inline, {"LONGEST": 200, "MOST_BRACKETS": 8}),
+            (flow, {"LONGEST": 250, "_MOST_COST": 30}),
+            (code, {"MOST_LINES": 12, "MOST_CHARS": 300, "LONGEST_LINE": 60}),
+            (code, {"OPEN_LINES": 6, "_OPEN_CHUNK": 3, "_OPEN_CHARS": 60, "_AT_ONCE": 2}),
+            (lexing, {"WINDOW": 32, "EAGER_PIECE": 32}),
+            (table, {"_MEASURED_CHARS": 60, "LONGEST_ROW": 60}),
+            (plain, {"PIECE": 16}),
+            (answer_parts, {"_COMPARED": 3}),
+        ):
+            for name, value in values.items():
+                stack.enter_context(patch.object(module, name, value))
+        yield
