@@ -7,13 +7,14 @@ import fcntl
 import io
 import logging
 import os
+import re
 import select
 import signal
 import sys
 import termios
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from textual import events
@@ -58,7 +59,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read until stopped, sleeping in the kernel unless a sequence is unfinished."""
-        keyboard = Keyboard(self._debug)
+        keyboard = Keyboard(self._debug, is_slow_line=is_slow_line(self.fileno, os.environ))
         while not self.exit_event.is_set():
             deadline = keyboard.deadline
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -274,6 +275,17 @@ class _TerminalFile(io.FileIO):
                 self._on_loss(error)
                 break
         return size
+
+
+def is_slow_line(terminal: int, environment: Mapping[str, str]) -> bool:
+    """Whether a key's bytes may arrive in pieces: over SSH, or from a serial port."""
+    if any(name in environment for name in ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")):
+        return True
+    try:
+        name = os.ttyname(terminal)
+    except OSError:
+        return False
+    return re.fullmatch(r"/dev/(tty[A-Z]+[0-9]+|tty\..+|cu\..+)", name) is not None
 
 
 def _waiting_bytes(terminal: int) -> int:

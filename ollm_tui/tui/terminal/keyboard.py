@@ -29,8 +29,14 @@ from ollm_tui.decode.clean import clean
 
 logger = logging.getLogger(__name__)
 
-LONE_ESCAPE_S: Final = 0.02
-"""How long a lone Esc may be the start of a sequence; the rest of one comes in the same packet."""
+LONE_ESCAPE_S: Final = 0.002
+"""How long a lone Esc may be the start of a sequence: a terminal writes all of one at once."""
+SLOW_LINE_ESCAPE_S: Final = 0.02
+"""The same over a line that may deliver a sequence in pieces, such as SSH or a serial port."""
+GAPS: Final = 4
+"""How many times the longest gap seen inside a sequence a lone Esc waits for the next byte."""
+LATE_REST_S: Final = 0.05
+"""The rest of a sequence that comes this soon after its Esc was taken for a key still ends it."""
 SEQUENCE_S: Final = 0.1
 """How long a sequence that has begun may stay unfinished."""
 PASTE_PAUSE_S: Final = 1.0
@@ -46,6 +52,7 @@ TYPED_BYTES: Final = 32
 WIDEST, TALLEST = 2000, 1000
 
 _ESCAPE: Final = "\x1b"
+_LATE_REST: Final = ("[", "O")
 _ALT_ENTER: Final = "\x1b\r"
 _SEQUENCES: Final = re.compile(f"(?={_ESCAPE})")
 _CONTROL_SEQUENCE: Final = re.compile(rf"{_ESCAPE}\[[ -?]*")
@@ -90,17 +97,48 @@ class TerminalReport(Message, bubble=False):
         """Width and height in pixels."""
 
 
-class Keyboard:
-    """A parser of terminal input that cannot die, hang or be held open by a paste."""
+class _EscapeWait:
+    """How long a lone Esc is held back, which grows with the gaps that the line shows."""
 
-    def __init__(self, debug: bool = False) -> None:
+    def __init__(self, is_slow_line: bool) -> None:
+        # ESCDELAY sets a longer wait for all programs
+        self._least = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.0
+        wait = SLOW_LINE_ESCAPE_S if is_slow_line else LONE_ESCAPE_S
+        self.lone_s = max(wait, self._least)
+        self.sequence_s = max(SEQUENCE_S, self._least)
+        self._told_at: float | None = None
+
+    def note_gap(self, seconds: float) -> None:
+        """Note how long a sequence stood still before it went on."""
+        self.lone_s = min(max(self.lone_s, GAPS * seconds), self.sequence_s)
+
+    def note_told(self, now: float) -> None:
+        """Note that a lone Esc was taken for a key."""
+        self._told_at = now
+
+    def is_late_rest(self, text: str, now: float) -> bool:
+        """Whether a text goes on with the Esc that was taken for a key too soon."""
+        told_at, self._told_at = self._told_at, None
+        is_rest = told_at is not None and now - told_at <= LATE_REST_S
+        if not is_rest or not text.startswith(_LATE_REST):
+            return False
+        self.lone_s = self.sequence_s
+        return True
+
+
+class Keyboard:
+    """A parser of terminal input that cannot die, hang or be held open by a paste.
+
+    Args:
+        debug: let Textual's parser log what it reads.
+        is_slow_line: whether sequences may arrive in pieces from the start.
+    """
+
+    def __init__(self, debug: bool = False, *, is_slow_line: bool = False) -> None:
         self._debug = debug
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
         self._parser = XTermParser(debug)
-        # for slow links ESCDELAY sets a longer wait for all programs
-        patience = constants.ESCAPE_DELAY if "ESCDELAY" in os.environ else 0.0
-        self._lone_escape_s = max(LONE_ESCAPE_S, patience)
-        self._sequence_s = max(SEQUENCE_S, patience)
+        self._wait = _EscapeWait(is_slow_line)
         self._held = ""
         self._paste: list[str] | None = None
         self._paste_length = 0
@@ -112,13 +150,21 @@ class Keyboard:
         """Return the messages that the bytes complete."""
         text = self._decoder.decode(data)
         if self._paste is None:
-            messages = self._keys(self._held + text, now)
+            messages = self._keys(self._begun(text, now) + text, now)
         else:
             messages = self._collect(text, len(data) <= TYPED_BYTES, now)
         self._last_read = now
         if self.deadline is None and self._decoder.getstate()[0]:
-            self.deadline = now + self._sequence_s
+            self.deadline = now + self._wait.sequence_s
         return list(_without_storms(messages))
+
+    def _begun(self, text: str, now: float) -> str:
+        """Return what a text goes on with, and learn from it how the line delivers sequences."""
+        if self._held and not text.startswith(_ESCAPE):
+            self._wait.note_gap(now - self._last_read)
+        elif self._wait.is_late_rest(text, now):
+            return _ESCAPE
+        return self._held
 
     def tick(self, now: float) -> list[Message]:
         """Return the messages that a pause completes: an Esc, a sequence or a paste."""
@@ -130,6 +176,8 @@ class Keyboard:
             self._paste.append(cut_character)
             return list(_without_storms(self._end_paste(now)))
         held, self._held = self._held, ""
+        if held == _ESCAPE:
+            self._wait.note_told(now)
         return [*self._parse(held + cut_character), *self._give_up()]
 
     def _keys(self, text: str, now: float) -> list[Message]:
@@ -142,9 +190,9 @@ class Keyboard:
         text, self._held = _without_unfinished(text)
         messages = list(self._parse(text))
         if _BARELY_BEGUN.fullmatch(self._held):
-            self.deadline = now + self._lone_escape_s
+            self.deadline = now + self._wait.lone_s
         elif self._held or self._is_waiting:
-            self.deadline = now + self._sequence_s
+            self.deadline = now + self._wait.sequence_s
         else:
             self.deadline = None
         return messages

@@ -1,11 +1,13 @@
 """The driver on a real pseudo-terminal: keys, hostile bytes, idling, the stock driver's faults."""
 
+import os
 import random
 import signal
 import sys
 
 import pytest
 
+from ollm_tui.tui.terminal.driver import is_slow_line
 from tests.support.pty_session import PtySession, wait_until
 from tests.support.vt import grammar
 from tests.tui.terminal.test_keyboard import END, HOSTILE, START
@@ -39,6 +41,24 @@ def test_escape_and_a_later_letter_are_two_keys_and_a_sequence_is_one() -> None:
         session.wait_for("key 3 up")
         session.write(b"\x1b\r")
         session.wait_for("key 4 alt+enter")
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "is_slow"),
+    [
+        ("/dev/pts/3", {}, False),
+        ("/dev/pts/3", {"SSH_CONNECTION": "10.0.0.2 1 10.0.0.3 22"}, True),
+        ("/dev/ttys004", {}, False),
+        ("/dev/tty12", {}, False),
+        ("/dev/ttyS0", {}, True),
+        ("/dev/ttyUSB1", {}, True),
+    ],
+)
+def test_a_line_is_slow_over_ssh_and_from_a_serial_port(
+    name: str, environment: dict[str, str], is_slow: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "ttyname", lambda _terminal: name)
+    assert is_slow_line(0, environment) is is_slow
 
 
 def test_an_enter_that_was_pressed_before_the_start_is_an_enter() -> None:

@@ -12,11 +12,13 @@ from textual.geometry import Size
 from textual.message import Message
 
 from ollm_tui.tui.terminal.keyboard import (
+    LATE_REST_S,
     LONE_ESCAPE_S,
     PASTE_LIMIT,
     PASTE_PAUSE_S,
     PASTED_PAUSE_S,
     SEQUENCE_S,
+    SLOW_LINE_ESCAPE_S,
     Keyboard,
     TerminalReport,
     is_inside,
@@ -64,8 +66,8 @@ HOSTILE = [
 class Terminal:
     """A keyboard with a clock in the hands of the test."""
 
-    def __init__(self) -> None:
-        self.keyboard = Keyboard()
+    def __init__(self, *, is_slow_line: bool = False) -> None:
+        self.keyboard = Keyboard(is_slow_line=is_slow_line)
         self.now = 100.0
         self.messages: list[Message] = []
 
@@ -102,13 +104,57 @@ def works(terminal: Terminal) -> bool:
     return terminal.keys == ["z"] and terminal.keyboard.deadline is None
 
 
-def test_a_lone_escape_is_a_key_after_twenty_milliseconds_without_another_byte(
+def test_a_lone_escape_is_a_key_after_two_milliseconds_without_another_byte(
     terminal: Terminal,
 ) -> None:
     terminal.send(b"\x1b")
     assert terminal.keys == []
     assert terminal.keyboard.deadline == pytest.approx(100.0 + LONE_ESCAPE_S)
     terminal.wait(LONE_ESCAPE_S)
+    assert terminal.keys == ["escape"]
+    assert terminal.keyboard.deadline is None
+
+
+def drip(terminal: Terminal, data: bytes, gap: float) -> None:
+    """Send one byte at a time."""
+    for byte in data:
+        terminal.send(bytes([byte]))
+        terminal.wait(gap)
+
+
+def test_a_line_that_delivers_a_byte_at_a_time_splits_no_key_after_the_first_reply(
+    terminal: Terminal,
+) -> None:
+    drip(terminal, b"\x1b[?2026;2$y", 0.0019)
+    terminal.wait(1.0)
+    drip(terminal, b"\x1b[A\x1b[B\x1bOC\x1b[1;5D" * 20, 0.004)
+    assert terminal.keys == ["up", "down", "right", "ctrl+left"] * 20
+    drip(terminal, b"\x1b", 1.0)
+    assert terminal.keys[80:] == ["escape"]
+
+
+def test_a_line_known_to_be_slow_splits_no_key_from_the_start() -> None:
+    terminal = Terminal(is_slow_line=True)
+    drip(terminal, b"\x1b[A\x1b[B" * 20, SLOW_LINE_ESCAPE_S * 0.9)
+    assert terminal.keys == ["up", "down"] * 20
+
+
+def test_the_rest_of_a_key_that_comes_late_types_nothing_and_teaches_patience(
+    terminal: Terminal,
+) -> None:
+    drip(terminal, b"\x1b[A\x1b[B\x1bOC", LATE_REST_S * 0.9)
+    assert terminal.keys == ["escape", "up", "down", "right"]
+
+
+def test_a_bracket_typed_after_escape_is_typed(terminal: Terminal) -> None:
+    terminal.send(b"\x1b")
+    terminal.wait(2 * LATE_REST_S)
+    terminal.send(b"[", b"A")
+    assert terminal.keys == ["escape", "left_square_bracket", "A"]
+
+
+def test_a_terminal_that_tells_escape_apart_waits_for_nothing(terminal: Terminal) -> None:
+    terminal.send(b"\x1b[27u")
     assert terminal.keys == ["escape"]
     assert terminal.keyboard.deadline is None
 

@@ -1,0 +1,155 @@
+"""Reads the command line, and hands over to a command or a front end."""
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ollm_tui.cli.arguments import Arguments, parse, read_prompt
+from ollm_tui.cli.log import logging_to
+from ollm_tui.cli.output import Output, UsageError, open_missing_streams
+from ollm_tui.config.early import early_settings
+from ollm_tui.config.flags import Flags
+from ollm_tui.config.paths import NoHomeError, default_paths
+from ollm_tui.decode.redact import environment_secrets
+from ollm_tui.lazy import import_name
+
+_COMMANDS: Mapping[str, str] = {
+    "config": "ollm_tui.cli.config:run_config",
+    "keys": "ollm_tui.cli.keys:run_keys",
+    "models": "ollm_tui.cli.models:run_models",
+    "chats": "ollm_tui.cli.chats.run:run_chats",
+    "mcp": "ollm_tui.cli.mcp.run:run_mcp",
+    "embed": "ollm_tui.cli.media.embed:run_embed",
+    "speak": "ollm_tui.cli.media.sound:run_speak",
+    "transcribe": "ollm_tui.cli.media.sound:run_transcribe",
+    "draw": "ollm_tui.cli.media.draw:run_draw",
+    "video": "ollm_tui.cli.media.video:run_video",
+    "music": "ollm_tui.cli.media.sound:run_music",
+    "infill": "ollm_tui.cli.media.infill:run_infill",
+    "doctor": "ollm_tui.cli.doctor:run_doctor",
+    "completion": "ollm_tui.cli.completion:run_completion",
+    "man": "ollm_tui.cli.man_page:run_man",
+}
+"""Each loads what it needs: `--help` and `config path` wait for no pydantic, httpx or Textual."""
+
+
+def run(typed: Sequence[str]) -> int:
+    """Run one command and return its exit code."""
+    open_missing_streams()
+    output = Output()
+    # The path of a secret is not secret.
+    output.keep_secret(s for s in environment_secrets(os.environ) if not s.startswith(("/", "~")))
+    with logging_to(_log_file(), output.redacted):
+        return output.guard(lambda: _dispatch(parse(typed), output))
+
+
+def _log_file() -> Path:
+    try:
+        return default_paths().state_dir / "ollm.log"
+    except NoHomeError:
+        # Commands that save nothing, such as --help, still run.
+        return Path(os.devnull)
+
+
+def _dispatch(arguments: Arguments, output: Output) -> int:
+    output.keep_secret([arguments.flags.api_key])
+    if arguments.flags.api_key is not None:
+        output.note("--api-key shows the key to everybody who can list processes; use a variable.")
+    if arguments.command is None:
+        return _chat(arguments, output)
+    if arguments.prompt is not None:
+        raise UsageError(f"`{arguments.command}` does not take a prompt.")
+    for option, files in (("--image", arguments.images), ("--attach", arguments.attached)):
+        if files:
+            raise UsageError(f"`{arguments.command}` does not take {option}.")
+    if arguments.schema is not None:
+        raise UsageError(f"`{arguments.command}` does not take --schema.")
+    run: Callable[[Arguments, Output], int] = _load(_COMMANDS[arguments.command])
+    return run(arguments, output)
+
+
+def _load(name: str) -> Any:
+    """Import what runs a command, as fast as Python can.
+
+    Nothing is garbage while modules load, and looking for it takes a tenth of the start. The
+    command line of httpx, which nobody uses here, would bring rich, click and Pygments.
+    """
+    gc.disable()
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    try:
+        return import_name(name)
+    finally:
+        gc.enable()
+
+
+def _chat(arguments: Arguments, output: Output) -> int:
+    arguments = _with_chat(arguments, output)
+    prompt = read_prompt(arguments.prompt)
+    if prompt is not None:
+        run: Callable[[str, Arguments, Output], int] = _load("ollm_tui.cli.run:run_prompt")
+        return run(prompt, arguments, output)
+    for option, files in (("--image", arguments.images), ("--attach", arguments.attached)):
+        if files:
+            raise UsageError(f"{option} needs a prompt.", f'Try: ollm -p "..." {option} FILE')
+    if arguments.as_json:
+        raise UsageError("--json needs a prompt.", 'Try: ollm --json -p "..."')
+    if arguments.flags.allow:
+        raise UsageError("--allow needs a prompt.", "In the chat, /permissions allows commands.")
+    # Read once more by what is started: the choice comes before either is loaded.
+    early = early_settings(default_paths(), os.environ, arguments.flags)
+    if early.screen_reader:
+        return _in_lines(arguments, output, reads_thinking=early.show_thinking)
+    return _full_screen(arguments, output)
+
+
+def _in_lines(arguments: Arguments, output: Output, *, reads_thinking: bool) -> int:
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise UsageError('The chat needs a terminal; try ollm -p "...".')
+    run: Callable[..., int] = _load("ollm_tui.linear.run:run_linear")
+    return run(
+        _with_schema(arguments), output.keep_secret, output.redacted, reads_thinking=reads_thinking
+    )
+
+
+def _with_chat(arguments: Arguments, output: Output) -> Arguments:
+    """Return the arguments with the whole id of the chat that was named, if one was."""
+    flags = arguments.flags
+    if flags.continued is not None and flags.private:
+        raise UsageError("--private keeps nothing, so it cannot continue a saved chat.")
+    if flags.chat is None:
+        return arguments
+    if flags.goes_on:
+        raise UsageError("--continue and --chat both choose a chat; leave one out.")
+    find: Callable[[str, Output], str] = _load("ollm_tui.cli.chats.run:find_chat")
+    return replace(arguments, flags=replace(flags, chat=find(flags.chat, output)))
+
+
+def _full_screen(arguments: Arguments, output: Output) -> int:
+    # Textual is loaded only for a terminal that can show it.
+    from ollm_tui.tui.terminal import check_terminal
+
+    obstacle = check_terminal()
+    if obstacle is not None:
+        raise UsageError(obstacle)
+    from ollm_tui.tui import run_tui
+
+    return run_tui(_with_schema(arguments), output.keep_secret)
+
+
+def _with_schema(arguments: Arguments) -> Flags:
+    """Return the flags of the chat with the JSON Schema that was named, if one was."""
+    if arguments.schema is None:
+        return arguments.flags
+    # Loaded only for a schema, with the library that checks it.
+    from ollm_tui.chat.answer_schema import load_schema, schema_file
+    from ollm_tui.protocol.errors import AIError
+
+    try:
+        schema, file = load_schema(arguments.schema), schema_file(arguments.schema)
+    except AIError as error:
+        raise UsageError(error.message, error.hint) from None
+    return replace(arguments.flags, schema=schema, schema_file=file)
