@@ -7,7 +7,7 @@ from typing import Final
 from ollm_tui.cli.output import UsageError
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.ports import Tool
-from ollm_tui.protocol.tools import Approval, ToolCall
+from ollm_tui.protocol.tools import Approval, ToolCall, includes
 from ollm_tui.shell.words import fits, read_pattern
 from ollm_tui.tools.prepared import preview_of
 
@@ -25,7 +25,7 @@ class Allowed:
 
     @classmethod
     def of(cls, values: Sequence[str]) -> "Allowed":
-        """Read the values of `--allow`: `write_file`, `shell`, or `shell:git log *`.
+        """Read the values of `--allow`: `write_file`, `time__*`, `shell`, or `shell:git log *`.
 
         Raises:
             UsageError: one names no command.
@@ -58,13 +58,18 @@ class NobodyToAsk:
     allowed: Allowed = field(default_factory=Allowed)
     needed: list[str] = field(default_factory=list)
     """The calls that were refused for it."""
+    unread: list[str] = field(default_factory=list)
+    """What has to be read before other calls can run, as sentences."""
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Decide without asking; files that can run something are never changed."""
         preview = preview_of(tool)
+        if preview is not None and preview.unread:
+            self.unread.append(preview.unread)
+            return Approval(allowed=False, reason=preview.unread)
         is_covered = preview is None or preview.may_last
         argv = preview.argv if preview is not None else None
-        by_name = call.name in self.allowed.tools and is_covered
+        by_name = includes(self.allowed.tools, call.name) and is_covered
         by_words = (
             call.name == SHELL
             and argv is not None
@@ -79,9 +84,11 @@ class NobodyToAsk:
         return Approval(allowed=False, reason="It needs an approval, and nobody can give it here.")
 
     @property
-    def sentence(self) -> str:
-        """What needed an approval."""
-        calls = list(dict.fromkeys(self.needed))
+    def sentences(self) -> tuple[str, ...]:
+        """What needed an approval, or has to be read first."""
+        unread, calls = tuple(dict.fromkeys(self.unread)), list(dict.fromkeys(self.needed))
+        if not calls:
+            return unread
         more = f" and {len(calls) - _MOST} more" if len(calls) > _MOST else ""
         listed = "; ".join(calls[:_MOST])
-        return f"Approval was needed, and --allow did not give it: {listed}{more}."
+        return (*unread, f"Approval was needed, and --allow did not give it: {listed}{more}.")

@@ -222,7 +222,8 @@ def _shared_options() -> _Parser:
     about += "thinking"
     add("--profile", metavar="NAME", help=about)
     add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
-    about = "what tools may do without a question, with -p: a tool's name, or 'shell:git log *'"
+    about = "what tools may do without a question, with -p: a tool's name, 'shell:git log *', or "
+    about += "'time__*' for all tools of an MCP server"
     add("--allow", metavar="WHAT", action="append", help=about)
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
     add("--chat", metavar="ID", help="continue a chat by its id, or by a unique part of it")

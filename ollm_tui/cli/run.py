@@ -23,10 +23,10 @@ from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.cli.allowing import Allowed, NobodyToAsk
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
-from ollm_tui.cli.output import NEEDS_APPROVAL, OK, NeedsApproval, Output, UsageError
+from ollm_tui.cli.mcp.prompt_tools import PromptTools
+from ollm_tui.cli.output import NEEDS_APPROVAL, OK, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import Stop, stopping
-from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths, default_paths
@@ -36,7 +36,7 @@ from ollm_tui.protocol.chat_events import ErrorEvent
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
 from ollm_tui.runtime.compose import Runtime, open_runtime
-from ollm_tui.runtime.tools.toolbox import OfferedTool, unknown_tools
+from ollm_tui.runtime.tools.toolbox import unknown_tools
 from ollm_tui.store.branches import others_line
 
 MOST_FILES: Final = 20
@@ -137,8 +137,8 @@ async def _run(
             except AIError as error:
                 writer.event(failure := ErrorEvent(error=error))
                 code = code_of(failure)
-            if nobody.needed:
-                output.note(nobody.sentence)
+            for sentence in nobody.sentences:
+                output.note(sentence)
                 code = code or NEEDS_APPROVAL
             # A signal does not interrupt closing what was opened.
             return stop.exit_code if stop.number is not None else code
@@ -149,17 +149,12 @@ async def _prepared(
     runtime: Runtime, flags: Flags, output: Output
 ) -> tuple[ChatClient, ChatOptions]:
     """Return the chat to ask in, and with which tools and schema."""
-    offered = runtime.offered_tools()
-    may_act = Allowed.of(flags.allow)
-    allowed = _allowed_tools(offered, flags.tools, runtime.config.tools.enabled, may_act)
+    tools = PromptTools(runtime, flags, output)
+    tools.start()
     if flags.schema is None:
         await _check_profile(runtime)
     client = await _client(runtime, flags, output)
-    if flags.tools is not None:
-        client.conversation.tools = allowed
-    elif (line := _tools_note(client.conversation.tools, allowed, offered)) is not None:
-        output.note(line)
-    return client, ChatOptions(tools=allowed, schema=flags.schema)
+    return client, ChatOptions(tools=await tools.choose(client.conversation), schema=flags.schema)
 
 
 async def _check_profile(runtime: Runtime) -> None:
@@ -216,47 +211,6 @@ async def _client(runtime: Runtime, flags: Flags, output: Output) -> ChatClient:
     else:
         client = runtime.new_client(await _choose_model(runtime, output), saved=False)
     return client
-
-
-def _allowed_tools(
-    offered: Sequence[OfferedTool],
-    named: Sequence[str] | None,
-    enabled: Sequence[str],
-    may_act: Allowed,
-) -> tuple[str, ...]:
-    """Return the tools that the command line names, else the `enabled` ones that only read."""
-    if named is not None:
-        return allowed_tools(named, offered, may_act)
-    reading = (tool.name for tool in offered if tool.effect == "read")
-    return tuple(name for name in reading if name in enabled or "all" in enabled)
-
-
-def _tools_note(
-    enabled: Sequence[str], allowed: Sequence[str], offered: Sequence[OfferedTool]
-) -> str | None:
-    """Return a note on tools of a chat that are off here, where no call can be approved."""
-    names = {tool.name for tool in offered}.difference(allowed)
-    if left_out := [name for name in enabled if name in names]:
-        return f"Tools are off: {', '.join(left_out)}. Use --tools to allow those that read."
-    return missing_tools(enabled, offered)
-
-
-def allowed_tools(
-    names: Sequence[str], offered: Sequence[OfferedTool], may_act: Allowed | None = None
-) -> tuple[str, ...]:
-    """Return the tools of these names; an error unless all exist, and only read or may act."""
-    acting = may_act.names if may_act is not None else ()
-    known = {tool.name: tool for tool in offered}
-    wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
-    for name in wanted:
-        if name not in known:
-            raise UsageError(f"There is no tool {name!r}.", f"Available: {', '.join(known)}.")
-        if known[name].effect != "read" and name not in acting:
-            raise NeedsApproval(
-                f"{name} does more than read, and there is no terminal for approval. "
-                f"--allow {name} allows it."
-            )
-    return wanted
 
 
 async def _choose_model(runtime: Runtime, output: Output) -> str:

@@ -59,15 +59,15 @@ class KnownTools:
             return None
         return _definition(as_object(kept.get(_TOOLS)).get(tool))
 
-    async def keep(self, server: str, identity: str, tool: ToolDefinition) -> None:
-        """Note that a tool was read as it is; kept for this run if it cannot be written."""
+    async def keep(self, server: str, identity: str, *read: ToolDefinition) -> None:
+        """Note that tools were read as they are; kept for this run if it cannot be written."""
         await self.load()
         async with self._lock:
             assert self._servers is not None
             kept = as_object(self._servers.get(server))
             is_same = kept.get(_IDENTITY) == identity
             tools = dict(as_object(kept.get(_TOOLS))) if is_same else {}
-            tools[tool.name] = asdict(tool)
+            tools |= {tool.name: asdict(tool) for tool in read}
             self._servers = {
                 **self._servers,
                 server: {_IDENTITY: identity, _TOOLS: tools},

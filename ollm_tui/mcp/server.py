@@ -188,10 +188,12 @@ class McpServer:
             self.about = await connection.greet()
             self.listed = await connection.tools()
         if scope.cancelled_caught:
-            raise ToolFailure(
+            self.problem = (
                 f"It did not start within {limit:g} s. `start_timeout_s` in the settings gives it "
                 "more time."
             )
+            self._show("waiting")  # nobody waits for its end as well
+            raise ToolFailure(self.problem)
 
     async def _follow(self, connection: "Connection") -> None:
         """Wait for the end, and read the list of tools whenever it changes."""

@@ -1,6 +1,6 @@
 """All servers of the settings, and the tools that they have at the moment."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -20,8 +20,11 @@ class McpServers:
 
     def __init__(self, settings: Mapping[str, McpServerSettings], known: KnownTools) -> None:
         prefixes = prefixes_of(settings)
-        self._known = known
-        self._started = anyio.Event()
+        self.known = known
+        """What the person has read of their tools."""
+        self._wanted: dict[str, None] = {}
+        self._tried: set[str] = set()
+        self._asked, self._news = anyio.Event(), anyio.Event()
         self.listener: Callable[[], None] = lambda: None
         """Called when the state of a server or its tools have changed."""
         self._tools: dict[str, tuple[McpTool, ...]] = {}
@@ -39,26 +42,40 @@ class McpServers:
         """Return the tools of all servers that are ready."""
         return [tool for tools in self._tools.values() for tool in tools]
 
-    def start(self) -> None:
-        """Start the servers in the background; a no-op in a second call."""
-        self._started.set()
+    def start(self, names: Collection[str] | None = None) -> None:
+        """Start servers in the background, all by default; those that were started go on."""
+        self._wanted |= dict.fromkeys(self.all if names is None else names)
+        self._asked.set()
+
+    async def settled(self, names: Collection[str]) -> None:
+        """Wait until each of these servers was ready or has failed once."""
+        while not self._tried.issuperset(names):
+            await self._news.wait()
 
     async def run(self) -> None:
         """Keep the servers running once they are to start, until this is cancelled."""
         if not self.all:
             return
-        await self._started.wait()
-        await self._known.load()
+        running: set[str] = set()
         async with anyio.create_task_group() as group:
-            for server in self.all.values():
-                group.start_soon(server.run)
+            while True:
+                await self._asked.wait()
+                self._asked = anyio.Event()
+                await self.known.load()
+                for name in [one for one in self._wanted if one not in running]:
+                    running.add(name)
+                    group.start_soon(self.all[name].run)
 
     def _take(self, name: str) -> None:
         server = self.all[name]
         names = tool_names(server.prefix, (one.name for one in server.listed.tools))
         self._tools[name] = tuple(
-            McpTool(names[one.name], server, one, self._known) for one in server.listed.tools
+            McpTool(names[one.name], server, one, self.known) for one in server.listed.tools
         )
+        if server.state != "starting":
+            self._tried.add(name)
+            self._news.set()
+            self._news = anyio.Event()
         self.listener()
 
 
@@ -68,7 +85,13 @@ async def open_servers(
 ) -> AsyncIterator[McpServers]:
     """Yield the servers of the settings; the end of the block ends them all at once."""
     servers = McpServers(settings, KnownTools(known_file))
+    failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(servers.run)
-        yield servers
+        try:
+            yield servers
+        except Exception as error:  # noqa: BLE001 -- raised below, outside the group that wraps it
+            failure = error
         group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure

@@ -1,6 +1,7 @@
 """A tool of a server, as the chat offers, shows and runs it."""
 
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +37,20 @@ class McpTool:
         self.effect: ToolEffect = "network"
         self.timeout_s = server.timing.call_s + _LONGER_S
 
+    @property
+    def unread(self) -> str:
+        """What nobody has read of it, and how to, as a sentence; empty if all was read."""
+        definition = self._server.definition(self._name)
+        if definition is None:
+            return ""
+        return _unread_words(self._server, definition, self._unread_of(definition))
+
+    def _unread_of(self, definition: ToolDefinition) -> ToolDefinition | None:
+        """Return what was read before, if that was something else, or the tool itself."""
+        read = self._known.of(self._server.name, self._server.identity, self._name)
+        is_read = read is not None and read.fingerprint == definition.fingerprint
+        return None if is_read else (read or definition)
+
     async def prepare(self, args: JsonObject, scope: CallScope) -> "McpCall":
         """Bind a call to the server's present description of the tool.
 
@@ -43,9 +58,7 @@ class McpTool:
             ToolFailure: the server is not running, or has the tool no longer.
         """
         definition = self._server.required(self._name)
-        read = self._known.of(self._server.name, self._server.identity, self._name)
-        is_read = read is not None and read.fingerprint == definition.fingerprint
-        unread = None if is_read else (read or definition)
+        unread = self._unread_of(definition)
         return McpCall(self, self._server, definition, self._known, args, unread, scope)
 
     async def run(self, args: JsonObject) -> ToolOutput:
@@ -99,6 +112,7 @@ class McpCall:
             f"The MCP server {server} runs {clean_name(self.definition.name)}, {where}.",
             tuple(parts),
             may_last=self.unread is None,
+            unread=_unread_words(self.server, self.definition, self.unread),
         )
 
     async def run(self, args: JsonObject) -> ToolOutput:
@@ -112,6 +126,19 @@ class McpCall:
     ) -> None:
         share = f"{progress:g} of {total:g}" if total else f"{progress:g}"
         self.scope.show(f"{share} {message or ''}".rstrip()[:200])
+
+
+def _unread_words(
+    server: McpServer, definition: ToolDefinition, unread: ToolDefinition | None
+) -> str:
+    if unread is None:
+        return ""
+    name = clean_name(server.name)
+    state = "has not been read by you" if unread is definition else "has changed"
+    return (
+        f"What the MCP server {name} says of its tool {clean_name(definition.name)} {state}; "
+        f"`ollm mcp review {shlex.quote(name)}` shows it."
+    )
 
 
 def _written(value: JsonValue) -> str:

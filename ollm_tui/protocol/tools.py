@@ -137,3 +137,5 @@ class CallPreview:
     """Whether it is a command for a shell, which permissions cover by its words alone."""
     argv: tuple[str, ...] | None = None
     """The words of a single plain command; None is any other one."""
+    unread: str = ""
+    """What nobody has read of the tool, and how to, as a sentence; empty if all was read."""

@@ -33,6 +33,7 @@ from ollm_tui.protocol.tools import ToolEffect
 from ollm_tui.providers.registry import ProviderRegistry
 from ollm_tui.providers.router import Router
 from ollm_tui.runtime import compose
+from ollm_tui.runtime.tools.served import ReadFirst, ToolServers
 from ollm_tui.tools import define
 from ollm_tui.tools.define import ToolFunction
 
@@ -53,6 +54,8 @@ class Runtime:
     def __init__(self, composed: compose.Runtime, *, has_approver: bool = False) -> None:
         self._composed = composed
         self._has_approver = has_approver
+        self._servers = ToolServers(composed.mcp)
+        self._server_problems: tuple[str, ...] = ()
         self._added_tools: list[str] = []
 
     @property
@@ -67,8 +70,8 @@ class Runtime:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sentences about settings and plugins that could not be used."""
-        return tuple(self._composed.problems)
+        """Sentences about settings, plugins and MCP servers that could not be used."""
+        return (*self._composed.problems, *self._server_problems)
 
     async def ask(
         self,
@@ -87,7 +90,7 @@ class Runtime:
             AIError: there is no such model, or the answer failed; BAD_REQUEST when `model` and
                 `options` name different models, or there is no such tool.
         """
-        client = await self._chat_for(model, options)
+        client, options = await self._chat_for(model, options)
         structured: StructuredAnswer | None = None
         async with client.chat(prompt, options, signal) as events:
             async for event in events:
@@ -115,7 +118,7 @@ class Runtime:
             AIError: on entering, when there is no model, or as `ask` for BAD_REQUEST. Everything
                 later is the closing `ErrorEvent`.
         """
-        client = await self._chat_for(model, options)
+        client, options = await self._chat_for(model, options)
         async with client.chat(prompt, options, signal) as events:
             yield events
 
@@ -126,7 +129,8 @@ class Runtime:
 
         Without a model, the one that the settings name is used, or the one used last. Without
         `tools`, the chat offers those of `add_tool`; with an `approver`, those that the settings
-        switch on too.
+        switch on too. MCP servers start with the first chat that offers their tools, such as
+        `time__*`, and only tools of which the person has read all are offered.
 
         Raises:
             AIError: there is no model; BAD_REQUEST for an empty name, or there is no such tool.
@@ -141,8 +145,18 @@ class Runtime:
             # The settings were written for the app, where every call needs approval.
             of_settings = client.conversation.tools if self._has_approver else ()
             tools = (*of_settings, *self._added_tools)
-        client.conversation.tools = tuple(dict.fromkeys(tools))
+        client.conversation.tools = await self._with_served(tools)
         return client
+
+    async def _with_served(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return tools by name, those of MCP servers after the servers have started."""
+        of_servers = self._servers.named(names)
+        served = await self._servers.offered(of_servers)
+        unread = (f"{name} is not offered. {sentence}" for name, sentence in served.unread)
+        known = (*self._server_problems, *served.problems, *unread)
+        self._server_problems = tuple(dict.fromkeys(known))
+        own = (name for name in names if name not in of_servers)
+        return tuple(dict.fromkeys((*own, *served.names)))
 
     async def models(self) -> Mapping[str, ModelInfo]:
         """Ask all providers for their models; give them by address, such as `ollama://tiny`."""
@@ -196,7 +210,9 @@ class Runtime:
         self._composed.lifecycle.add(adapter)
         self.providers.register(adapter, priority=priority)
 
-    async def _chat_for(self, model: str | None, options: ChatOptions | None) -> ChatClient:
+    async def _chat_for(
+        self, model: str | None, options: ChatOptions | None
+    ) -> tuple[ChatClient, ChatOptions | None]:
         wanted = options.model if options else None
         if model is not None and wanted is not None and model != wanted:
             raise AIError(
@@ -204,13 +220,26 @@ class Runtime:
                 f"`model` names {model!r}, and `options.model` names {wanted!r}.",
                 hint="Name the model in one of them.",
             )
-        self._require_tools(options.tools if options else None)
-        return await self.start_chat(wanted if model is None else model)
+        model = wanted if model is None else model
+        if options is None or options.tools is None:
+            return await self.start_chat(model), options
+        client = await self.start_chat(model, tools=options.tools)
+        return client, replace(options, tools=client.conversation.tools)
 
     def _require_tools(self, names: Sequence[str] | None) -> None:
         known = [tool.schema.name for tool in self._composed.tools.list()]
-        for name in (names,) if isinstance(names, str) else names or ():
-            if name not in known:
+        if self._composed.mcp is not None:
+            known += self._composed.mcp.groups
+        names = (names,) if isinstance(names, str) else names or ()
+        of_servers = self._servers.named(names)
+        if of_servers and not self._has_approver:
+            raise AIError(
+                ErrorCode.BAD_REQUEST,
+                f"{of_servers[0]} needs an approver: it does more than read.",
+                hint="Give `open_runtime` an `approver`.",
+            )
+        for name in names:
+            if name not in (*known, *of_servers):
                 raise AIError(
                     ErrorCode.BAD_REQUEST,
                     f"There is no tool named {name!r}.",
@@ -271,7 +300,7 @@ async def open_runtime(  # noqa: PLR0913 -- the options of the command line, all
     opener = await anyio.to_thread.run_sync(_load, flags)
     async with opener() as composed:
         if approver is not None:
-            composed.ask_before_tools(approver)
+            composed.ask_before_tools(ReadFirst(approver))
         if profile is not None:
             await composed.profiles.check()
         yield Runtime(composed, has_approver=approver is not None)

@@ -1,14 +1,21 @@
 """`--allow`: what acts without a question in the shell, and what ends with exit code 3."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from ollm_tui.cli.allowing import Allowed, NobodyToAsk
 from ollm_tui.cli.output import UsageError
+from ollm_tui.protocol.tools import CallPreview, ToolCall, ToolOutput, ToolSchema
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import DONE, FakeOllama, Line, text_line
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.json_types import JsonObject
+    from ollm_tui.protocol.ports import Tool
 
 
 def wants(name: str, **args: str) -> Line:
@@ -93,3 +100,25 @@ def test_what_is_allowed_is_named() -> None:
     allowed = Allowed.of(["write_file", "shell:git log *", "shell:ls"])
     assert allowed.names == ("shell", "write_file")
     assert NobodyToAsk(allowed).needed == []
+
+
+class Unread:
+    schema, effect, timeout_s = ToolSchema(name="box__echo"), "network", 5.0
+
+    def __init__(self, sentence: str) -> None:
+        self.preview = CallPreview("", (), may_last=not sentence, unread=sentence)
+
+    async def run(self, args: "JsonObject") -> ToolOutput:
+        raise AssertionError("nobody asked")
+
+
+async def test_a_pattern_covers_the_tools_of_a_server_but_nothing_unread() -> None:
+    nobody = NobodyToAsk(Allowed.of(["box__*"]))
+    call = ToolCall(id="1", name="box__echo", args={})
+    assert (await nobody.approve(call, cast("Tool", Unread("")))).allowed
+    other = replace(call, name="boxes__echo")
+    assert not (await nobody.approve(other, cast("Tool", Unread("")))).allowed
+    refused = await nobody.approve(call, cast("Tool", Unread("Read it.")))
+    assert (refused.allowed, refused.reason) == (False, "Read it.")
+    assert nobody.sentences[0] == "Read it."
+    assert nobody.sentences[1].startswith("Approval was needed")

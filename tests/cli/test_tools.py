@@ -10,8 +10,8 @@ import anyio
 import pytest
 
 from ollm_tui.cli.event_writer import TextWriter
+from ollm_tui.cli.mcp.prompt_tools import allowed_tools
 from ollm_tui.cli.output import NEEDS_APPROVAL, NeedsApproval, Output, UsageError
-from ollm_tui.cli.run import allowed_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import default_paths

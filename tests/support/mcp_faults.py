@@ -39,6 +39,9 @@ def hang() -> None:
 
 
 def tools() -> list[Any]:
+    if MODE == "described":
+        with open(f"{RECORD}.description", encoding="utf-8") as file:  # noqa: PTH123
+            state["description"] = file.read()
     echo = {"name": "echo", "description": state["description"], "inputSchema": SCHEMA}
     match MODE:
         case "bad_tools":

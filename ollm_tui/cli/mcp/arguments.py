@@ -41,6 +41,11 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     test = add_command(actions, "test", about, shared)
     about = "the name of a server (default: all that are on)"
     test.add_argument("server", metavar="NAME", nargs="?", help=about)
+    about = "show what a server says of its tools, as far as you have not read it yet"
+    review = add_command(actions, "review", about, shared)
+    review.add_argument("server", metavar="NAME", help="the name of a server")
+    about = "keep that it was read without a question"
+    review.add_argument("--yes", action="store_true", help=about)
 
 
 def _add_options(add: argparse.ArgumentParser) -> None:

@@ -10,6 +10,7 @@ import anyio
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.mcp.arguments import McpOptions
+from ollm_tui.cli.mcp.review import report_problem, review
 from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.settings import load_for
@@ -25,13 +26,12 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import names_secret
 from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
 from ollm_tui.mcp.server import McpServer
-from ollm_tui.mcp.servers import McpServers, open_servers
+from ollm_tui.mcp.servers import open_servers
 from ollm_tui.mcp.settings import address_of, shown_address
 from ollm_tui.runtime.tools.toolbox import KNOWN_TOOLS
 
 _TABLE: Final = "mcp_servers"
 _LONGEST_NAME: Final = 64
-_LOG_LINES: Final = 5
 
 
 def run_mcp(arguments: Arguments, output: Output) -> int:
@@ -47,6 +47,9 @@ def run_mcp(arguments: Arguments, output: Output) -> int:
             return _remove(_named(arguments.mcp.server, loaded), loaded, output)
         case "test":
             return anyio.run(_test, arguments.mcp.server, loaded, paths, output)
+        case "review":
+            name = _named(arguments.mcp.server, loaded)
+            return anyio.run(review, name, arguments, loaded, paths, output)
     return _list(loaded.config.mcp_servers, arguments, output)
 
 
@@ -213,22 +216,13 @@ async def _test(name: str | None, loaded: LoadedConfig, paths: AppPaths, output:
     settings = {one: servers[one].model_copy(update={"enabled": True}) for one in chosen}
     with stopping() as stop:
         async with open_servers(settings, paths.state_dir / KNOWN_TOOLS) as running:
-            await _settled(running)
+            running.start()
+            await running.settled(chosen)
             for server in running.all.values():
                 _report(server, output)
             states = {server.state for server in running.all.values()}
         return OK if states == {"ready"} else ERROR
     return stop.exit_code
-
-
-async def _settled(running: McpServers) -> None:
-    """Wait until each server is ready or has failed once."""
-    changed = [anyio.Event()]
-    running.listener = lambda: changed[0].set()
-    running.start()
-    while any(server.state == "starting" for server in running.all.values()):
-        await changed[0].wait()
-        changed[0] = anyio.Event()
 
 
 def _report(server: McpServer, output: Output) -> None:
@@ -239,8 +233,6 @@ def _report(server: McpServer, output: Output) -> None:
         for tool in server.listed.tools:
             output.line(f"  {clean_name(tool.name)}")
     else:
-        output.error(f"{name}: {clean_line(server.problem)}")
-        for line in server.log.tail(_LOG_LINES):
-            output.note(f"  {clean_line(line)}")
+        report_problem(server, output)
     for reason in server.listed.refused:
         output.note(f"  {clean_line(reason)}")
