@@ -21,6 +21,7 @@ from ollm_tui.chat.prompt_run import Ending, PromptRun
 from ollm_tui.chat.resolving import unless_stopped
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.summary import SummaryProgress
+from ollm_tui.chat.tool_loop import RunningCall
 from ollm_tui.config.foreign import foreign_code, without_secrets
 from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.blocks import Content
@@ -57,6 +58,7 @@ class ChatClient:
         self.guard = ContextGuard(counter, parts.windows)
         """How full the context is, as counted for the newest request."""
         self._busy = False
+        self._prompt: PromptRun | None = None
 
     def chat(
         self,
@@ -110,6 +112,15 @@ class ChatClient:
             AIError: on entering, as `retry`.
         """
         return self._asking(None, options or ChatOptions(), signal, rewind=False)
+
+    @property
+    def running_calls(self) -> tuple[RunningCall, ...]:
+        """The calls of tools that have not ended."""
+        return () if self._prompt is None else self._prompt.running_calls
+
+    def cancel_call(self, call_id: str) -> bool:
+        """Cancel one call of a tool, and let the others go on; False if it does not run."""
+        return self._prompt is not None and self._prompt.cancel_call(call_id)
 
     async def add(self, message: Message) -> None:
         """Append a message that asks for no answer; the next prompt is sent with it.
@@ -229,7 +240,8 @@ class ChatClient:
         parts, conversation, saving = self._parts, self.conversation, self.saving
         if wish_of(conversation.messages[-1]) is not None:
             return DrawingRun(parts, conversation, saving, signal, job)
-        return PromptRun(parts, conversation, saving, self.guard, options, signal)
+        self._prompt = PromptRun(parts, conversation, saving, self.guard, options, signal)
+        return self._prompt
 
     def _begin(self, question: Message | None, *, rewind: bool) -> None:
         if self._busy:

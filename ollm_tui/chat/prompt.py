@@ -31,6 +31,8 @@ EVERY_MEDIUM: Final = frozenset({"image", "audio", "video", "document"})
 """The types of content that is attached."""
 _NAMED: Final = (ImageContent, AudioContent, VideoContent)
 """What is sent below its name; a document has a field for it."""
+WRAP_UP: Final = "Answer now, with what you know so far. You can use no further tools."
+"""Asks for an answer after the limit of turns."""
 _MARKS: Final = frozenset({"correction", "ended", COMMAND, COMPACTION})
 """The metadata keys with which a chat marks messages of the user and of the model."""
 
@@ -52,6 +54,8 @@ class ChatOptions:
     tools: Sequence[str] | None = None
     """Names of the tools on offer; an empty sequence offers none."""
     max_turns: int | None = None
+    wraps_up: bool = False
+    """Whether the model is asked to answer now, without further tools."""
     schema: JsonMapping | None = None
     """A JSON Schema that the answer must match; it takes the place of `options.response_format`."""
 

@@ -23,12 +23,12 @@ from ollm_tui.chat.context import ContextGuard
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.model_support import count_media, require_words
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.prompt import ChatOptions, no_result
+from ollm_tui.chat.prompt import WRAP_UP, ChatOptions, no_result
 from ollm_tui.chat.request import RequestBuilder
 from ollm_tui.chat.resolving import resolve_model, unless_stopped
 from ollm_tui.chat.saving import FINISH_S, Saving
 from ollm_tui.chat.templates import rendered_texts
-from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer, ToolRound
+from ollm_tui.chat.tool_loop import NothingOffered, RunningCall, ToolOffer, ToolRound
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol import chat_events, provider_events
 from ollm_tui.protocol.chat_events import Emit
@@ -70,12 +70,24 @@ class PromptRun:
         self._corrections = 0
         self._verdict: Verdict | None = None
         """Whether the newest answer matches its schema; None if it was not checked."""
-        self._asks_by_schema = 0
-        """Requests that only an answer that does not match its schema made necessary."""
+        self._further_asks = 0
+        """Requests that only an answer that cannot be used made necessary."""
+        self._round: ToolRound | None = None
+        self._was_told = False
+        """Whether the model was told that no tools are offered."""
         self._is_corrected = False
         # Set as soon as the prompt runs and its model is found.
         self._emit: Emit
         self._builder: RequestBuilder
+
+    @property
+    def running_calls(self) -> tuple[RunningCall, ...]:
+        """The calls of tools that have not ended."""
+        return () if self._round is None else self._round.running
+
+    def cancel_call(self, call_id: str) -> bool:
+        """Cancel one call; False if it does not run."""
+        return self._round is not None and self._round.cancel(call_id)
 
     async def run(self, emit: Emit) -> Ending:
         """Answer the prompt, tool calls included, and return how it ended."""
@@ -102,13 +114,15 @@ class PromptRun:
         )
         if not await self._is_ready() or not await self._look_at_media():
             return chat_events.Finish(reason="abort")
+        if self._options.wraps_up:
+            await self._add(Message("user", WRAP_UP, metadata={"correction": True}))
         most = self._options.max_turns or self._parts.limits.max_turns
         for number in count(1):
             ending = await self._turn(number)
             if ending is not None:
                 return ending
             await self._emit(chat_events.TurnComplete(turn_number=number))
-            if number == most + self._asks_by_schema:
+            if number == most + self._further_asks:
                 break
         return chat_events.Finish(reason="max_turns", turn=number)
 
@@ -239,7 +253,16 @@ class PromptRun:
         stopped = await self._run_tools(offer, turn, number)
         if stopped is not None or offer.schemas:
             return stopped
+        if self._may_be_told(turn, end):
+            self._was_told, self._further_asks = True, self._further_asks + 1
+            return None
         return await self._finish(turn, end, number)
+
+    def _may_be_told(self, turn: Turn, end: provider_events.Finish) -> bool:
+        """Whether the model, which only called tools that it does not have, is asked once more."""
+        if self._was_told or turn.is_cut(end) or self._builder.answer_schema is not None:
+            return False
+        return turn.why_no_answer == "calls"
 
     async def _finish(self, turn: Turn, end: provider_events.Finish, number: int) -> Ending | None:
         """End the prompt with its last turn, with a note if that gave no answer."""
@@ -271,7 +294,7 @@ class PromptRun:
         else:
             self._is_corrected = True
             wanted, instead = correction(verdict), "The model was asked to correct it."
-        self._asks_by_schema += 1
+        self._further_asks += 1
         await self._emit(
             chat_events.Retrying(attempt=1, wait_s=0.0, error=error, turn=number, instead=instead)
         )
@@ -337,7 +360,7 @@ class PromptRun:
 
     async def _run_tools(self, offer: ToolOffer, turn: Turn, number: int) -> Ending | None:
         """Run the calls and store their results; return the prompt's end if they were stopped."""
-        tool_round = ToolRound(
+        tool_round = self._round = ToolRound(
             offer,
             turn.calls,
             turn=number,

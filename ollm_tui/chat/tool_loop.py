@@ -3,7 +3,9 @@
 Results are emitted as they come and stored in the order of the calls.
 """
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import anyio
@@ -14,7 +16,7 @@ from ollm_tui.protocol.blocks import TextContent
 from ollm_tui.protocol.chat_events import Emit
 from ollm_tui.protocol.message import Message
 from ollm_tui.protocol.signals import AbortSignal
-from ollm_tui.protocol.tools import STOPPED, ToolCall, ToolResult, ToolSchema
+from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolResult, ToolSchema
 from ollm_tui.providers.single_error import single_error
 
 
@@ -37,6 +39,14 @@ class StreamsOutput(Protocol):
         """Have `show` called with the end of a call's output while it runs."""
 
 
+@runtime_checkable
+class KeepsResults(Protocol):
+    """An offer that knows how a call ended, also one that ended while it was being stopped."""
+
+    def result_of(self, call_id: str) -> ToolResult | None:
+        """Return the result of a call, or None if it has not ended or is unknown."""
+
+
 class OffersTools(Protocol):
     """The tool runner, as a prompt uses it; tests put offers of their own in its place."""
 
@@ -57,6 +67,15 @@ class NothingOffered:
         return ToolResult(call_id=call.id, name=call.name, content=self._reason, is_error=True)
 
 
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call that has not ended."""
+
+    call: ToolCall
+    since: float
+    """When it began, in seconds of the monotonic clock."""
+
+
 class ToolRound:
     """Runs the calls of one turn and keeps the result of each."""
 
@@ -75,6 +94,19 @@ class ToolRound:
         self._limit = limit
         self._blocks = {call.id: next_block() for call in self._calls}
         self._results: dict[str, ToolResult] = {}
+        self._running: dict[str, tuple[RunningCall, anyio.CancelScope]] = {}
+
+    @property
+    def running(self) -> tuple[RunningCall, ...]:
+        """The calls that have not ended, in their order."""
+        return tuple(running for running, _scope in self._running.values())
+
+    def cancel(self, call_id: str) -> bool:
+        """Cancel one call, and let the others go on; False if it does not run."""
+        if call_id not in self._running:
+            return False
+        self._running[call_id][1].cancel()
+        return True
 
     async def run(self, emit: Emit, signal: AbortSignal) -> bool:
         """Run them all; return False if the signal stopped them."""
@@ -101,8 +133,18 @@ class ToolRound:
     async def _one(self, number: int, call: ToolCall, emit: Emit) -> None:
         block = self._blocks[call.id]
         await emit(chat_events.ToolCallStart(call=call, turn=self._turn, block=block))
-        result = self._refused(call) if number >= self._limit else await self._run(call, emit)
+        result = self._refused(call) if number >= self._limit else await self._alone(call, emit)
         await self._end(call, result, emit)
+
+    async def _alone(self, call: ToolCall, emit: Emit) -> ToolResult:
+        """Run a call that can be cancelled without the others."""
+        with anyio.CancelScope() as scope:
+            self._running[call.id] = RunningCall(call, time.monotonic()), scope
+            try:
+                return await self._run(call, emit)
+            finally:
+                del self._running[call.id]
+        return self._stopped(call, CANCELLED)
 
     async def _run(self, call: ToolCall, emit: Emit) -> ToolResult:
         """Run a call, and emit the newest of its output as fast as that is taken."""
@@ -137,9 +179,13 @@ class ToolRound:
         text = f"Not run: {most} in one turn is the limit. Ask again in the next."
         return ToolResult(call_id=call.id, name=call.name, content=text, is_error=True)
 
-    def _stopped(self, call: ToolCall) -> ToolResult:
+    def _stopped(self, call: ToolCall, content: str = STOPPED) -> ToolResult:
+        """Return the result of a stopped call; one that had ended all the same keeps its own."""
+        kept = self._offer.result_of(call.id) if isinstance(self._offer, KeepsResults) else None
+        if kept is not None and kept.interruption != "stopped":
+            return kept
         return ToolResult(
-            call_id=call.id, name=call.name, content=STOPPED, is_error=True, interruption="stopped"
+            call_id=call.id, name=call.name, content=content, is_error=True, interruption="stopped"
         )
 
 

@@ -225,6 +225,8 @@ def _shared_options() -> _Parser:
     about = "what tools may do without a question, with -p: a tool's name, 'shell:git log *', or "
     about += "'time__*' for all tools of an MCP server"
     add("--allow", metavar="WHAT", action="append", help=about)
+    about = "maximum number of requests for one prompt, with tools"
+    add("--max-turns", metavar="N", type=int, help=about)
     add("-c", "--continue", dest="goes_on", action="store_true", help="continue the last chat")
     add("--chat", metavar="ID", help="continue a chat by its id, or by a unique part of it")
     about = "keep nothing: no saved chat, no search, no prompt history"

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TypeAlias, assert_never
 
-from ollm_tui.cli.output import ERROR, OK, SCHEMA_MISMATCH, STOPPED, Output
+from ollm_tui.cli.output import ERROR, OK, SCHEMA_MISMATCH, STOPPED, TURN_LIMIT, Output
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.frontend.figures import ELSEWHERE, WHOLE, left_out_note, seconds
 from ollm_tui.protocol import chat_events as chat
@@ -23,7 +23,7 @@ _ENDINGS: Mapping[str, str] = {
     "content_filter": _FILTERED,
     "refusal": _FILTERED,
     "pause": "The server paused before the end of the answer.",
-    "max_turns": "Stopped at the limit of turns with tools; `chat.max_turns` sets it.",
+    "max_turns": "Stopped at the limit of turns with tools, which --max-turns N sets.",
     "error": "The server ended the answer with an error.",
 }
 
@@ -217,5 +217,7 @@ def code_of(event: chat.ChatEvent) -> int:
             return ERROR
         case chat.Finish(reason="abort"):
             return STOPPED
+        case chat.Finish(reason="max_turns"):
+            return TURN_LIMIT
         case _:
             return OK

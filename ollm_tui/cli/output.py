@@ -27,6 +27,7 @@ ERROR = 1
 USAGE = 2
 NEEDS_APPROVAL = 3
 SCHEMA_MISMATCH = 4
+TURN_LIMIT = 5
 STOPPED = 130
 _COLUMNS = 80
 _STREAMS: Final = (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY))

@@ -24,7 +24,7 @@ from ollm_tui.cli.allowing import Allowed, NobodyToAsk
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.event_writer import EventWriter, JsonWriter, TextWriter, code_of
 from ollm_tui.cli.mcp.prompt_tools import PromptTools
-from ollm_tui.cli.output import NEEDS_APPROVAL, OK, Output, UsageError
+from ollm_tui.cli.output import NEEDS_APPROVAL, OK, TURN_LIMIT, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import Stop, stopping
 from ollm_tui.config.flags import Flags
@@ -139,7 +139,7 @@ async def _run(
                 code = code_of(failure)
             for sentence in nobody.sentences:
                 output.note(sentence)
-                code = code or NEEDS_APPROVAL
+                code = NEEDS_APPROVAL if code in {OK, TURN_LIMIT} else code
             # A signal does not interrupt closing what was opened.
             return stop.exit_code if stop.number is not None else code
     return stop.exit_code

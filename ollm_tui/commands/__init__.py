@@ -17,6 +17,7 @@ from ollm_tui.commands import (
     permissions,
     pictures,
     profiles,
+    running,
     snippets,
     speech,
     tools,
@@ -38,6 +39,7 @@ COMMANDS: Final[tuple[Command, ...]] = commands_of(
     mcp,
     permissions,
     changes,
+    running,
     speech,
     view,
 )

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.files import Exports, Instructions, Profiles, Snippets
-from ollm_tui.commands.tool_host import Changes, PermissionList
+from ollm_tui.commands.tool_host import Changes, LoopControl, PermissionList, WorkInProgress
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.tools import ToolEffect
@@ -208,6 +208,10 @@ class CommandHost(CommandContext, Protocol):
     """The models for tasks beside chatting."""
     changes: Changes
     """What tools changed in this chat."""
+    work: WorkInProgress
+    """What runs in this chat."""
+    loop: LoopControl
+    """What happens after the limit of turns with tools."""
 
     @property
     def permissions(self) -> PermissionList:

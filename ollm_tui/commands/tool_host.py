@@ -1,4 +1,4 @@
-"""What commands may ask about tools that act: what they changed, and what they may do."""
+"""What commands may ask about tools: what they changed, what they may do, and what runs."""
 
 from collections.abc import Sequence
 from typing import Literal, Protocol
@@ -74,6 +74,45 @@ class PermissionList(Protocol):
         Raises:
             AIError: it is kept in a file that cannot be written.
         """
+
+
+class LoopControl(Protocol):
+    """What happens after the limit of turns with tools."""
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the newest answer ended there."""
+
+    def go_on(self, turns: int | None = None) -> None:
+        """Let the model continue for some more turns, or for as many again."""
+
+    def wrap_up(self) -> None:
+        """Have it answer now, without tools."""
+
+    def give_up(self) -> None:
+        """Leave the answer as it is."""
+
+
+class ToolAtWork(Protocol):
+    """A call of a tool that has not ended."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def words(self) -> str:
+        """The tool, its main argument, and how long it has been running."""
+
+
+class WorkInProgress(Protocol):
+    """What runs in this chat."""
+
+    def tools(self) -> Sequence[ToolAtWork]:
+        """Return the calls of tools that have not ended."""
+
+    def cancel(self, call_id: str) -> bool:
+        """Cancel one of them, and let the others go on; False if it has ended."""
 
 
 class Changes(Protocol):

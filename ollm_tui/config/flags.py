@@ -27,6 +27,8 @@ class Flags:
     """Names of the tools that models may call; None leaves that to the settings."""
     allow: tuple[str, ...] = ()
     """What tools may do where nobody can be asked: names, and patterns of commands."""
+    max_turns: int | None = None
+    """Maximum number of requests for one prompt."""
     schema: JsonMapping | None = None
     """A JSON Schema that answers must match."""
     schema_file: str | None = None

@@ -194,6 +194,9 @@ def flag_settings(flags: Flags, layers: Layers) -> Iterator[Setting | ConfigProb
             yield Setting((key,), value, Origin("flag", name), FLAG_RANK)
     if flags.tools is not None:
         yield Setting(("tools", "enabled"), [*flags.tools], Origin("flag", "--tools"), FLAG_RANK)
+    if flags.max_turns is not None:
+        origin = Origin("flag", "--max-turns")
+        yield Setting(("chat", "max_turns"), flags.max_turns, origin, FLAG_RANK)
     yield from _connection(flags, layers)
 
 

@@ -68,14 +68,15 @@ class Permissions:
         if grant not in self._chat:
             self._chat.append(grant)
 
-    async def keep(self, name: str, effect: "ToolEffect", preview: "CallPreview | None") -> None:
-        """Allow the same in this folder; for the chat alone if it cannot be kept."""
+    async def keep(self, name: str, effect: "ToolEffect", preview: "CallPreview | None") -> bool:
+        """Allow the same in this folder; for the chat alone, and False, if it cannot be kept."""
         if self.folder is not None:
             with suppress(OSError):
                 await anyio.to_thread.run_sync(self.folder.add, name, effect, preview)
                 await self.refresh()
-                return
+                return True
         self.grant(name, effect, preview)
+        return False
 
     def allow_commands(self, words: tuple[str, ...]) -> None:
         """Allow commands of a model that fit a pattern, until the chat is left."""

@@ -1,5 +1,6 @@
 """The open chat as slash commands see it, whatever the front end: its model, tools and exports."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,9 +12,18 @@ import anyio.to_thread
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.files import Exports, Profiles
 from ollm_tui.commands.host import OfferedTool, TaskModels
-from ollm_tui.commands.tool_host import ChangedFile, Changes, TakenBack
+from ollm_tui.commands.tool_host import (
+    ChangedFile,
+    Changes,
+    LoopControl,
+    TakenBack,
+    ToolAtWork,
+    WorkInProgress,
+)
+from ollm_tui.frontend.figures import seconds
 from ollm_tui.frontend.instructions import ChatInstructions
 from ollm_tui.frontend.session import ChatSession
+from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
@@ -76,6 +86,34 @@ class OpenChatChanges:
         return () if changes is None else await anyio.to_thread.run_sync(changes.changed_files)
 
 
+@dataclass(frozen=True, slots=True)
+class RunningTool:
+    """A call of a tool that has not ended."""
+
+    id: str
+    words: str
+    """The tool, its main argument, and how long it has been running."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenChatWork:
+    """What runs in the open chat."""
+
+    session: ChatSession
+
+    def tools(self) -> Sequence[ToolAtWork]:
+        """Return the calls of tools that have not ended."""
+        now = time.monotonic()
+        return [
+            RunningTool(one.call.id, f"{words_of(one.call)} · {seconds(now - one.since)}")
+            for one in self.session.client.running_calls
+        ]
+
+    def cancel(self, call_id: str) -> bool:
+        """Cancel one of them, and let the others go on; False if it has ended."""
+        return self.session.client.cancel_call(call_id)
+
+
 @dataclass(slots=True)
 class OpenChatHost:
     """The part of a `CommandHost` that only reads the open chat and the runtime."""
@@ -84,10 +122,13 @@ class OpenChatHost:
     exports: Exports = field(init=False)
     tasks: TaskModels = field(init=False)
     changes: Changes = field(init=False)
+    work: WorkInProgress = field(init=False)
+    loop: LoopControl = field(init=False)
     instructions: ChatInstructions = field(init=False)
 
     def __post_init__(self) -> None:
         self.changes = OpenChatChanges(self.session)
+        self.work = OpenChatWork(self.session)
         self.exports = OpenChatExports(self.session)
         self.tasks = OpenChatTasks(self.session)
         self.instructions = ChatInstructions(

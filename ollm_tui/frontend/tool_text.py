@@ -3,9 +3,10 @@
 import json
 from typing import Final
 
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import STOPPED, ToolOutcome
+from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolOutcome
 
 _NOT_ALLOWED: Final = "Not run: it was not allowed."  # beginning of the result of a refused call
 _MAIN: Final = (
@@ -31,6 +32,12 @@ def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
     return "".join(f"{name}: {_written(value)}"[:_LONGEST] for name, value in others[:1])
 
 
+def words_of(call: ToolCall) -> str:
+    """Return the tool of a call with its main argument, cleaned."""
+    argument = clean_line(main_argument(call.args, call.raw_args)).strip()
+    return f"{clean_name(call.name)}{f', {argument}' if argument else ''}"
+
+
 def _is_telling(value: JsonValue) -> bool:
     return (isinstance(value, str) and bool(value)) or isinstance(value, int | float)
 
@@ -54,6 +61,6 @@ def saved_outcome(result: Message) -> ToolOutcome:
             return outcome
     if result.text.startswith(_NOT_ALLOWED):
         return "denied"
-    if result.text == STOPPED:
+    if result.text in {STOPPED, CANCELLED}:
         return "stopped"
     return "failed" if result.metadata.get("is_error") else "done"

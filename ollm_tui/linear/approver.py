@@ -7,9 +7,9 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.consent import Permissions, can_grant
-from ollm_tui.frontend.tool_text import main_argument
+from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall, ToolEffect
@@ -21,8 +21,13 @@ _EFFECTS: Final[Mapping[ToolEffect, str]] = {
     "run": "It can run programs.",
     "network": "It can use the network.",
 }
-_KEYS: Final = {"y": "once", "a": "session", "n": "no", "N": "reason"}
+_KEYS: Final = {"y": "once", "a": "session", "A": "folder", "n": "no", "N": "reason"}
 _QUESTION: Final = (
+    "Allow? y yes, a always in this chat, A in this folder for 30 days, n no, N no with a reason. "
+    "Enter and Escape mean no."
+)
+_KEYS_OF_CHAT: Final = {key: answer for key, answer in _KEYS.items() if answer != "folder"}
+_QUESTION_OF_CHAT: Final = (
     "Allow? y yes, a always in this chat, n no, N no with a reason. Enter and Escape mean no."
 )
 
@@ -57,29 +62,35 @@ class LinearApprover:
         else:
             rows = [f"{tool_line(call)} {preview.summary}", *_previewed(preview)]
         self.say("\n".join(rows))
-        may_last = can_grant(preview)
-        answer = await (
-            self.questions.key(_QUESTION, _KEYS)
-            if may_last
-            else self.questions.key(_QUESTION_ONCE, _KEYS_ONCE)
-        )
-        if answer in {"once", "session"}:
-            if answer == "session":
-                self.permissions.grant(call.name, effect, preview)
-                what = "this command" if preview and preview.is_command else clean_name(call.name)
-                self.say(f"Allowed, and {what} runs without asking in this chat.")
-            else:
+        answer = await self._answer(may_last=can_grant(preview))
+        what = "this command" if preview and preview.is_command else clean_name(call.name)
+        match answer:
+            case "once":
                 self.say("Allowed.")
+            case "session":
+                self.permissions.grant(call.name, effect, preview)
+                self.say(f"Allowed, and {what} runs without asking in this chat.")
+            case "folder":
+                kept = await self.permissions.keep(call.name, effect, preview)
+                where = "in this folder for 30 days" if kept else "in this chat: it cannot be kept"
+                self.say(f"Allowed, and {what} runs without asking {where}.")
+        if answer in {"once", "session", "folder"}:
             return Approval(allowed=True)
         reason = await self.questions.line("Why not? ") if answer == "reason" else None
         self.say("Denied.")
         return Approval(allowed=False, reason=(reason or "").strip() or None)
 
+    async def _answer(self, *, may_last: bool) -> str | None:
+        if not may_last:
+            return await self.questions.key(_QUESTION_ONCE, _KEYS_ONCE)
+        if self.permissions.folder is None:
+            return await self.questions.key(_QUESTION_OF_CHAT, _KEYS_OF_CHAT)
+        return await self.questions.key(_QUESTION, _KEYS)
+
 
 def tool_line(call: ToolCall) -> str:
     """Return a sentence that names a call by what tells most of it."""
-    argument = clean_line(main_argument(call.args, call.raw_args)).strip()
-    return f"Tool {clean_name(call.name)}{f', {argument}' if argument else ''}."
+    return f"Tool {words_of(call)}."
 
 
 def _previewed(preview: CallPreview) -> list[str]:

@@ -33,6 +33,7 @@ from ollm_tui.store.branches import others_line
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient, ChatStream
+    from ollm_tui.chat.prompt import ChatOptions
     from ollm_tui.commands.host import Severity
 
 STOP_GRACE_S: Final = 1.5
@@ -188,13 +189,10 @@ class LinearChat:
         client = self.session.client
         await self.answer(lambda signal: client.retry(signal=signal))
 
-    async def go_on(self) -> None:
+    async def go_on(self, options: "ChatOptions") -> None:
         """Let the model continue where its turns ran out."""
-        if not self.narrator.can_go_on:
-            self.say("The last answer is complete.")
-            return
         client = self.session.client
-        await self.answer(lambda signal: client.go_on(signal=signal))
+        await self.answer(lambda signal: client.go_on(options, signal))
 
     async def answer(
         self, ask: "Callable[[AbortSignal], ChatStream]", model: str | None = None

@@ -29,7 +29,6 @@ class LinearCommands:
     def all(self) -> tuple[Command, ...]:
         """Return them."""
         return (
-            Command("continue", (), "", "Continue after the tool limit.", self._go_on),
             Command("read", (), "[N]", "Read the last answer again, or message N.", self._read),
             Command(
                 "mark",
@@ -40,9 +39,6 @@ class LinearCommands:
             ),
             Command("state", ("status",), "", "Say the model, the chat and its size.", self._state),
         )
-
-    async def _go_on(self, _host: CommandHost, _argument: str) -> None:
-        await self.chat.go_on()
 
     async def _read(self, _host: CommandHost, argument: str) -> None:
         reading = self.chat.reading

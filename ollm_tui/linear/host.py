@@ -9,6 +9,7 @@ from ollm_tui.attachments.attachment import attach_image
 from ollm_tui.attachments.made import open_newest, save_made
 from ollm_tui.chat.drawing import DrawingWish, newest_of
 from ollm_tui.chat.making import Makes
+from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.commands.files import Snippets
 from ollm_tui.commands.host import Attachments, Drawings, ModelActions, SpeechActions, View
 from ollm_tui.commands.tool_host import PermissionList
@@ -82,6 +83,31 @@ class LinearDrawings:
         self.chat.say(problem or "Handed to its program.")
 
 
+@dataclass(frozen=True, slots=True)
+class LinearLoop:
+    """What `/continue` does; see `commands/tool_host.py: LoopControl`."""
+
+    chat: LinearChat
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether the newest answer ended at the limit of turns."""
+        return self.chat.narrator.can_go_on
+
+    def go_on(self, turns: int | None = None) -> None:
+        """Let the model continue for some more turns, or for as many again."""
+        self.chat.begun.append(self.chat.go_on(ChatOptions(max_turns=turns)))
+
+    def wrap_up(self) -> None:
+        """Have it answer now, without tools."""
+        self.chat.begun.append(self.chat.go_on(ChatOptions(tools=(), wraps_up=True)))
+
+    def give_up(self) -> None:
+        """Leave the answer as it is."""
+        self.chat.narrator.can_go_on = False
+        self.chat.say("Stopped.")
+
+
 @dataclass(slots=True)
 class LinearHost(OpenChatHost):
     """The chat as the commands see it; see `CommandHost` for what its members do."""
@@ -99,6 +125,7 @@ class LinearHost(OpenChatHost):
 
     def __post_init__(self) -> None:
         OpenChatHost.__post_init__(self)
+        self.loop = LinearLoop(self.chat)
         self.writing = Writing(self.chat)
         self.views = Views(self.chat, self.writing)
         self.model_actions = LinearModelActions(self.chat, self.chat.begun.append)

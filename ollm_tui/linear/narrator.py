@@ -176,6 +176,8 @@ class Narrator:
         elif outcome == "failed":
             why = event.result.display or event.result.content
             self.say(f"{name} failed: {clean_line(why[:_MOST_OF_A_RESULT])}")
+        elif outcome == "stopped":
+            self.say(f"{name} was cancelled.")
 
     # Remarks
 
@@ -222,8 +224,9 @@ class Narrator:
             self.can_go_on = True
             turns = counted(event.turn, "turn")
             self.say(
-                f"Warning: the limit of {turns} with tools was reached. /continue lets the model "
-                "go on."
+                f"Warning: the limit of {turns} with tools was reached, and the model wants to "
+                "continue. /continue lets it, /continue 3 for three turns, /continue wrap has it "
+                "answer now, /continue stop leaves it."
             )
         elif text := finish_note(event.reason, self._no_answer):
             self.say(f"Warning: {text}")

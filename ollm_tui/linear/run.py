@@ -79,6 +79,10 @@ def run_linear(
             terminal.close()
 
 
+AT_ONCE: Final = frozenset({"cancel", "jobs"})
+"""Commands that run while an answer comes: they are about what runs."""
+
+
 class _Ended(BaseException):
     """A signal ended the program."""
 
@@ -345,6 +349,8 @@ class LinearApp:
         if isinstance(call, CommandCall) and call.command.name == "quit":
             self._stop(future)
             self._host.quit()
+        elif isinstance(call, CommandCall) and call.command.name in AT_ONCE:
+            self._portal.call(run_command, call, self._host)
         elif text.strip():
             self._history.add(text, sent=text)
             self.terminal.remember(text)

@@ -11,6 +11,7 @@ A front end formats them; foreign exceptions are translated in the layer where t
 """
 
 from enum import IntEnum
+from typing import Final
 
 from ollm_tui.protocol.json_types import JsonMapping
 
@@ -38,6 +39,22 @@ class ErrorCode(IntEnum):
     STREAM_INCOMPLETE = 611
     SCHEMA_MISMATCH = 612
     ABORTED = 620
+
+
+SAME_AGAIN: Final = frozenset(
+    {
+        ErrorCode.BAD_REQUEST,
+        ErrorCode.AUTH_FAILED,
+        ErrorCode.PERMISSION_DENIED,
+        ErrorCode.MODEL_NOT_FOUND,
+        ErrorCode.CONTENT_FILTERED,
+        ErrorCode.NOT_IMPLEMENTED,
+        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
+        ErrorCode.UNSUPPORTED_FEATURE,
+        ErrorCode.UNSUPPORTED_MODALITY,
+    }
+)
+"""Errors that recur unless something else changes first."""
 
 
 class AIError(Exception):

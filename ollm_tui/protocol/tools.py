@@ -36,6 +36,8 @@ class ToolCall:
 
 STOPPED: Final = "Stopped by the user."
 """The content of the result of a stopped call."""
+CANCELLED: Final = "Cancelled by the user. Other calls were not affected."
+"""The content of the result of a call that was cancelled alone."""
 
 ToolOutcome: TypeAlias = Literal["done", "failed", "denied", "stopped"]
 """How a call ended; only `done` and `failed` have a result of the tool."""

@@ -263,6 +263,10 @@ class ToolOffer:
         """Have `show` called with the end of a call's output while it runs."""
         self._listeners[call_id] = show
 
+    def result_of(self, call_id: str) -> ToolResult | None:
+        """Return the result of a call, or None if it has not ended or is unknown."""
+        return self._runner.result_of(call_id)
+
     async def run(self, call: ToolCall) -> ToolResult:
         """Run one call; every failure is a result, and so is a tool that is not on offer."""
         show = self._listeners.get(call.id, lambda _output: None)

@@ -68,6 +68,7 @@ SHORT_MODULES = {
     ],
     "one idea that ends there, beside a user that has another": [
         "tui/chat/status/answer_pace.py",
+        "tui/chat/tool_rows.py",
         "tools/writing/protected.py",
         "models/tasks.py",
         "protocol/base64_text.py",
@@ -96,7 +97,6 @@ SHORT_MODULES = {
         "tui/transcript/bylines.py",
         "tui/transcript/pictures.py",
         "tui/transcript/search/keys.py",
-        "frontend/tool_text.py",
     ],
 }
 

@@ -256,8 +256,8 @@ async def test_calls_with_tools_off_never_run_and_get_a_result() -> None:
     async with client.chat("hi", ChatOptions(tools=())) as events:
         last = [event async for event in events][-1]
     assert tools.started == []
-    assert last == chat_events.Finish(reason="tool_calls")
-    assert shape(client.conversation.messages)[-1] == ("tool", "c1")
+    assert last == chat_events.Finish(reason="tool_calls", turn=2)  # it was told once
+    assert shape(client.conversation.messages)[-1] == ("tool", "c1-2")
 
 
 async def test_a_later_failure_never_runs_a_finished_tool_again() -> None:

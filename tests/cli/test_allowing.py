@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 from ollm_tui.cli.allowing import Allowed, NobodyToAsk
-from ollm_tui.cli.output import UsageError
+from ollm_tui.cli.output import TURN_LIMIT, UsageError
 from ollm_tui.protocol.tools import CallPreview, ToolCall, ToolOutput, ToolSchema
 from tests.cli.conftest import Ollm
 from tests.cli.fake_ollama import DONE, FakeOllama, Line, text_line
@@ -57,7 +57,8 @@ def test_a_tool_that_is_allowed_is_offered_and_acts(desk: Desk) -> None:
     tools = [tool["function"]["name"] for tool in desk.fake.requests[0]["tools"]]
     assert tools == ["write_file"]
     assert (desk.root / "a.txt").read_text() == "hi\n"
-    assert done.returncode == 0
+    assert done.returncode == TURN_LIMIT  # the fake model asks again and again
+    assert "which --max-turns N sets" in done.stderr
     desk.fake.requests.clear()
     desk.fake.lines = [wants("write_file", path=".bashrc", content="hi\n"), DONE]
     done = desk.ask("--allow", "write_file")
@@ -68,7 +69,7 @@ def test_a_tool_that_is_allowed_is_offered_and_acts(desk: Desk) -> None:
 
 def test_only_commands_that_fit_run(desk: Desk) -> None:
     desk.fake.lines = [wants("shell", command="echo one"), DONE]
-    assert desk.ask("--allow", "shell:echo *").returncode == 0
+    assert desk.ask("--allow", "shell:echo *").returncode == TURN_LIMIT
     assert desk.result.startswith("one")
     desk.fake.requests.clear()
     desk.fake.lines = [wants("shell", command="echo one; touch ran"), DONE]
@@ -87,6 +88,23 @@ def test_a_tool_that_was_not_offered_is_one_line_and_the_model_is_told(desk: Des
     lines = [line for line in done.stderr.splitlines() if "is not offered" in line]
     assert lines
     assert not (desk.root / "ran").exists()
+
+
+def test_the_limit_of_turns_can_be_named(desk: Desk) -> None:
+    desk.fake.lines = [wants("current_time"), DONE]
+    assert desk.ask("--tools", "current_time", "--max-turns", "4").returncode == TURN_LIMIT
+    assert len(desk.fake.requests) == 4
+    assert desk.ask("--max-turns", "many").returncode == 2
+    assert "must be at most 100" in desk.ask("--max-turns", "1000").stderr
+
+
+def test_a_model_that_only_calls_though_it_has_no_tools_is_told_once(desk: Desk) -> None:
+    desk.fake.lines = [wants("shell", command="touch ran"), DONE]
+    done = desk.ask()
+    assert done.returncode == 1
+    assert "it only asked for tools, and none was run" in done.stderr
+    assert desk.result == "Not run: no tools are offered. Answer without them."
+    assert len(desk.fake.requests) == 2
 
 
 @pytest.mark.parametrize("value", ["shell:", "shell:a; b", "shell:env x", "write_file:x"])

@@ -126,6 +126,36 @@ class RecordingTasks:
 
 
 @dataclass
+class RecordingWork:
+    """Tools that run."""
+
+    running: list[Any] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+
+    def tools(self) -> Sequence[Any]:
+        return self.running
+
+    def cancel(self, call_id: str) -> bool:
+        self.cancelled.append(call_id)
+        return True
+
+
+@dataclass
+class RecordingLoop:
+    can_go_on: bool = False
+    did: list[tuple[str, int | None]] = field(default_factory=list)
+
+    def go_on(self, turns: int | None = None) -> None:
+        self.did.append(("go_on", turns))
+
+    def wrap_up(self) -> None:
+        self.did.append(("wrap_up", None))
+
+    def give_up(self) -> None:
+        self.did.append(("give_up", None))
+
+
+@dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
     mode: Literal["native", "react"] | None = None
@@ -133,6 +163,8 @@ class RecordingHost:
     tools: tuple[SomeTool, ...] = (SomeTool("clock"), SomeTool("shell", "run"))
     off: tuple[SomeTool, ...] = ()
     changes: Any = None
+    work: Any = field(default_factory=lambda: RecordingWork())
+    loop: Any = field(default_factory=lambda: RecordingLoop())
     permissions: Any = None
     attached: list[str] = field(default_factory=list)
     asked: list[tuple[str, ...]] = field(default_factory=list)

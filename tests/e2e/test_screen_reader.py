@@ -79,7 +79,8 @@ def test_a_tool_asks_in_words_and_runs_only_after_a_late_yes(start: Start, home:
         "Waiting for tiny:1b.",
         "Tool read_file, notes.md. It only reads.",
         "path: notes.md",
-        "Allow? y yes, a always in this chat, n no, N no with a reason. Enter and Escape mean no.",
+        "Allow? y yes, a always in this chat, A in this folder for 30 days, n no, N no with a "
+        "reason. Enter and Escape mean no.",
         "Denied.",
     ]
     assert after[after.index("Allowed.") :][:5] == [

@@ -35,6 +35,10 @@ class ScreenCommandHost(OpenChatHost):
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
 
+    def __post_init__(self) -> None:
+        OpenChatHost.__post_init__(self)
+        self.loop = self.prompts
+
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog, or another screen."""
         self.open_view(view, text)

@@ -31,6 +31,7 @@ from ollm_tui.tui.chat.reading import ReadingTools
 from ollm_tui.tui.chat.shown_messages import ShownMessages
 from ollm_tui.tui.chat.status.live_line import KEEP_STATS, LiveLine
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
+from ollm_tui.tui.chat.tool_control import ToolTimes
 from ollm_tui.tui.chats import ChatSearching, TitleMaking
 from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
@@ -69,13 +70,8 @@ class ChatController:
         self.status = StatusPresenter(
             parts.header, parts.bar, parts.key_hints, self.session, approver
         )
-        hints = Hints(
-            retry=f"Press {key_for('chat.retry')} to try again.",
-            go_on=f"Press {key_for('chat.go_on')} to continue.",
-            context=f"Press {key_for('chat.context')} to make room.",
-        )
         self.presenter = TurnPresenter(
-            parts.transcript, self.status, hints=hints, began=approver.answered_at
+            parts.transcript, self.status, hints=Hints.of(key_for), began=approver.answered_at
         )
         self.say = self.presenter.note
         client, pictures = (lambda: self.session.client), parts.composer.pictures
@@ -87,7 +83,9 @@ class ChatController:
         self.titles = TitleMaking(self.runtime.titles, client, self._dialogs, show)
         reading = parts.transcript.reading_mode
         self.live = LiveLine(self.session, self.status, self._dialogs, reading)
-        self.queue.listener = AnswerListeners((self.voice, self.live, self.titles))
+        self.queue.listener = AnswerListeners(
+            (self.voice, self.live, self.titles, ToolTimes(self.presenter.tools, self._dialogs))
+        )
         self.presenter.more_stats = self.live.stats
         self.queue.hold()  # until the chat is open
         self.editing = MessageEditing(

@@ -62,7 +62,10 @@ class EarlyPrompts:
     def retry(self) -> None:
         """Do nothing: there is no question yet."""
 
-    go_on = retry
+    ask_how = retry
+
+    def cancel_tool(self, _block: str) -> None:
+        """Do nothing: there is no tool yet."""
 
     def _show_queue(self) -> None:
         self.hints.stand(queue_line(self.waiting, self.key_for))

@@ -76,6 +76,9 @@ class TranscriptPort(Protocol):
     def show_running(self, block_id: str, output: str) -> None:
         """Show the end of what a tool has printed so far."""
 
+    def show_time(self, block_id: str, seconds: float) -> None:
+        """Show how long a tool has been running."""
+
     def end_tool(
         self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
     ) -> None:

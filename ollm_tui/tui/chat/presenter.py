@@ -7,12 +7,11 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.images import read_image_header
 from ollm_tui.frontend import figures
-from ollm_tui.frontend.tool_text import main_argument
 from ollm_tui.protocol.chat_events import (
     ChatEvent,
     Compacted,
@@ -33,13 +32,14 @@ from ollm_tui.protocol.chat_events import (
     TurnComplete,
     Withdrawn,
 )
-from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.errors import SAME_AGAIN, AIError, ErrorCode
 from ollm_tui.protocol.message import Message
 from ollm_tui.tui.chat.made_media import SAVE_HINTS, media_words, whole_media
 from ollm_tui.tui.chat.ports import StatusPort, TranscriptPort, TurnState
 from ollm_tui.tui.chat.preview import DrawingPreview, is_step
 from ollm_tui.tui.chat.restore import HistoryPainter, show_media
 from ollm_tui.tui.chat.status.answer_pace import AnswerPace
+from ollm_tui.tui.chat.tool_rows import ToolRows
 from ollm_tui.tui.transcript import NoteKind
 
 if TYPE_CHECKING:
@@ -54,21 +54,14 @@ class Hints:
     go_on: str = ""
     context: str = ""
 
-
-SAME_AGAIN: Final = frozenset(
-    {
-        ErrorCode.BAD_REQUEST,
-        ErrorCode.AUTH_FAILED,
-        ErrorCode.PERMISSION_DENIED,
-        ErrorCode.MODEL_NOT_FOUND,
-        ErrorCode.CONTENT_FILTERED,
-        ErrorCode.NOT_IMPLEMENTED,
-        ErrorCode.CONTEXT_LENGTH_EXCEEDED,
-        ErrorCode.UNSUPPORTED_FEATURE,
-        ErrorCode.UNSUPPORTED_MODALITY,
-    }
-)
-"""Errors that recur unless something else changes first."""
+    @classmethod
+    def of(cls, key_for: Callable[[str], str]) -> "Hints":
+        """Return the hints with the keys that a person has."""
+        return cls(
+            retry=f"Press {key_for('chat.retry')} to try again.",
+            go_on=f"Press {key_for('chat.go_on')} to choose how it goes on.",
+            context=f"Press {key_for('chat.context')} to make room.",
+        )
 
 
 class TurnPresenter:
@@ -89,7 +82,7 @@ class TurnPresenter:
         self.more_stats: Callable[[], Sequence[str] | None] = tuple
         """Returns further figures for the line after an answer; None if there is no such line."""
         self._hints = hints or Hints()
-        self._began = began
+        self.tools = ToolRows(transcript, clock, began)
         self._transcript = transcript
         self._status = status
         self._clock = clock
@@ -152,7 +145,7 @@ class TurnPresenter:
         """Whether the newest prompt ran out of turns."""
         self._shown_media: set[str] = set()
         self._no_answer: NoAnswer | None = None
-        self._tools: dict[str, float] = {}
+        self.tools.forget()
         self._warned = False
         self._preview.begin()
 
@@ -196,6 +189,11 @@ class TurnPresenter:
         self._status.show_speed(None)
         self._status.show_first_token("")
         self._status.show_turn("waiting")
+
+    def give_up(self) -> None:
+        """Show that the model does not continue after its turns ran out."""
+        self.can_go_on = False
+        self.note("Stopped", "stopped")
 
     def stop(self) -> None:
         """Show at once that the person stopped; what comes afterwards is not shown."""
@@ -289,20 +287,12 @@ class TurnPresenter:
 
     def _tool(self, event: ToolCallStart | ToolCallOutput | ToolCallResult) -> None:
         self._close_blocks()
-        call = event.call
+        were_running = self.tools.are_running
+        self.tools.take(event)
         if isinstance(event, ToolCallStart):
-            self._tools[event.block] = self._clock()
-            argument = main_argument(call.args, call.raw_args)
-            self._transcript.add_tool(event.block, call.name, argument)
             self._status.show_turn("tools")
-        elif isinstance(event, ToolCallOutput):
-            self._transcript.show_running(event.block, event.output)
-        elif (since := self._tools.pop(event.block, None)) is not None:
-            took = self._clock() - max(since, self._began(call.id) or since)
-            shown = event.result.content if event.result.display is None else event.result.display
-            self._transcript.end_tool(event.block, event.result.outcome, took, shown)
-            if not self._tools:
-                self._status.show_turn("waiting")
+        elif were_running and not self.tools.are_running:
+            self._status.show_turn("waiting")
 
     def ask(self, *, is_open: bool) -> None:
         """Show that a tool waits for approval, or no longer does."""
@@ -383,9 +373,7 @@ class TurnPresenter:
     def _end(self, state: TurnState) -> None:
         self._close_blocks()
         self._preview.end()
-        for block, since in self._tools.items():
-            self._transcript.end_tool(block, "stopped", self._clock() - since, "")
-        self._tools.clear()
+        self.tools.stop()
         self.is_over = True
         self._status.show_speed(None)
         self._status.show_turn(state)

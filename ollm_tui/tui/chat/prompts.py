@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.commands.parse import (
     CommandCall,
     ShellLine,
@@ -19,6 +20,7 @@ from ollm_tui.tui.chat.media_consent import MediaConsent
 from ollm_tui.tui.chat.message_editing import MessageEditing
 from ollm_tui.tui.chat.parts import Prompt
 from ollm_tui.tui.chat.prompting.prompt_queue import PromptQueue
+from ollm_tui.tui.chat.tool_control import STOP, WRAP_UP, AtLimit
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.transcript import NavigableTranscript
 from ollm_tui.tui.widgets import FLASH_S, HintLine
@@ -147,10 +149,41 @@ class Prompts:
         else:
             self._answer(None)
 
-    def go_on(self) -> None:
-        """Let the model continue where its turns ran out."""
+    def ask_how(self) -> None:
+        """Ask what happens after the limit of turns."""
+        self.dialogs.open(AtLimit(), self._answer_limit)
+
+    def _answer_limit(self, choice: str | None) -> None:
+        if not self.can_go_on:
+            return
+        if choice is None or choice == STOP:
+            self.give_up()
+        elif choice == WRAP_UP:
+            self.wrap_up()
+        else:
+            self.go_on(int(choice) if choice.isdigit() else None)
+
+    def go_on(self, turns: int | None = None) -> None:
+        """Let the model continue where its turns ran out, for some more or as many again."""
+        self._continue(ChatOptions(max_turns=turns))
+
+    def wrap_up(self) -> None:
+        """Have the model answer now, without tools."""
+        self._continue(ChatOptions(tools=(), wraps_up=True))
+
+    def give_up(self) -> None:
+        """Leave the answer as it is after the limit of turns."""
+        self.queue.presenter.give_up()
+
+    def cancel_tool(self, block: str) -> None:
+        """Cancel the tool that runs in a row; the others go on."""
+        call_id = self.queue.presenter.tools.call_of(block)
+        if call_id is None or not self.session.client.cancel_call(call_id):
+            self.hints.flash("It does not run any more", FLASH_S)
+
+    def _continue(self, options: ChatOptions) -> None:
         self.transcript.follow()
-        self.dialogs.run(self._go_on(), "turn", is_exclusive=True)
+        self.dialogs.run(self._go_on(options), "turn", is_exclusive=True)
 
     def send_waiting(self) -> None:
         """Send what was written before the chat was open."""
@@ -190,8 +223,8 @@ class Prompts:
         await self.queue.run(prompt)
         await self.after()
 
-    async def _go_on(self) -> None:
-        await self.queue.go_on()
+    async def _go_on(self, options: ChatOptions) -> None:
+        await self.queue.go_on(options)
         await self.after()
 
     async def _drain(self) -> None:

@@ -21,6 +21,7 @@ from ollm_tui.tui.services import Services
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import (
     BranchRequested,
+    CancelRequested,
     CopyRequested,
     CursorMoved,
     KeyRefused,
@@ -206,6 +207,10 @@ class ChatScreen(TranscriptSelection[None]):
     def _change_mark(self, event: MarkRequested) -> None:
         self.controller.change_mark(event)
 
+    @on(CancelRequested)
+    def _cancel_tool(self, event: CancelRequested) -> None:
+        self.controller.prompts.cancel_tool(event.block_id)
+
     @on(CursorMoved)
     def _name_keys(self, event: CursorMoved) -> None:
         self.key_hints.show_mode(event.hints)
@@ -332,8 +337,8 @@ class ChatScreen(TranscriptSelection[None]):
         self.controller.prompts.retry()
 
     def action_go_on(self) -> None:
-        """Let the model continue where its turns ran out."""
-        self.controller.prompts.go_on()
+        """Ask what happens after the limit of turns."""
+        self.controller.prompts.ask_how()
 
     def action_show(self, view: "View") -> None:
         """Open a dialog or another screen."""

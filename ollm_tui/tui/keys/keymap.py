@@ -26,6 +26,7 @@ _HINTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "message": (*_ON_MESSAGE, "cursor.again", "cursor.select"),
         "question": (*_ON_MESSAGE, "cursor.edit", "cursor.again", "cursor.select"),
         "answer": (*_ON_MESSAGE, "cursor.next_code", "cursor.again", "cursor.select"),
+        "running": (*_ON_MESSAGE, "cursor.cancel", "cursor.fold"),
         "foldable": (*_ON_MESSAGE, "cursor.fold", "cursor.select"),
         "caret": ("caret.leave", "caret.mark", "caret.copy", "caret.all"),
         **dict.fromkeys(("loading", "reading", "compacting", "waiting"), _BUSY),

@@ -36,6 +36,8 @@ READING: Final = (
         "Previous marked message"),
     Key("cursor.next_mark", "right_square_bracket", "cursor_mark('next')", "Next marked message"),
     Key("cursor.fold", "space", "cursor_fold", "Fold or unfold", "fold"),
+    Key("cursor.cancel", "x", "cursor_cancel", "Cancel this tool; the others go on", "cancel",
+        "on a tool that runs", command="cancel"),
     Key("cursor.leave", "escape,enter", "cursor_leave", "Back to the input", "back"),
     _caret("left", "left", "Left (with Shift: select; the same below)"),
     _caret("right", "right", "Right"),

@@ -46,7 +46,7 @@ class ToolCall:
     argument: str = ""
     outcome: "ToolOutcome | None" = None
     seconds: float | None = None
-    """None if the time is not known."""
+    """Until its end how long it has been running; None if the time is not known."""
     output: str = ""
     fold: Fold = "folded"
     is_command: bool = False
@@ -126,7 +126,7 @@ class ToolPainter(WholePainter):
     def _mark(self) -> str:
         outcome, seconds = self._call.outcome, self._call.seconds
         if outcome is None:
-            return "…"
+            return "…" if seconds is None else f"… {written_seconds(seconds)}"
         if outcome not in {"done", "failed"} or seconds is None:
             return _MARKS[outcome]
         time = f"{seconds:.1f} s" if seconds < 1 else written_seconds(seconds)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.transcript.message_cursor import Typed
     from ollm_tui.tui.transcript.messages import (
         BranchRequested,
+        CancelRequested,
         CopyRequested,
         CursorMoved,
         KeyRefused,
@@ -32,6 +33,7 @@ else:
             "message_cursor": ("Typed",),
             "messages": (
                 "BranchRequested",
+                "CancelRequested",
                 *("CopyRequested", "CursorMoved", "KeyRefused"),
                 *("LinkClicked", "MarkRequested", "RetryRequested", "SelectionCopyRequested"),
             ),
@@ -48,6 +50,7 @@ else:
 __all__ = [
     "Block",
     "BranchRequested",
+    "CancelRequested",
     "CopyRequested",
     "CursorMoved",
     "KeyRefused",

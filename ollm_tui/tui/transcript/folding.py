@@ -70,6 +70,16 @@ class Folding:
                 block.painter.repaint()
             self._painting.changed(block)
 
+    def show_time(self, block_id: str, seconds: float) -> None:
+        """Show how long a tool has been running; a no-op once it has ended."""
+        blocks = self._block_list
+        block = blocks.block(block_id) if block_id in blocks else None
+        if block is not None and isinstance(block.source, ToolSource) and not block.finished:
+            block.source.seconds = seconds
+            if isinstance(block.painter, ToolPainter):
+                block.painter.repaint()
+            self._painting.changed(block)
+
     def toggle_tools(self) -> bool:
         """Unfold the output of all tools, or fold it; False when there is no tool."""
         blocks = self._block_list.blocks

@@ -15,6 +15,7 @@ from ollm_tui.tui.transcript.folding import Folding
 from ollm_tui.tui.transcript.messages import (
     BranchAct,
     BranchRequested,
+    CancelRequested,
     CopyRequested,
     CursorMoved,
     KeyRefused,
@@ -251,6 +252,8 @@ class CursorMode:
             return "message"
         if block.kind is BlockKind.USER:
             return "question"
+        if _runs(block):
+            return "running"
         return "foldable" if _folds(block) else "answer"
 
     action_step = go_through
@@ -306,6 +309,14 @@ class CursorMode:
         self.folding.toggle(block.id)
         self._show()
 
+    def action_cancel(self) -> None:
+        """Ask that the tool under the cursor is cancelled."""
+        block = self.cursor.block
+        if block is None or not _runs(block):
+            self.post(KeyRefused("Only a tool that runs can be cancelled"))
+        else:
+            self.post(CancelRequested(block.id))
+
     def action_edit(self) -> None:
         """Put the user's message into the input, to be sent in other words."""
         block = self.cursor.block
@@ -359,6 +370,10 @@ class CursorMode:
         """Go back to the input, and type there what was typed here."""
         self.turn_off()
         self.leave(typed)
+
+
+def _runs(block: Block) -> bool:
+    return block.kind is BlockKind.TOOL and not block.finished
 
 
 def _folds(block: Block) -> bool:

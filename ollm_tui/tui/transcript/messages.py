@@ -37,6 +37,14 @@ class BranchRequested(Message):
     """Whether the cursor is on the message."""
 
 
+@dataclass(eq=False, repr=False)
+class CancelRequested(Message):
+    """The user wants a tool that runs to be cancelled alone."""
+
+    block_id: str
+    """The block of the call."""
+
+
 MarkAct: TypeAlias = Literal["toggle", "previous", "next"]
 
 

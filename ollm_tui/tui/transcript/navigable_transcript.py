@@ -41,6 +41,7 @@ class NavigableTranscript(Transcript):
         )
         self._keys = keys
         self.show_running = self.folding.show_running
+        self.show_time = self.folding.show_time
         self.cursor = MessageCursor(self.block_list)
         self.cursor_mode = CursorMode(
             cursor=self.cursor,

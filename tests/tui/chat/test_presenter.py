@@ -59,6 +59,9 @@ class FakeTranscript:
     def show_running(self, block_id: str, output: str) -> None:
         self.calls.append(("running", block_id, output))
 
+    def show_time(self, block_id: str, seconds: float) -> None:
+        self.calls.append(("time", block_id, seconds))
+
     def end_tool(
         self, block_id: str, outcome: ToolOutcome, seconds: float | None, output: str
     ) -> None:

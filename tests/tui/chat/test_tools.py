@@ -64,8 +64,8 @@ async def tools_ran(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
     controller = stage.controller
     clock = iter(range(1000))
-    controller.presenter._clock = lambda: next(clock) * 0.2
-    controller.presenter._began = lambda _id: None
+    tools = controller.presenter.tools
+    tools.clock, tools.answered_at = lambda: next(clock) * 0.4, lambda _id: None
     one, two = call(1), call(2, "list_directory", "notes")
     three, four = call(3, "web_fetch", "https://en.wikipedia.org/wiki/Sky"), call(4, "shell", "ls")
     stage.client.give(
@@ -206,6 +206,9 @@ async def test_g_lets_the_model_go_on_after_its_turns_ran_out(tmp_path: Path) ->
         )
         await stage.pilot.press("g")
         await stage.settle()
+        assert "The model wants to continue with tools" in stage.screen_text
+        await stage.pilot.press("g")
+        await stage.settle()
         assert (stage.client.went_on, stage.chat.composer.text) == (1, "")
         stage.client.give(text("Done.", "answer-9"), finish())
         await stage.settle()
@@ -310,6 +313,12 @@ async def state_turns(stage: Stage) -> None:
     stage.client.give(Finish(reason="max_turns", turn=10))
 
 
+async def state_limit(stage: Stage) -> None:
+    await state_turns(stage)
+    await stage.settle()
+    await stage.pilot.press("g")
+
+
 async def state_warned(stage: Stage) -> None:
     await stage.ask("Why is the sky blue?")
     stage.client.give(ContextWarning(used=3900, limit=4096, estimated=True, turn=1))
@@ -339,6 +348,7 @@ STATES: Mapping[str, Callable[[Stage], Awaitable[None]]] = {
     "rows": state_rows,
     "open": state_open,
     "turns": state_turns,
+    "limit": state_limit,
     "warned": state_warned,
     "listed": state_listed,
     "asked": state_asked,

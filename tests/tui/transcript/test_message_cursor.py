@@ -73,8 +73,8 @@ async def test_what_is_typed_goes_on_in_the_input_with_the_draft_intact(config: 
     async with staged(config) as stage:
         await two_answers(stage)
         await stage.type("draft ")
-        await press(stage, "alt+up", *"xyc!")
-        assert stage.chat.composer.value == "draft xyc!"
+        await press(stage, "alt+up", *"qyc!")
+        assert stage.chat.composer.value == "draft qyc!"
         assert stage.chat.transcript.mode is None
         assert stage.chat.focused is stage.chat.composer
         assert barred(stage) == []

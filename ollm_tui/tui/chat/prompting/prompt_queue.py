@@ -17,6 +17,7 @@ from ollm_tui.tui.composer import WaitingPrompts
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient, ChatStream
     from ollm_tui.chat.drawing import DrawingWish
+    from ollm_tui.chat.prompt import ChatOptions
     from ollm_tui.protocol.chat_events import ChatEvent
 
 STOP_GRACE_S = 1.5
@@ -151,10 +152,10 @@ class PromptQueue:
         if not self.failed:
             await self.drain()
 
-    async def go_on(self) -> None:
+    async def go_on(self, options: "ChatOptions | None" = None) -> None:
         """Let the model continue where its turns ran out, then send what was queued meanwhile."""
         client = self.client()
-        await self._run(lambda signal: client.go_on(signal=signal), self.presenter.go_on)
+        await self._run(lambda signal: client.go_on(options, signal), self.presenter.go_on)
         if not self.failed:
             await self.drain()
 

@@ -1,0 +1,83 @@
+"""Tools on the screen beside their rows: their times, and the question at the limit of turns."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from textual import events
+
+from ollm_tui.protocol.chat_events import ToolCallStart
+from ollm_tui.tui.chat.tool_rows import ToolRows
+from ollm_tui.tui.dialogs import ChoiceRow, Choose, Dialogs
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.chat_events import ChatEvent
+
+EVERY_S: Final = 1.0
+"""How often the time of running tools is written."""
+
+GO_ON: Final = "go on"
+WRAP_UP: Final = "wrap up"
+STOP: Final = "stop"
+_LETTERS: Final[Mapping[str, str]] = MappingProxyType({"g": GO_ON, "w": WRAP_UP, "s": STOP})
+_DIGITS: Final = frozenset("123456789")
+_ROWS: Final = (
+    ChoiceRow(GO_ON, "Continue, for as many turns again", "g"),
+    ChoiceRow(WRAP_UP, "Wrap up: the model answers now, without tools", "w"),
+    ChoiceRow(STOP, "Stop here", "s"),
+)
+
+
+class AtLimit(Choose):
+    """Returns one of the three, or a number of turns as text; None stops, too.
+
+    A key of the person opens it, so that no answer is typed by accident.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The model wants to continue with tools",
+            _ROWS,
+            "1 to 9 allows that many more turns · Enter choose · Esc stops here",
+        )
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Choose by a letter or a digit."""
+        character = event.character or ""
+        choice = _LETTERS.get(character) or (character if character in _DIGITS else None)
+        if choice is not None:
+            event.stop()
+            event.prevent_default()
+            self.dismiss(choice)
+
+
+@dataclass(slots=True)
+class ToolTimes:
+    """Writes the times while tools run, and does nothing else meanwhile."""
+
+    rows: ToolRows
+    dialogs: Dialogs
+    _is_writing: bool = False
+
+    def begin_answer(self) -> None:
+        """Do nothing: no tool runs yet."""
+
+    def take(self, event: "ChatEvent") -> None:
+        """Begin with the first tool."""
+        if isinstance(event, ToolCallStart) and not self._is_writing:
+            self._is_writing = True
+            self.dialogs.run(self._write(), "times")
+
+    def end_answer(self) -> None:
+        """Do nothing: no tool runs any more, which ends the writing."""
+
+    async def _write(self) -> None:
+        try:
+            await anyio.sleep(EVERY_S)
+            while self.rows.are_running:
+                self.rows.show_times()
+                await anyio.sleep(EVERY_S)
+        finally:
+            self._is_writing = False

@@ -1,0 +1,101 @@
+"""The limit of turns and the tools that run, on the screen: keys, the dialog, the times."""
+
+from pathlib import Path
+
+import pytest
+
+from ollm_tui.chat.client import ChatStream
+from ollm_tui.chat.prompt import ChatOptions
+from ollm_tui.protocol.chat_events import Finish
+from ollm_tui.tui.chat.tool_control import AtLimit
+from tests.tui.chat.test_tools import begun, call, ended
+from tests.tui.screens import Stage, staged
+
+
+async def at_limit(stage: Stage) -> None:
+    await stage.ask("why?")
+    stage.client.give(Finish(reason="max_turns", turn=10))
+    await stage.settle()
+    await stage.pilot.press("g")
+    await stage.settle()
+    assert isinstance(stage.app.screen, AtLimit)
+
+
+@pytest.mark.parametrize(
+    ("key", "options"),
+    [
+        ("g", ChatOptions()),
+        ("enter", ChatOptions()),
+        ("3", ChatOptions(max_turns=3)),
+        ("w", ChatOptions(tools=(), wraps_up=True)),
+        ("s", None),
+        ("escape", None),
+    ],
+)
+async def test_what_follows_the_limit_is_one_key(
+    tmp_path: Path, key: str, options: ChatOptions | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await at_limit(stage)
+        asked: list[ChatOptions | None] = []
+        go_on = stage.client.go_on
+
+        def record(options: ChatOptions, _signal: object) -> ChatStream:
+            asked.append(options)
+            return go_on()
+
+        monkeypatch.setattr(stage.client, "go_on", record)
+        await stage.pilot.press(key)
+        await stage.settle()
+        assert not isinstance(stage.app.screen, AtLimit)
+        assert asked == ([] if options is None else [options])
+        assert ("Stopped" in stage.shown) is (options is None)
+        if options is None:
+            await stage.pilot.press("g")
+            assert stage.chat.composer.text == "g"
+
+
+async def test_a_command_does_the_same(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.ask("why?")
+        stage.client.give(Finish(reason="max_turns", turn=10))
+        await stage.settle()
+        await stage.send("/continue 2")
+        await stage.settle()
+        assert stage.client.went_on == 1
+
+
+async def test_a_tool_shows_its_time_and_x_cancels_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.ask("why?")
+        tools, now = stage.controller.presenter.tools, [100.0]
+        tools.clock = lambda: now[0]
+        one, two = call(1), call(2, "list_directory", "notes")
+        stage.client.give(begun(one), begun(two))
+        await stage.settle()
+        now[0] = 107.0
+        tools.show_times()
+        await stage.settle()
+        rows = [line.split() for line in stage.screen_text.split("\n") if "⚙" in line]
+        assert [row[-3:] for row in rows] == [["…", "7", "s"]] * 2
+        cancelled: list[str] = []
+
+        def cancel(call_id: str) -> bool:
+            cancelled.append(call_id)
+            return True
+
+        monkeypatch.setattr(stage.client, "cancel_call", cancel)
+        await stage.pilot.press("alt+up", "alt+up")
+        await stage.settle()
+        assert "x cancel" in stage.screen_text
+        await stage.pilot.press("x")
+        await stage.settle()
+        assert cancelled == ["c1"]
+        stage.client.give(ended(two, "there"))
+        await stage.settle()
+        await stage.pilot.press("down", "x")
+        await stage.settle()
+        assert "Only a tool that runs can be cancelled" in stage.screen_text
+        assert cancelled == ["c1"]
