@@ -13,9 +13,11 @@ from ollm_tui.protocol.tools import ToolEffect
 if TYPE_CHECKING:
     from ollm_tui.chat.drawing import DrawingWish
     from ollm_tui.chat.making import Makes
+    from ollm_tui.mcp.offers import Part
     from ollm_tui.mcp.server import McpServer
     from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.protocol.blocks import Content
+    from ollm_tui.protocol.forms import FormField, FormValues
 
 Severity: TypeAlias = Literal["info", "warning", "error"]
 View: TypeAlias = Literal[
@@ -93,6 +95,13 @@ class Attachments(Protocol):
     def listed(self) -> Sequence[str]:
         """Return a line for each attached picture: `Image #1 · cat.png · …`."""
 
+    async def insert(self, parts: "Sequence[Part]") -> None:
+        """Put words and attachments of a server's prompt where the person reads them first.
+
+        Raises:
+            AIError: one cannot be attached.
+        """
+
     def remove(self, number: int | None) -> int:
         """Remove the picture of that number, or all; returns how many were removed."""
 
@@ -162,6 +171,13 @@ class TaskModels(Protocol):
         """Return the model that a task uses, or all that can if none is chosen; asks no server."""
 
 
+class Forms(Protocol):
+    """Asks the person for values."""
+
+    async def ask(self, title: str, fields: "Sequence[FormField]") -> "FormValues | None":
+        """Ask for the values of fields; None if the person cancelled."""
+
+
 class CommandContext(Protocol):
     """The chat that a command runs in; all that a plugin's command may use."""
 
@@ -204,6 +220,8 @@ class CommandHost(CommandContext, Protocol):
     """Dictation, and reading aloud."""
     snippets: Snippets
     """Texts of the person's own."""
+    forms: Forms
+    """Asks for values that a command was not given."""
     tasks: TaskModels
     """The models for tasks beside chatting."""
     changes: Changes

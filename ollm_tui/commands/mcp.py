@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.commands.server_prompts import prompt_commands
 from ollm_tui.config.origin import nearest
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 _LOG_LINES: Final = 20
 _GIST: Final = 60
+_MOST_PROMPTS: Final = 20
 _ACTS: Final[Mapping[str, bool]] = {"restart": True, "on": True, "off": False}
 _NONE: Final = (
     "The settings name no MCP servers. `ollm mcp add NAME -- COMMAND` in a shell adds one; start "
@@ -85,6 +87,22 @@ def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
     yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart starts it anew."
 
 
+def _offers(server: "McpServer") -> Iterator[str]:
+    """Write the prompts and how many resources there are, with how they are used."""
+    commands = [one.signature for one in prompt_commands({server.name: server})]
+    if commands:
+        more = f" and {len(commands) - _MOST_PROMPTS} more" if len(commands) > _MOST_PROMPTS else ""
+        yield f"Prompts: {', '.join(commands[:_MOST_PROMPTS])}{more}"
+    catalogue = server.catalogue
+    counts = [
+        counted(len(one), word)
+        for one, word in ((catalogue.resources, "resource"), (catalogue.templates, "template"))
+        if one
+    ]
+    if counts:
+        yield f"{' and '.join(counts)}: type @{server.prefix}: in a message."
+
+
 def _details(server: "McpServer") -> Iterator[str]:
     about = f" ({clean_line(server.about)})" if server.about else ""
     yield f"{clean_name(server.name)}: {_STATES[server.state]}{about}"
@@ -96,6 +114,7 @@ def _details(server: "McpServer") -> Iterator[str]:
         gist = gist if len(gist) <= _GIST else f"{gist[:_GIST]}…"
         yield f"  {clean_name(tool.name)}  {gist}".rstrip()
     yield from (f"  {clean_line(reason)}" for reason in server.listed.refused)
+    yield from _offers(server)
     lines = [line for line in server.log.tail(_LOG_LINES) if line.strip()]
     if lines:
         yield "The end of its log:"

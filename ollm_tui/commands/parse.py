@@ -12,8 +12,9 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.matching import Rank, best_rank
 from ollm_tui.protocol.errors import AIError
 
-# A path (`/etc/hosts`) is no command, so a name ends at a space or at the end.
-_CALL: Final = re.compile(r"/(?P<name>[\w?-]*)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
+# A path (`/etc/hosts`) is no command, so a name ends at a space or at the end. `/server:prompt` is
+# a prompt of a server.
+_CALL: Final = re.compile(r"/(?P<name>[\w?-]*(?::[^\s/]*)?)(?:\s+(?P<argument>.*))?\Z", re.DOTALL)
 _SHOWN_NAME: Final = 40
 NOT_THERE: Final[Mapping[str, str]] = {
     "archive": "Ctrl+R lists all chats, and archives one.",

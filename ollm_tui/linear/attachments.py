@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ollm_tui.attachments.attachment import (
     MOST_TOGETHER_BYTES,
@@ -17,6 +17,9 @@ from ollm_tui.attachments.clipboard import clipboard_picture
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.frontend.figures import TOKEN_WORDS, media_figures
 from ollm_tui.protocol.blocks import Content, TextContent
+
+if TYPE_CHECKING:
+    from ollm_tui.mcp.offers import Part
 
 MOST_FILES: Final = 20
 
@@ -42,6 +45,20 @@ class LinearAttachments:
                 self.say(f"The text of {clean_name(path.name)} goes with the next message.")
             else:
                 self._keep(attachment)
+
+    async def insert(self, parts: "Sequence[Part]") -> None:
+        """Read out a server's prompt, which goes with the next message.
+
+        Raises:
+            AIError: one of its attachments is too much.
+        """
+        for part in parts:
+            if isinstance(part, str | AttachedText):
+                self._texts.append(part if isinstance(part, str) else part.block)
+                self.say(self._texts[-1])
+            else:
+                self._keep(part)
+        self.say("This goes with the next message.")
 
     async def paste(self) -> None:
         """Attach the picture in the clipboard.

@@ -71,7 +71,7 @@ def without_screen(commands: Sequence[Command]) -> tuple[Command, ...]:
     )
 
 
-def help_lines(commands: Callable[[], tuple[Command, ...]], host: LinearHost) -> list[str]:
+def help_lines(commands: Callable[[], Sequence[Command]], host: LinearHost) -> list[str]:
     """Return what can be typed, a line for each command."""
     return [
         KEYS_HELP,

@@ -11,7 +11,7 @@ from ollm_tui.chat.drawing import DrawingWish, newest_of
 from ollm_tui.chat.making import Makes
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.commands.files import Snippets
-from ollm_tui.commands.host import Attachments, Drawings, ModelActions, SpeechActions, View
+from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, SpeechActions, View
 from ollm_tui.commands.tool_host import PermissionList
 from ollm_tui.config.paths import expanded
 from ollm_tui.decode.clean import clean_name
@@ -19,6 +19,7 @@ from ollm_tui.frontend.open_chat import OpenChatHost
 from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.linear.chat import LinearChat
 from ollm_tui.linear.model_actions import LinearModelActions
+from ollm_tui.linear.questions import LinearForms
 from ollm_tui.linear.views import Views
 from ollm_tui.linear.work import Work
 from ollm_tui.linear.writing import Writing
@@ -120,6 +121,7 @@ class LinearHost(OpenChatHost):
     drawings: Drawings = field(init=False)
     voice: SpeechActions = field(init=False)
     snippets: Snippets = field(init=False)
+    forms: Forms = field(init=False)
     views: Views = field(init=False)
     writing: Writing = field(init=False)
 
@@ -131,6 +133,7 @@ class LinearHost(OpenChatHost):
         self.model_actions = LinearModelActions(self.chat, self.chat.begun.append)
         self.drawings = LinearDrawings(self.chat, self.chat.begun.append)
         self.voice, self.snippets = self.chat.voice, self.writing.snippets
+        self.forms = LinearForms(self.chat.questions, self.chat.say)
 
     def take_begun(self) -> Sequence[Work]:
         """Return what commands have begun, to be awaited."""

@@ -14,8 +14,10 @@ from typing import Final
 
 import anyio
 
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.frontend.consent import Arming
 from ollm_tui.linear.terminal import ESCAPE, INTERRUPT, Terminal
+from ollm_tui.protocol.forms import FieldValue, FormField, FormValues
 
 PAGE: Final = 20
 """Choices that are read out at once."""
@@ -186,3 +188,36 @@ class Questions:
                     arming.typed(now)
                     self._terminal.say(question.prompt.rpartition(". ")[2])
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class LinearForms:
+    """Asks for fields, one line after another."""
+
+    questions: Questions
+    say: Callable[[str], None]
+
+    async def ask(self, title: str, fields: Sequence[FormField]) -> FormValues | None:
+        """Return what the person entered, without what was left out; None if they cancelled."""
+        self.say(f"{clean_line(title)}.")
+        values: dict[str, FieldValue] = {}
+        for one in fields:
+            given, value = await self._entered(one)
+            if not given:
+                return None
+            if value is not None:
+                values[one.name] = value
+        return values
+
+    async def _entered(self, one: FormField) -> tuple[bool, FieldValue | None]:
+        name, options = clean_name(one.shown), [clean_name(option.shown) for option in one.options]
+        about = [clean_line(one.about), f"One of: {', '.join(options)}" if options else ""]
+        self.say(". ".join([name, *filter(None, about)]))
+        while True:
+            typed = await self.questions.line(f"{name}: ", one.written(one.default))
+            if typed is None:
+                return False, None
+            try:
+                return True, one.read(typed)
+            except ValueError as error:
+                self.say(str(error))

@@ -27,6 +27,7 @@ from ollm_tui.commands.parse import (
     suggest,
 )
 from ollm_tui.commands.registry import Command, plugin_commands
+from ollm_tui.commands.server_prompts import CommandList
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.paths import default_paths
 from ollm_tui.decode.clean import clean
@@ -145,7 +146,7 @@ class LinearApp:
         self._history = PromptHistory(None if flags.private else history)
         self._is_over = False
         self._was_stopped = False
-        self._commands: tuple[Command, ...] = COMMANDS
+        self._commands: Sequence[Command] = COMMANDS
 
     def run(self) -> int:
         """Open the runtime, chat, and close it."""
@@ -214,7 +215,8 @@ class LinearApp:
             for problem in problems:
                 self._chat.say(problem, "warning")
         own = LinearCommands(self._chat, self._host).all()
-        self._commands = (*without_screen(COMMANDS), *own, *more)
+        fixed = (*without_screen(COMMANDS), *own, *more)
+        self._commands = CommandList(fixed, self._host.servers)
         self._host.views.show_help = lambda: say(
             "\n".join(help_lines(lambda: self._commands, self._host))
         )

@@ -3,7 +3,7 @@
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -13,20 +13,27 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp_types import (
     CONNECTION_CLOSED,
+    METHOD_NOT_FOUND,
     REQUEST_TIMEOUT,
     CallToolRequest,
     CallToolRequestParams,
     CallToolResult,
+    ClientRequest,
     Implementation,
     LoggingMessageNotificationParams,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
+    ServerCapabilities,
     ToolListChangedNotification,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
+from ollm_tui.decode.clean import clean_line
 from ollm_tui.mcp.content import output_of
 from ollm_tui.mcp.http import Refusals, http_transport
 from ollm_tui.mcp.listing import ToolList, read_tools
 from ollm_tui.mcp.log import ServerLog
+from ollm_tui.mcp.offers import ServerOffers
 from ollm_tui.mcp.process import ServerProcess
 from ollm_tui.mcp.settings import HttpServer, ServerAddress
 from ollm_tui.mcp.stdio import stdio_transport
@@ -40,6 +47,7 @@ _CLIENT: Final = Implementation(name="ollm", version="1")
 _VERSION_HEADER: Final = "mcp-protocol-version"
 _LONGEST_REASON: Final = 500
 _ENDED_WITHIN_S: Final = 0.5
+Result = TypeVar("Result", bound=BaseModel)
 
 
 class Connection:
@@ -52,6 +60,8 @@ class Connection:
         """Set when the server is gone."""
         self.changed = anyio.Event()
         """Set when the list of tools has changed; replaced by each reading of it."""
+        self.offers_changed = anyio.Event()
+        """The same for the lists of prompts and resources."""
         self.process: ServerProcess | None = None
         self.refusals: Refusals | None = None
 
@@ -85,28 +95,62 @@ class Connection:
         capabilities = self._session.server_capabilities
         if capabilities is None or capabilities.tools is None:
             return ToolList()
+        return await anyio.to_thread.run_sync(read_tools, await self.pages("tools/list", "tools"))
+
+    @property
+    def offers(self) -> ServerOffers:
+        """What a person may take from the server."""
+        return ServerOffers(self, self._session.server_capabilities or ServerCapabilities())
+
+    async def pages(self, method: str, key: str, *, is_vital: bool = True) -> list[JsonValue]:
+        """Read a whole list, one page after another; one that is not vital may be refused.
+
+        Raises:
+            AIError: it cannot be read.
+        """
         listed: list[JsonValue] = []
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await self._page(cursor)
-            tools = page.get("tools")
-            listed += tools if isinstance(tools, list) else []
+            try:
+                page = await self._page(method, cursor)
+            except MCPError as error:
+                if not is_vital and error.code == METHOD_NOT_FOUND:
+                    break
+                raise await self._problem(f"It did not list its {key}", error) from error
+            items = page.get(key)
+            listed += items if isinstance(items, list) else []
             following = page.get("nextCursor")
             if not isinstance(following, str) or following == cursor:
                 break
             cursor = following
-        return await anyio.to_thread.run_sync(read_tools, listed)
+        return listed
 
-    async def _page(self, cursor: str | None) -> JsonObject:
-        # Not by the SDK's own method, which refuses the whole list for one bad tool.
+    async def _page(self, method: str, cursor: str | None) -> JsonObject:
+        # Not by the SDK's own method, which refuses the whole list for one bad item.
         params = {"cursor": cursor} if cursor is not None else None
         version = self._session.protocol_version or ""
+        return await self._dispatcher.send_raw_request(
+            method, params, {"headers": {_VERSION_HEADER: version}}
+        )
+
+    async def ask(
+        self, request: ClientRequest, result_type: type[Result], timeout_s: float
+    ) -> Result:
+        """Send a request that is no call of a tool.
+
+        Raises:
+            AIError: it failed, with a sentence.
+        """
         try:
-            return await self._dispatcher.send_raw_request(
-                "tools/list", params, {"headers": {_VERSION_HEADER: version}}
-            )
+            return await self._session.send_request(request, result_type, timeout_s)
         except MCPError as error:
-            raise await self._problem("It did not list its tools", error) from error
+            raise AIError(
+                ErrorCode.SERVICE_UNAVAILABLE, clean_line(await self._reason(error, timeout_s))
+            ) from error
+        except (ValidationError, RuntimeError) as error:
+            raise AIError(
+                ErrorCode.SERVICE_UNAVAILABLE, "The answer of the MCP server is malformed."
+            ) from error
 
     async def call(
         self, name: str, args: JsonObject, timeout_s: float, on_progress: ProgressFnT | None = None
@@ -191,8 +235,12 @@ async def _session(received: Any, outgoing: Any, log: ServerLog) -> AsyncIterato
         log.add(f"{params.level}: {params.data}")
 
     async def on_message(message: IncomingMessage) -> None:
-        if isinstance(message, ToolListChangedNotification) and connections:
+        if not connections:
+            return
+        if isinstance(message, ToolListChangedNotification):
             connections[0].changed.set()
+        elif isinstance(message, PromptListChangedNotification | ResourceListChangedNotification):
+            connections[0].offers_changed.set()
 
     dispatcher: JSONRPCDispatcher[Any] = JSONRPCDispatcher(received, outgoing)
     session = ClientSession(

@@ -5,7 +5,8 @@ starting ... -> failed (it ended too often, or cannot be started at all).
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -13,7 +14,9 @@ import anyio
 
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.lazy import import_name
+from ollm_tui.mcp.catalogue import Catalogue
 from ollm_tui.mcp.listing import ToolDefinition, ToolList
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.settings import ServerAddress, address_of, identity_of, shown_address
@@ -25,7 +28,9 @@ from ollm_tui.tools.define import ToolFailure
 if TYPE_CHECKING:
     from mcp.shared.dispatcher import ProgressFnT
 
+    from ollm_tui.attachments.attachment import Attachment
     from ollm_tui.mcp.connection import Connection
+    from ollm_tui.mcp.offers import Part, ServerOffers
 
 ServerState: TypeAlias = Literal["off", "starting", "ready", "waiting", "failed"]
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -34,6 +39,7 @@ STEADY_S: Final = 60.0
 """A server that was ready for so long starts anew without a longer pause."""
 _SETTLED_S: Final = 0.2
 """Several changes of a list at once are read once."""
+_COMPLETES_S: Final = 2.0
 MISSING_PACKAGE: Final = "The package mcp is not installed: pip install 'ollm-tui[mcp]'."
 WRONG_SETTINGS: Final = (
     "It needs either `command` or `url` in the settings; a `url` begins with http:// or https://."
@@ -78,6 +84,8 @@ class McpServer:
         self.about = ""
         """Its own name and version; foreign text."""
         self.listed = ToolList()
+        self.catalogue = Catalogue()
+        """Its prompts and resources, once they are known."""
         self.log = ServerLog()
         self._changed = changed
         self._is_on = settings.enabled
@@ -156,7 +164,7 @@ class McpServer:
             is_wrong = isinstance(error, AIError) and error.code == ErrorCode.BAD_REQUEST
             self._failures += len(self.timing.pauses_s) + 1 if is_wrong else 1
         finally:
-            self._connection, self.listed = None, ToolList()
+            self._connection, self.listed, self.catalogue = None, ToolList(), Catalogue()
         if self.log.tail(1) != [self.problem]:
             self.log.add(self.problem)
 
@@ -208,12 +216,64 @@ class McpServer:
                     self._show("ready")
 
             group.start_soon(reread)
+            group.start_soon(self._follow_offers, connection)
             await connection.ended.wait()
             self._connection = None  # no further call is sent to what has ended
             if connection.process is not None:
                 with anyio.move_on_after(_SETTLED_S):
                     await connection.process.ended()
             group.cancel_scope.cancel()
+
+    async def _follow_offers(self, connection: "Connection") -> None:
+        """Read the prompts and resources now and whenever they change; without them it goes on."""
+        while True:
+            connection.offers_changed = anyio.Event()
+            try:
+                with anyio.fail_after(self.timing.start_s):
+                    catalogue = await connection.offers.catalogue()
+            except (AIError, TimeoutError) as error:
+                self.log.add(str(error) or "It did not list its prompts and resources in time.")
+            else:
+                if catalogue != self.catalogue:
+                    self.catalogue = catalogue
+                    self._changed()
+            await connection.offers_changed.wait()
+            await anyio.sleep(_SETTLED_S)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> "Sequence[Part]":
+        """Return the words and attachments of a prompt.
+
+        Raises:
+            AIError: it cannot be read.
+        """
+        return await self._offers.prompt(name, arguments, self.timing.call_s)
+
+    async def resource(self, uri: str) -> "Sequence[Attachment]":
+        """Read a resource.
+
+        Raises:
+            AIError: it cannot be read, or attached.
+        """
+        return await self._offers.resource(uri, self.timing.call_s)
+
+    async def prompt_values(self, prompt: str, argument: str, begun: str) -> Sequence[str]:
+        """Return how an argument of a prompt may go on; none if that is not known in time."""
+        with suppress(AIError):
+            return await self._offers.prompt_values(prompt, argument, begun, _COMPLETES_S)
+        return ()
+
+    async def template_values(self, uri: str, variable: str, begun: str) -> Sequence[str]:
+        """Return how a variable of a template may go on; none if that is not known in time."""
+        with suppress(AIError):
+            return await self._offers.template_values(uri, variable, begun, _COMPLETES_S)
+        return ()
+
+    @property
+    def _offers(self) -> "ServerOffers":
+        if self._connection is None:
+            words = f"The MCP server {clean_name(self.name)} is not running."
+            raise AIError(ErrorCode.SERVICE_UNAVAILABLE, words)
+        return self._connection.offers
 
     async def call(
         self, tool: ToolDefinition, args: JsonObject, on_progress: "ProgressFnT | None" = None

@@ -15,6 +15,7 @@ from ollm_tui.models.tasks import TASK_WORDS, ModelTask
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.blocks import Content
 from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.protocol.forms import FormField, FormValues
 from ollm_tui.protocol.request import GenerationOptions
 from ollm_tui.protocol.tools import ToolEffect
 
@@ -282,6 +283,23 @@ class RecordingHost:
     @model_actions.setter
     def model_actions(self, actions: object) -> None:
         raise NotImplementedError
+
+    async def insert(self, parts: Sequence[Any]) -> None:
+        self.attached += [part if isinstance(part, str) else part.name for part in parts]
+
+    @property
+    def forms(self) -> "RecordingHost":
+        return self
+
+    @forms.setter
+    def forms(self, forms: object) -> None:
+        raise NotImplementedError
+
+    entered: FormValues | None = None
+
+    async def ask(self, title: str, fields: Sequence[FormField]) -> FormValues | None:
+        self.asked.append(("ask", title, *(one.name for one in fields)))
+        return self.entered
 
     @property
     def instructions(self) -> RecordingInstructions:

@@ -16,6 +16,10 @@ from typing import Any
 MODE = sys.argv[1]
 RECORD = sys.argv[2] if len(sys.argv) > 2 else os.devnull
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
+PNG = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5E"
+    "rkJggg=="
+)
 state = {"description": "Say a text again."}
 
 
@@ -119,11 +123,86 @@ def called(message: dict[str, Any]) -> None:
     send({"id": message["id"], "result": answer})
 
 
+def offered(message: dict[str, Any]) -> None:
+    """Answer for prompts and resources, among them bad ones."""
+    params = message.get("params") or {}
+    result: Any = None
+    match message["method"]:
+        case "prompts/list":
+            arguments = [
+                {"name": "who", "description": "Whom to greet.", "required": True},
+                {"name": "tone"},
+            ]
+            result = {
+                "prompts": [
+                    {"name": "Greet people", "description": "Greets.", "arguments": arguments},
+                    {"name": "greet_people"},
+                    {"name": "hostile"},
+                    "no object",
+                    {"name": ""},
+                    {"name": "twice", "arguments": [{"name": "a"}, {"name": "a"}]},
+                ]
+            }
+        case "prompts/get" if params["name"] == "hostile":
+            hidden = "Look\x1b[2J here\u200b\U000e0041"
+            part = {"type": "text", "text": hidden}
+            answer = {"type": "text", "text": "Yes?"}
+            result = {
+                "messages": [
+                    {"role": "user", "content": part},
+                    {"role": "assistant", "content": answer},
+                ]
+            }
+        case "prompts/get":
+            given = params.get("arguments") or {}
+            words = f"Greet {given.get('who')} in a {given.get('tone', 'plain')} tone."
+            part = {"type": "text", "text": words}
+            result = {"messages": [{"role": "user", "content": part}]}
+        case "resources/list":
+            result = {
+                "resources": [
+                    {"uri": "notes://today", "name": "Today", "description": "What is due."},
+                    {"uri": "notes://pixel", "name": "Pixel"},
+                    {"uri": "notes://large", "name": "Large"},
+                    {"uri": "with blanks in it", "name": "Bad"},
+                    {"name": "no address"},
+                ]
+            }
+        case "resources/templates/list":
+            template = {"uriTemplate": "notes://day/{date}", "name": "A day"}
+            result = {"resourceTemplates": [template]}
+        case "resources/read":
+            result = {"contents": [content(params["uri"])]}
+        case "completion/complete":
+            values = ["Ada", "Alan"] if params["ref"]["type"] == "ref/prompt" else ["monday"]
+            begun = params["argument"]["value"].lower()
+            kept = [value for value in values if value.lower().startswith(begun)]
+            result = {"completion": {"values": kept}}
+    if result is None or (isinstance(result.get("contents"), list) and None in result["contents"]):
+        send({"id": message["id"], "error": {"code": -32002, "message": "No such resource"}})
+        return
+    send({"id": message["id"], "result": result})
+
+
+def content(uri: str) -> dict[str, Any] | None:
+    match uri.removeprefix("notes://"):
+        case "today" | "day/monday":
+            return {"uri": uri, "text": f"Buy tea\x07 on {uri}.\n"}
+        case "pixel":
+            return {"uri": uri, "blob": PNG, "mimeType": "text/plain"}
+        case "large":
+            return {"uri": uri, "text": "x" * 300_000}
+        case _:
+            return None
+
+
 def initialized(message: dict[str, Any]) -> None:
     if MODE == "silent":
         hang()
     info = {"name": "faults", "version": "1"}
     capabilities = {"tools": {"listChanged": True}, "logging": {}}
+    if MODE == "offers":
+        capabilities |= {"prompts": {}, "resources": {}, "completions": {}}
     version = message["params"]["protocolVersion"]
     result = {"protocolVersion": version, "capabilities": capabilities, "serverInfo": info}
     send({"id": message["id"], "result": result})
@@ -153,6 +232,8 @@ def main() -> None:
                 listed(message)
             case "tools/call":
                 called(message)
+            case str() if MODE == "offers" and "id" in message:
+                offered(message)
     if MODE in {"ignore_term", "silent", "hang_list", "hang_call"}:
         hang()
 

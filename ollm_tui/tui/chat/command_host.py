@@ -1,16 +1,17 @@
 """What slash commands use of this front end."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ollm_tui.commands.files import Snippets
-from ollm_tui.commands.host import Attachments, Drawings, ModelActions, SpeechActions, View
+from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, SpeechActions, View
 from ollm_tui.commands.tool_host import PermissionList
 from ollm_tui.frontend.open_chat import OpenChatHost
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
+from ollm_tui.tui.dialogs import ScreenForms
 from ollm_tui.tui.services import Say
 from ollm_tui.tui.terminal import Copying
 from ollm_tui.tui.transcript import SearchControl
@@ -34,6 +35,11 @@ class ScreenCommandHost(OpenChatHost):
     snippets: Snippets
     new_chat: Callable[[], Coroutine[Any, Any, None]]
     quit: Callable[[], None]
+    forms: Forms = field(init=False)
+
+    def __post_init__(self) -> None:
+        OpenChatHost.__post_init__(self)
+        self.forms = ScreenForms(self.themes.dialogs.ask)
 
     def __post_init__(self) -> None:
         OpenChatHost.__post_init__(self)

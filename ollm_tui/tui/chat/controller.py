@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.host import View
 from ollm_tui.commands.parse import CommandCall, Suggestions, UnknownCommand, run_command, suggest
 from ollm_tui.commands.registry import Command
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.frontend.private import PrivateChats
-from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.tui.chat.chat_tree import ChatTree
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.compacting.context import ContextRemedies
@@ -28,6 +26,7 @@ from ollm_tui.tui.chat.prompting.prompt_queue import AnswerListeners, PromptQueu
 from ollm_tui.tui.chat.prompting.writing import WritingTools
 from ollm_tui.tui.chat.prompts import Prompts
 from ollm_tui.tui.chat.reading import ReadingTools
+from ollm_tui.tui.chat.servers import ChatServers
 from ollm_tui.tui.chat.shown_messages import ShownMessages
 from ollm_tui.tui.chat.status.live_line import KEEP_STATS, LiveLine
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
@@ -55,7 +54,8 @@ class ChatController:
         self._parts = parts
         self._dialogs = parts.dialogs
         self.runtime = runtime
-        self.commands = (*COMMANDS, *more_commands)
+        self.servers = ChatServers(runtime)
+        self.commands = self.servers.commands(more_commands)
         self._build_answers()
         self._build_prompts()
         self._build_features()
@@ -170,12 +170,12 @@ class ChatController:
         )
         self.private = PrivateChats(self.session, self.say, self.models.may_stop, self.start_new)
         self.themes = ThemeSwitch(parts.transcript.app, parts.services, dialogs, self.say)
-        self.attaching = Attaching(parts.composer, parts.hints, dialogs)
+        self.attaching = Attaching(parts.composer, parts.hints, dialogs, self.servers.offers)
         self.writing = WritingTools(parts, self.session, self.queue, self.status, self.say)
 
     def _build_commands(self) -> None:
         parts, dialogs, keymap = self._parts, self._dialogs, self._parts.keymap
-        self.files = FileSuggestions(self.suggest)
+        self.files = FileSuggestions(self.suggest, offers=self.servers.offers)
         page = ChatDialogs(
             self.session,
             dialogs,
@@ -269,7 +269,7 @@ class ChatController:
         self.writing.drafts.start()
         self.search.start()
         self.prompts.send_waiting()
-        ServerNews(self.runtime.mcp, self.say, self.status.show_tools).start()
+        self.servers.start(self.say, self.status.show_tools)
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that was never mentioned."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -18,6 +18,7 @@ from ollm_tui.attachments.attachment import (
     MOST_TOGETHER_BYTES,
     AttachedFile,
     AttachedText,
+    Attachment,
     attach,
     attach_file,
     existing_paths,
@@ -26,7 +27,7 @@ from ollm_tui.attachments.attachment import (
     shown_path,
 )
 from ollm_tui.attachments.paths import FileFinder
-from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions
+from ollm_tui.commands.parse import MOST_SUGGESTIONS, Suggestions, as_typed
 from ollm_tui.commands.registry import Completion
 from ollm_tui.decode.matching import best_rank
 from ollm_tui.protocol.errors import AIError
@@ -36,8 +37,14 @@ from ollm_tui.tui.composer.pictures import attachment_line
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
+if TYPE_CHECKING:
+    from ollm_tui.frontend.server_offers import ServerOffers
+    from ollm_tui.mcp.offers import Part
+
 MOST_PICTURES: Final = 20
 """In one message."""
+_READ_WHOLE: Final = 20_000
+"""Characters of a prompt up to which all of it stands in the input."""
 READ_S: Final = 2 * FLASH_S
 """How long a refusal stays."""
 
@@ -49,6 +56,8 @@ class Attaching:
     composer: Composer
     hints: HintLine
     dialogs: Dialogs
+    offers: "ServerOffers | None" = None
+    """What servers offer, by name."""
 
     # By a command
 
@@ -67,6 +76,29 @@ class Attaching:
                 self._require_room(attachment)
                 self.composer.pictures.put_beside(attachment)
                 self.composer.look_at_pictures()
+
+    async def insert(self, parts: "Sequence[Part]") -> None:
+        """Put a server's prompt in front of the draft, for the person to read.
+
+        Raises:
+            AIError: one of its attachments is too much.
+        """
+        words = "\n\n".join(self._written(part) for part in parts)
+        drafts = (as_typed(words), self.composer.draft)  # words of a server are no command
+        self.composer.draft = "\n\n".join(filter(None, drafts))
+        self.composer.look_at_pictures()
+        self.hints.flash("The prompt is in the input. Read it; Enter sends it.", READ_S)
+
+    def _written(self, part: "Part") -> str:
+        if not isinstance(part, str):
+            return self._as_inserted(part)
+        # Not folded as a paste is: the person has not seen it before.
+        return part if len(part) <= _READ_WHOLE else self.composer.folded(part)
+
+    def _as_inserted(self, attachment: Attachment) -> str:
+        if isinstance(attachment, AttachedText):
+            return self.composer.folded(attachment.block)
+        return self._token(attachment)
 
     async def paste(self) -> None:
         """Put the picture in the clipboard into the draft.
@@ -125,6 +157,10 @@ class Attaching:
     async def _read_named(self, text: str, name: str) -> None:
         insert = ""
         try:
+            resource = await self.offers.read(name) if self.offers is not None else None
+            if resource is not None:
+                insert = self._resource(resource)
+                return
             for path in await named_paths(name):
                 attachment = await attach(path)
                 if isinstance(attachment, AttachedText):
@@ -136,6 +172,16 @@ class Attaching:
             self._refuse(error)
         finally:
             self.composer.end_reading(text, insert)
+
+    def _resource(self, attachments: Sequence[Attachment]) -> str:
+        # Imported with the first one.
+        from ollm_tui.frontend.server_offers import text_figures
+
+        words = [self._as_inserted(one) for one in attachments]
+        texts = [text_figures(one) for one in attachments if isinstance(one, AttachedText)]
+        if texts:
+            self.hints.flash(f"Attached {', '.join(texts)}", READ_S)
+        return f"{' '.join(words)} "
 
     def _token(self, picture: AttachedFile) -> str:
         self._require_room(picture)
@@ -182,19 +228,35 @@ class FileSuggestions:
     commands: Callable[[str], Suggestions | None]
     """Suggests commands for the same text; files are added to these."""
     finder: FileFinder = field(default_factory=lambda: FileFinder(Path.cwd()))
+    offers: "ServerOffers | None" = None
+    """Suggests resources of servers for a mention, and values for their prompts."""
     _running: _Search | None = None
 
     async def find(self, query: FileQuery) -> Suggestions | None:
         """Suggest files, or return None if there are none or the disk is too slow."""
+        if query.argument:
+            return await self._values(query)
         others = self.commands(query.draft) if not query.is_mention else None
         items = others.items if others is not None else ()
         with anyio.move_on_after(PATIENCE_S):
-            items += await self._searched(query.text)
+            offers = self.offers if query.is_mention else None
+            if offers is None or offers.named(query.text) is None:
+                items += await self._searched(query.text)
+            if offers is not None:
+                items += tuple(await offers.mentions(query.text))
         if not items:
             return None
         return Suggestions(
             query.start, query.text, items, is_argument=True, is_mention=query.is_mention
         )
+
+    async def _values(self, query: FileQuery) -> Suggestions | None:
+        """Suggest values for an argument of a server's prompt."""
+        if self.offers is None:
+            return None
+        values = await self.offers.values(query.draft, query.argument, query.text)
+        items = tuple(values)
+        return Suggestions(query.start, query.text, items, is_argument=True) if items else None
 
     async def _searched(self, text: str) -> tuple[Completion, ...]:
         while self._running is not None:
@@ -229,4 +291,5 @@ class FileSuggestions:
             if rank is not None:
                 ranked.append((rank, len(name), name))
         ranked.sort()
-        return tuple(Completion(name) for _, _, name in ranked[:MOST_SUGGESTIONS])
+        names = [name for _, _, name in ranked[:MOST_SUGGESTIONS]]
+        return tuple(Completion(name, takes_more=name.endswith("/")) for name in names)

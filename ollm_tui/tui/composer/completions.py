@@ -54,12 +54,16 @@ def open_menu(suggestions: "Suggestions | None") -> Menu | None:
 
 _LONGEST: Final = 200
 _MENTION: Final = re.compile(rf"(?:^|(?<=[\s(\[\"']))@(?P<name>[^\s@]{{0,{_LONGEST}}})\Z")
+_VALUE: Final = re.compile(
+    r"/[\w-]+:[^\s/]+[ \t](?:[^\n]*[ \t])?(?P<argument>[^\s=]+)=(?P<value>[^\s]*)\Z"
+)
+"""An argument of a server's prompt that is being written."""
 _ATTACH: Final = re.compile(r"/(?:attach|dictate)[ \t]+(?P<name>[^\n]*)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class FileQuery:
-    """The beginning of a file's name, and where it stands."""
+    """The beginning of a name that is looked up, of a file or at a server, and where it stands."""
 
     draft: str
     text: str
@@ -67,12 +71,17 @@ class FileQuery:
     start: int
     """Where it begins in the draft: for a mention, after the `@`."""
     is_mention: bool
+    argument: str = ""
+    """The argument of a server's prompt whose value this is."""
 
 
 def file_query(draft: str, cursor: int) -> FileQuery | None:
     """Return the file name that is being written at `cursor`, or None."""
     if match := _ATTACH.match(draft):
         return FileQuery(draft, match["name"], match.start("name"), is_mention=False)
+    if match := _VALUE.match(draft):
+        start = match.start("value")
+        return FileQuery(draft, match["value"], start, False, match["argument"])
     if draft.startswith("/"):
         return None
     line = max(draft.rfind("\n", 0, cursor) + 1, cursor - _LONGEST - 2)

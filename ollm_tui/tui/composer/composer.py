@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     # the commands are loaded after the first frame
     from ollm_tui.attachments.attachment import AttachedFile
     from ollm_tui.commands.parse import Suggestions
+    from ollm_tui.commands.registry import Completion
 
 MOST_ROWS: Final = 8
 PASTE_GUARD_S: Final = 0.05
@@ -343,10 +344,10 @@ class Composer(DraftEditor, inherit_bindings=False):
             return
         item = self._menu.items[index]
         if self._menu.suggestions.is_mention:
-            self._take_file(self._menu.suggestions.start, item.value)
+            self._take_file(self._menu.suggestions.start, item)
             return
         kept = self.draft[: self._menu.suggestions.start]
-        more = " " if go_on and item.takes_more else ""
+        more = " " if go_on and item.takes_more and not item.value.endswith("/") else ""
         self.replace(
             to_editor(f"{kept}{item.value}{more}"),
             (0, 0),
@@ -356,13 +357,13 @@ class Composer(DraftEditor, inherit_bindings=False):
         if not more:
             self._show(None)
 
-    def _take_file(self, start: int, name: str) -> None:
+    def _take_file(self, start: int, item: "Completion") -> None:
         """Complete a file name; a file is read at once, a folder lists its files."""
-        held = to_editor(name)
+        held = to_editor(name := item.value)
         first = location_of(self.text, start)
         result = self.replace(held, first, self.cursor_location, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
-        if name.endswith("/"):
+        if item.takes_more:
             return
         self._query = None
         self._show(None)
@@ -374,8 +375,8 @@ class Composer(DraftEditor, inherit_bindings=False):
         suggestions = self._menu.suggestions if self._menu is not None else None
         if suggestions is None or not suggestions.is_mention:
             return False
-        names = [item.value for item in suggestions.items]
-        if suggestions.query not in names or suggestions.query.endswith("/"):
+        names = ["" if item.takes_more else item.value for item in suggestions.items]
+        if not suggestions.query or suggestions.query not in names:
             return False
         self.take(names.index(suggestions.query))
         return True

@@ -61,8 +61,11 @@ class DraftEditor(TextArea, inherit_bindings=False):
             self.move_cursor(result.end_location)
 
     def folded(self, text: str) -> str:
-        """Return a text as a paste of it would be inserted: a long one as its token."""
-        return self._pastes.fold(text)
+        """Return a text as a paste of it would be inserted: a long one as its token.
+
+        So is one that holds what looks like the token of another.
+        """
+        return self._pastes.fold(text, always=self._pastes.unfold(text) != text)
 
     def swap(self, text: str, other: str) -> bool:
         """Replace the last occurrence of a text; False if there is none."""

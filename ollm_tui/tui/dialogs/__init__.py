@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         fill_list,
         move_highlight,
     )
+    from ollm_tui.tui.dialogs.form import ScreenForms
     from ollm_tui.tui.dialogs.help import Help
     from ollm_tui.tui.dialogs.palette import Palette, PaletteEntry, palette_entries
     from ollm_tui.tui.dialogs.questions import (
@@ -35,6 +36,7 @@ else:
             "dialog": ("Dialog", "DialogOpener", "LOW_SCREEN", "LeftOnce", "SUSPEND"),
             "dialogs": ("Dialogs",),
             "filter_list": ("FilterList", "LONGEST_FILTER", "fill_list", "move_highlight"),
+            "form": ("ScreenForms",),
             "help": ("Help",),
             "palette": ("Palette", "PaletteEntry", "palette_entries"),
             "questions": (
@@ -70,6 +72,7 @@ __all__ = [
     "Reading",
     "SaveCopy",
     "ScreenApprover",
+    "ScreenForms",
     "YesNoDialog",
     "fill_list",
     "move_highlight",

@@ -1,0 +1,40 @@
+"""MCP servers in the open chat: their prompts as commands, their resources, and their start."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ollm_tui.commands import COMMANDS
+from ollm_tui.commands.registry import Command
+from ollm_tui.commands.server_prompts import CommandList
+from ollm_tui.frontend.server_news import ServerNews
+from ollm_tui.frontend.server_offers import ServerOffers
+from ollm_tui.tui.services import Say
+
+if TYPE_CHECKING:
+    from ollm_tui.mcp.server import McpServer
+    from ollm_tui.runtime.compose import Runtime
+
+
+@dataclass(slots=True)
+class ChatServers:
+    """What the screen uses of the servers of the settings."""
+
+    runtime: "Runtime"
+    offers: ServerOffers = field(init=False)
+    """Resources by name."""
+
+    def __post_init__(self) -> None:
+        self.offers = ServerOffers(self.listed)
+
+    def listed(self) -> "Mapping[str, McpServer]":
+        """Return the servers, running or not."""
+        return self.runtime.mcp.all if self.runtime.mcp is not None else {}
+
+    def commands(self, more: Sequence[Command]) -> Sequence[Command]:
+        """Return the commands of the program, of packages, and of the servers that run."""
+        return CommandList((*COMMANDS, *more), self.listed)
+
+    def start(self, say: Say, show_tools: Callable[[], None]) -> None:
+        """Start the servers in the background."""
+        ServerNews(self.runtime.mcp, say, show_tools).start()
