@@ -84,6 +84,7 @@ SHORT_MODULES = {
         "frontend/private.py",
         "tui/chat/last_session.py",
         "tui/chat/profile_dialog.py",
+        "tui/chat/servers.py",
         "frontend/welcome_note.py",
         "tui/chat/prompting/snippets.py",
         "tui/chats/opening.py",

@@ -13,6 +13,7 @@ from ollm_tui.mcp.catalogue import (
     read_templates,
 )
 from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.json_types import JsonValue
 from tests.mcp.conftest import Running, Watched
 
 json_values = st.recursive(
@@ -99,7 +100,7 @@ def test_a_list_is_bounded() -> None:
 
 
 @given(st.lists(json_values, max_size=6))
-def test_no_list_of_a_server_is_refused_whole(listed: list[object]) -> None:
-    good: list[object] = [{"name": "good", "uri": "a://b", "uriTemplate": "a://{b}"}]
+def test_no_list_of_a_server_is_refused_whole(listed: list[JsonValue]) -> None:
+    good: list[JsonValue] = [{"name": "good", "uri": "a://b", "uriTemplate": "a://{b}"}]
     for read in (read_prompts, read_resources, read_templates):
-        assert len(read([*listed, *good])) >= 1  # type: ignore[arg-type]
+        assert len(read([*listed, *good])) >= 1

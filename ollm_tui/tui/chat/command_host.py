@@ -40,9 +40,6 @@ class ScreenCommandHost(OpenChatHost):
     def __post_init__(self) -> None:
         OpenChatHost.__post_init__(self)
         self.forms = ScreenForms(self.themes.dialogs.ask)
-
-    def __post_init__(self) -> None:
-        OpenChatHost.__post_init__(self)
         self.loop = self.prompts
 
     def show(self, view: View, text: str = "") -> None:
