@@ -14,6 +14,7 @@ from ollm_tui.tools.prepared import preview_of
 _LONGEST: Final = 200
 _MOST: Final = 5
 SHELL: Final = "shell"
+FETCH: Final = "web_fetch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,19 +23,24 @@ class Allowed:
 
     tools: frozenset[str] = frozenset()
     commands: tuple[tuple[str, ...], ...] = ()
+    hosts: frozenset[str] = frozenset()
+    """Hosts that pages may be fetched from."""
 
     @classmethod
     def of(cls, values: Sequence[str]) -> "Allowed":
-        """Read the values of `--allow`: `write_file`, `time__*`, `shell`, or `shell:git log *`.
+        """Read the values of `--allow`: `time__*`, `shell:git log *`, `web_fetch:HOST`.
 
         Raises:
             UsageError: one names no command.
         """
-        tools, commands = set(), []
+        tools, commands, hosts = set(), [], set()
         for value in values:
             name, colon, text = value.strip().partition(":")
             if not colon:
                 tools.add(name)
+                continue
+            if name == FETCH and text.strip():
+                hosts.add(text.strip().lower())
                 continue
             pattern = read_pattern(text) if name == SHELL else None
             if pattern is None:
@@ -43,12 +49,13 @@ class Allowed:
                     "Such as --allow 'shell:git log *', or --allow shell for any command.",
                 )
             commands.append(pattern)
-        return cls(frozenset(tools), tuple(commands))
+        return cls(frozenset(tools), tuple(commands), frozenset(hosts))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The tools that it names."""
-        return tuple(sorted(self.tools | ({SHELL} if self.commands else set())))
+        more = {SHELL for _one in self.commands} | {FETCH for _one in self.hosts}
+        return tuple(sorted(self.tools | more))
 
 
 @dataclass(slots=True)
@@ -75,9 +82,11 @@ class NobodyToAsk:
             and argv is not None
             and any(fits(pattern, argv) for pattern in self.allowed.commands)
         )
-        if tool.effect == "read" or by_name or by_words:
+        by_host = is_covered and preview is not None and preview.host in self.allowed.hosts
+        if tool.effect == "read" or by_name or by_words or (by_host and call.name == FETCH):
             return Approval(allowed=True)
-        about = preview.parts[0][1] if preview is not None and call.name == SHELL else ""
+        tells = preview is not None and (preview.is_command or preview.host is not None)
+        about = preview.parts[0][1] if preview is not None and tells else ""
         if preview is not None and not about:
             about = preview.summary
         self.needed.append(clean_line(f"{call.name} {about}".strip())[:_LONGEST])

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +79,14 @@ def header_names(headers: dict[str, object]) -> dict[str, object]:
     return headers
 
 
+def _network(text: str) -> str:
+    try:
+        ip_network(text)
+    except ValueError:
+        raise ValueError("must be a network such as 192.168.1.0/24, or one address") from None
+    return text
+
+
 NoSwitch = BeforeValidator(_no_switch)
 FilePath = Annotated[Path, AfterValidator(_usable_path)]
 HowLong = Annotated[str | int | float, BeforeValidator(parse_keep_alive)]
@@ -89,6 +98,7 @@ Command = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """A program with its arguments; a text is split as a shell would."""
+Network = Annotated[Text, AfterValidator(_network)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch]
 Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]
 """Seconds, up to a year."""

@@ -103,11 +103,18 @@ class Permissions:
 
     def allows(self, name: str, effect: "ToolEffect", preview: "CallPreview | None" = None) -> bool:
         """Return whether a call of this tool runs without asking; some are always asked about."""
-        if preview is not None and not preview.may_last:
+        if preview is not None and (preview.after_reading or not preview.may_last):
             return False
         if self.mode == "all" or (self.mode == "reads" and effect == "read"):
             return True
         return any(one.covers(name, effect, preview) for one in (*self._chat, *self._kept))
+
+
+def granted_words(name: str, preview: "CallPreview | None") -> str:
+    """Return what a permission for further calls covers: a tool, a command or a host."""
+    if preview is not None and preview.is_command:
+        return "this command"
+    return preview.host if preview is not None and preview.host else name
 
 
 def can_grant(preview: "CallPreview | None") -> bool:

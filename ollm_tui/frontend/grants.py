@@ -35,7 +35,7 @@ class Grant:
     tool: str
     effect: ToolEffect
     words: tuple[str, ...] | None = None
-    """The pattern of commands that it covers; None covers every call."""
+    """The pattern of commands, or the host, that it covers; None covers every call."""
     until: float | None = None
     """When it ends, in seconds since 1970; None is when the chat is left."""
 
@@ -44,6 +44,8 @@ class Grant:
         if (name, effect) != (self.tool, self.effect):
             return False
         argv = preview.argv if preview is not None else None
+        if preview is not None and preview.host is not None:
+            return self.words == (preview.host,)
         if self.words is None:
             # no tool is allowed to run just any command
             return preview is None or not preview.is_command
@@ -55,6 +57,8 @@ def grant_of(
 ) -> Grant:
     """Return the permission for what a question showed: the tool, or exactly this command."""
     words = preview.argv if preview is not None and preview.is_command else None
+    if preview is not None and preview.host is not None:
+        words = (preview.host,)
     return Grant(name, effect, words, until)
 
 

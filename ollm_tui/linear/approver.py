@@ -8,7 +8,7 @@ from typing import Final
 import anyio
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.frontend.consent import Permissions, can_grant
+from ollm_tui.frontend.consent import Permissions, can_grant, granted_words
 from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
 from ollm_tui.protocol.ports import Tool
@@ -63,7 +63,7 @@ class LinearApprover:
             rows = [f"{tool_line(call)} {preview.summary}", *_previewed(preview)]
         self.say("\n".join(rows))
         answer = await self._answer(may_last=can_grant(preview))
-        what = "this command" if preview and preview.is_command else clean_name(call.name)
+        what = clean_name(granted_words(call.name, preview))
         match answer:
             case "once":
                 self.say("Allowed.")

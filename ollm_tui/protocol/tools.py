@@ -141,3 +141,7 @@ class CallPreview:
     """The words of a single plain command; None is any other one."""
     unread: str = ""
     """What nobody has read of the tool, and how to, as a sentence; empty if all was read."""
+    host: str | None = None
+    """The host that it sends something to: permissions cover the tool for this host alone."""
+    after_reading: bool = False
+    """Whether text from outside came into this turn, so that no permission covers the call."""

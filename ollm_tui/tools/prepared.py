@@ -23,6 +23,8 @@ class CallScope:
     """Keeps what files were before."""
     show: Callable[[str], None]
     """Shows the end of the output while the call runs."""
+    has_read: bool = False
+    """Whether the model read something from outside in this turn: a file, a page, an output."""
 
 
 @runtime_checkable

@@ -150,6 +150,9 @@ class ToolRegistry:
         )
 
 
+_OWN_WORDS = frozenset({"current_time", "calculate"})
+"""Tools whose results hold nothing from outside."""
+
 NOT_ALLOWED = "Not run: it was not allowed."
 
 _Interruption: TypeAlias = Literal["denied", "stopped"] | None
@@ -182,6 +185,8 @@ class ToolRunner:
         self._changes = changes or ChangeJournal()
         self._without_keys = without_keys
         self._entries: dict[str, _Entry] = {}
+        self._read_in: set[str] = set()
+        """The prompts in which text from outside came to the model."""
 
     def offer(self, names: Collection[str]) -> "ToolOffer":
         """Offer the tools with these names for one prompt; unknown names are ignored."""
@@ -209,7 +214,8 @@ class ToolRunner:
             return await self._again(call, known)
         entry = self._entries[call.id] = _Entry(call)
         try:
-            scope = CallScope(call.id, prompt_id, self._changes, show)
+            has_read = prompt_id in self._read_in
+            scope = CallScope(call.id, prompt_id, self._changes, show, has_read)
             await _attempt(entry, offered, self._approver, scope)
         finally:
             # A call that finished despite a cancellation is reported as done.
@@ -219,6 +225,10 @@ class ToolRunner:
             output = entry.output or ToolOutput(STOPPED, is_error=True)
             entry.result = self._result(call, output, interruption)
             entry.ended.set()
+        tool = offered.get(call.name)
+        is_own = tool is None or tool.effect == "write" or call.name in _OWN_WORDS
+        if not (is_own or entry.is_denied):
+            self._read_in.add(prompt_id)
         return entry.result
 
     async def _again(self, call: ToolCall, entry: _Entry) -> ToolResult:

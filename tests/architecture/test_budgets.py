@@ -52,6 +52,7 @@ SHORT_MODULES = {
         "tui/widgets/stand_ins.py",
         "tui/widgets/styled_once.py",
         "tui/transcript/reading.py",
+        "web/charsets.py",
     ],
     "it is run as a program": ["__main__.py", "library/downloads/package_guard.py"],
     "it is imported when it is first used": ["runtime/hub.py"],

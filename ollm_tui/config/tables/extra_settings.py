@@ -5,6 +5,7 @@ from pydantic import Field
 from ollm_tui.config.values import (
     Command,
     FilePath,
+    Network,
     Seconds,
     SettingsSection,
     Text,
@@ -26,6 +27,11 @@ class ToolSettings(SettingsSection):
         examples=["~/notes"],
     )
     network: bool = Field(False, description="Whether commands of models have the network.")
+    private_networks: list[Network] = Field(
+        [],
+        description="Private networks that `web_fetch` may reach; none by default.",
+        examples=[["192.168.1.0/24"]],
+    )
 
 
 class ShellSettings(SettingsSection):

@@ -2,10 +2,11 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -15,7 +16,7 @@ from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
 from ollm_tui.config.plugins import Plugin, find_plugins, load_plugins, plugin_names
 from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.config.schema import AppConfig
-from ollm_tui.config.tables.extra_settings import ShellSettings
+from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.mcp.listing import prefixes_of
 from ollm_tui.protocol.ports import Tool
@@ -28,6 +29,7 @@ from ollm_tui.tools.builtin.guard import FileGuard, known_places
 from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
 from ollm_tui.tools.runner import ToolRegistry
 from ollm_tui.tools.shell_tool import ShellTool
+from ollm_tui.tools.web.fetch import WebFetch
 from ollm_tui.tools.writing.file_tools import writing_tools
 
 if TYPE_CHECKING:
@@ -74,30 +76,43 @@ class Toolbox:
 
 def toolbox_of(config: AppConfig, guard: FileGuard) -> Toolbox:
     """Return the tools, without those for files where their folder is not there."""
+    named = {*config.tools.enabled, *_named_by_profiles(config)}
     # A circle of links, or a folder that is gone by now, counts as a missing one below.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
         if is_folder(root):
             acting = _acting_tools(real_path(root), guard, config)
-            named = {*config.tools.enabled, *_named_by_profiles(config)}
-            on = [tool for tool in acting if tool.schema.name in named]
-            off = [tool for tool in acting if tool.schema.name not in named]
-            return Toolbox([*builtin_tools(root, guard), *on], facts_of(off))
-    without_files = (clock_tool(), calculate)
+            return _chosen(builtin_tools(root, guard), (*acting, *_web_tools(config)), named)
+    toolbox = _chosen((clock_tool(), calculate), _web_tools(config), named)
     if config.tools.root is not None:  # the settings say it, with the place
-        return Toolbox(without_files, ())
+        return toolbox
     problem = "The folder in which ollm was started is gone, so the tools for files are off."
-    return Toolbox(without_files, (), (problem,))
+    return replace(toolbox, problems=(problem,))
+
+
+def _chosen(reading: Iterable[Tool], acting: Iterable[Tool], named: Collection[str]) -> Toolbox:
+    """Return the tools that only read, and of those that act the ones that are named."""
+    acting = tuple(acting)
+    on = [tool for tool in acting if tool.schema.name in named]
+    off = [tool for tool in acting if tool.schema.name not in named]
+    return Toolbox([*reading, *on], facts_of(off))
 
 
 def _acting_tools(
     root: Path, guard: FileGuard, config: AppConfig | None = None
 ) -> tuple[Tool, ...]:
-    """Return the tools that do more than read."""
+    """Return the tools that do more than read in a folder."""
     shell, network = (config.shell, config.tools.network) if config else (ShellSettings(), False)
     place = CommandSettings(root, shell.timeout_s, tuple(shell.variables))
     hidden = (*guard.own, *known_places())
     return (*writing_tools(root, guard), ShellTool(place, network=network, hidden=hidden))
+
+
+def _web_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
+    """Return the tools that use the web."""
+    tools = config.tools if config else ToolSettings()
+    allowed = tuple(ip_network(one) for one in tools.private_networks)
+    return (WebFetch(allowed),)
 
 
 def _named_by_profiles(config: AppConfig) -> Iterator[str]:
@@ -107,7 +122,7 @@ def _named_by_profiles(config: AppConfig) -> Iterator[str]:
 
 def _built_in() -> tuple[Tool, ...]:
     root = Path("/")  # only their names matter
-    return (*builtin_tools(root), *_acting_tools(root, FileGuard()))
+    return (*builtin_tools(root), *_acting_tools(root, FileGuard()), *_web_tools())
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:

@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from ollm_tui.decode.clean import clean_name
-from ollm_tui.frontend.consent import can_grant
+from ollm_tui.frontend.consent import can_grant, granted_words
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import CallPreview, ToolCall, ToolEffect
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
@@ -91,10 +91,8 @@ class ApproveTool(ArmedDialog[Decision]):
         super().__init__(clock=clock, answered_at=answered_at)
         self._tool = clean_name(call.name)
         self._title = f"Run {self._tool}?"
-        self._granted = self._tool
+        self._granted = clean_name(granted_words(call.name, preview))
         self._may_last = can_grant(preview)
-        if preview is not None and preview.is_command:
-            self._granted = "this command"
         self._can_do = _EFFECTS[effect] if preview is None else preview.summary
         self._passages = passages_of(call) if preview is None else previewed(preview)
         self._decided = anyio.Event()

@@ -1,0 +1,1 @@
+"""Tools that use the web: one page by its address, and a search."""
