@@ -339,6 +339,8 @@ class ChatsScreen(LeftOnce[ChatsResult | None]):
         await self._importing.ask(DialogOpener(self))
 
     def _import_changed(self, line: str, has_ended: bool) -> None:
+        if not self.query(HintLine):
+            return  # the screen is closing
         if has_ended:
             self.hints.stand(line)
             self._list(self.table.marked_number)

@@ -1,4 +1,4 @@
-"""A screen that opens without working out its styles twice."""
+"""A screen that opens without working out its styles twice, and closes without late workers."""
 
 from textual import events, on
 from textual.screen import Screen, ScreenResultType
@@ -18,3 +18,9 @@ class StyledOnce(Screen[ScreenResultType]):
         if not self._has_been_shown:
             self._has_been_shown = True
             event.refresh_styles = False
+
+    async def _message_loop_exit(self) -> None:
+        # The stock screen cancels its workers after its widgets are gone. One that gets an answer
+        # in between would look for them.
+        self.workers.cancel_node(self)
+        await super()._message_loop_exit()
