@@ -11,7 +11,7 @@ SHARED = -n $(JOBS) --dist worksteal
 # Each process of a test run reads every module, and thousands of programs do: compiling once is enough.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-properties test-slow check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-properties test-slow test-long check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-chats bench-chat-search bench-chat-store bench-copying bench-documents
 .PHONY: bench-download bench-echo bench-exits
@@ -43,7 +43,11 @@ test-dev: need-python  ## The runtime's tests in Python's development mode: noth
 
 test-slow: need-python  ## The rest of the long series, and minutes of real terminal sessions
 	@$(BOOTSTRAP) test
-	$(BIN)/python -m pytest -q $(SHARED) -m slow --hypothesis-profile=full $(ARGS)
+	$(BIN)/python -m pytest -q $(SHARED) -m "slow and not long" --hypothesis-profile=full $(ARGS)
+
+test-long: need-python  ## What takes minutes for one test: every byte, every size, every fault
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m pytest -q $(SHARED) -m long --hypothesis-profile=full $(ARGS)
 
 test-properties: need-python  ## The properties with all their examples: the usual tests take 40 of each 100
 	@$(BOOTSTRAP) test

@@ -125,7 +125,7 @@ RECORDED = [(kind, stream) for kind in KINDS for stream in three_of(APIS.get(kin
 
 
 @needs_corpus
-@pytest.mark.slow
+@pytest.mark.slow_one_in(3)
 @pytest.mark.parametrize(("kind", "stream"), RECORDED, ids=lambda v: getattr(v, "id", v))
 def test_an_answer_of_a_real_server_cut_at_any_byte_is_reported_to_be_cut(
     kind: str, stream: RecordedStream
@@ -196,14 +196,14 @@ async def test_a_connection_cut_at_some_bytes_is_reported_and_closed(
     await cut_over_a_connection(kind, prompt, [chance.randrange(10**6) for _ in range(SAMPLES)])
 
 
-@pytest.mark.slow
+@pytest.mark.slow_one_in(3)
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_connection_cut_at_any_byte_is_reported_and_closed(kind: str, prompt: str) -> None:
     await cut_over_a_connection(kind, prompt, None)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_one_in(4)
 @pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("kind", BACKENDS)
 async def test_a_backends_connection_cut_at_any_byte_is_reported_and_closed(

@@ -84,6 +84,7 @@ def offers_the_chat(home: Path, env: dict[str, str]) -> None:
         assert session.exit_status() == 128 + signal.SIGTERM
 
 
+@pytest.mark.slow_one_in(3)
 @in_parts(PARTS, usual=0)
 def test_a_fault_anywhere_loses_no_chat_and_shows_nothing_private(
     points: list[str], server: Server, tmp_path: Path, part: int

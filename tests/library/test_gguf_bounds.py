@@ -200,7 +200,7 @@ def test_thousands_of_mutated_headers_crash_and_hang_nothing(
     assert read_mutated(tmp_path, scripted, count=1000, seed=11 + 100 * part) > 333
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_twenty_thousand_mutated_headers_crash_and_hang_nothing(
     tmp_path: Path, scripted: bytes
 ) -> None:

@@ -57,18 +57,24 @@ def _import_from(config: pytest.Config, share: float) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave all but each n-th case of a test marked `one_in(n)` to the slow tests.
 
-    So are the pictures of large screens, and what looks at the code and the guides is marked.
+    So are the pictures of large screens, and what looks at the code and the guides is marked. Of a
+    test marked `slow_one_in(n)`, each n-th case is slow, and the others are long.
     """
     if not _PARTS_OF_CHECK.isdisjoint(item.nodeid.split("/")[1:2]):
         item.add_marker(pytest.mark.structure)
     if "120x40" in item.name:
         item.add_marker(pytest.mark.slow)
-    marker = item.get_closest_marker("one_in")
-    if marker is None or not isinstance(item, pytest.Function):
-        return
-    cases = item.session.stash.setdefault(_CASES, defaultdict(count))
-    if next(cases[(item.path, item.originalname)]) % marker.args[0]:
+    if item.get_closest_marker("long"):
         item.add_marker(pytest.mark.slow)
+    for name, left_to in (("one_in", "slow"), ("slow_one_in", "long")):
+        marker = item.get_closest_marker(name)
+        if marker is None or not isinstance(item, pytest.Function):
+            continue
+        cases = item.session.stash.setdefault(_CASES, defaultdict(count))
+        if next(cases[(item.path, item.originalname)]) % marker.args[0]:
+            item.add_marker(left_to)
+        if name == "slow_one_in":
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(trylast=True)

@@ -47,7 +47,7 @@ async def test_a_screen_lives_through_sizes_of_all_kinds(name: str, tmp_path: Pa
     await resized_through(name, sample(name), tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.slow_one_in(4)
 @pytest.mark.parametrize("name", SCENES)
 async def test_a_screen_lives_through_tiny_and_large_sizes(name: str, tmp_path: Path) -> None:
     chance = random.Random(f"{SEED} large {name}")
