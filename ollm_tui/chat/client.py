@@ -51,6 +51,8 @@ class ChatClient:
         self._parts = parts
         self.changes = parts.changes
         """What tools changed in this chat; None if that is not kept."""
+        self.jobs = parts.jobs
+        """The commands of this chat that run in the background."""
         self.conversation = conversation or Conversation()
         self.saving = Saving(journal)
         """Whether the chat is being saved, and why not."""

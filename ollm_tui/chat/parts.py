@@ -14,6 +14,7 @@ from ollm_tui.chat.turn import Sleep
 from ollm_tui.config.foreign import Redact
 from ollm_tui.protocol.model import ModelInfo
 from ollm_tui.providers.router import RenderRequest, Router
+from ollm_tui.shell.jobs import BackgroundJobs
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tools.writing.journal import ChangeJournal
@@ -45,6 +46,8 @@ class ChatParts:
     router: Router
     tools: OffersTools | None = None
     changes: ChangeJournal | None = None
+    jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
+    """The commands of the chat that run in the background."""
     """What tools changed in this chat."""
     modes: ToolModes = field(default_factory=ToolModes)
     limits: ChatLimits = field(default_factory=ChatLimits)

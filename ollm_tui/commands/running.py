@@ -1,4 +1,4 @@
-"""Commands about what runs: /continue after the limit of turns, /cancel for tools."""
+"""Commands about what runs: /continue after the limit of turns, /cancel for tools, /jobs."""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +6,14 @@ from typing import Final
 
 from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
+from ollm_tui.commands.tool_host import BackgroundJob
+from ollm_tui.decode.clean import clean, clean_line
+from ollm_tui.decode.counted import counted
 
 MOST_TURNS: Final = 100
+MOST_OUTPUT: Final = 4_000
+"""Characters of the end of an output that are shown."""
+LONGEST_COMMAND: Final = 200
 _HOW: Final = "/continue, /continue N for N turns, /continue wrap or /continue stop."
 _NUMBER: Final = re.compile(r"#?([0-9]{1,6})")
 
@@ -70,3 +76,52 @@ async def cancel(host: CommandHost, argument: str) -> None:
     else:
         rows = [f"{place}  {tool.words}" for place, tool in enumerate(tools, 1)]
         host.say("\n".join([*rows, "/cancel N cancels one of them, /cancel all all."]))
+
+
+def _started(host: CommandHost, _argument: str) -> Sequence[Completion]:
+    jobs = host.work.jobs()
+    running = [job for job in jobs if job.is_running]
+    return [
+        *(Completion(str(job.number), _line(job)) for job in jobs),
+        *(Completion(f"stop {job.number}", _line(job)) for job in running),
+        *([Completion("stop all")] if len(running) > 1 else []),
+    ]
+
+
+@command(
+    "jobs",
+    usage="[N | stop N | stop all]",
+    complete=_started,
+    is_offered=lambda host: bool(host.work.jobs()),
+)
+async def jobs(host: CommandHost, argument: str) -> None:
+    """List commands in the background, or stop them."""
+    listed = {job.number: job for job in host.work.jobs()}
+    word, _, rest = argument.strip().casefold().partition(" ")
+    number = _NUMBER.fullmatch(rest.strip() if word == "stop" else word)
+    job = listed.get(int(number[1])) if number is not None else None
+    if not listed:
+        host.say("No command of this chat runs in the background.")
+    elif not word:
+        rows = [f"{one.number}  {_line(one)}" for one in listed.values()]
+        host.say("\n".join([*rows, "/jobs N shows the output of one, /jobs stop N ends it."]))
+    elif word == "stop" and rest.strip() == "all":
+        running = [one for one in listed.values() if one.is_running]
+        for one in running:
+            host.work.stop_job(one.number)
+        host.say(f"Stopping {counted(len(running), 'command')}.")
+    elif job is None:
+        host.say("There is no such command; /jobs lists them.", "error")
+    elif word == "stop":
+        is_stopping = host.work.stop_job(job.number)
+        host.say("Stopping it." if is_stopping else "It has ended already.")
+    else:
+        output = clean(job.output).strip("\n")
+        host.say(f"{_line(job)}\n{output[-MOST_OUTPUT:] or 'It printed nothing.'}")
+
+
+def _line(job: BackgroundJob) -> str:
+    minutes, seconds = divmod(round(job.seconds), 60)
+    took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    state = f"runs for {took}" if job.is_running else job.words.rstrip(".")
+    return f"{clean_line(job.command[:LONGEST_COMMAND])} · {state}"

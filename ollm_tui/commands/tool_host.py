@@ -1,6 +1,6 @@
 """What commands may ask about tools: what they changed, what they may do, and what runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol
 
 
@@ -105,6 +105,34 @@ class ToolAtWork(Protocol):
         """The tool, its main argument, and how long it has been running."""
 
 
+class BackgroundJob(Protocol):
+    """A command of a model that was started in the background."""
+
+    @property
+    def number(self) -> int:
+        """Its number in this chat."""
+
+    @property
+    def command(self) -> str:
+        """The command."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it has not ended."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running, or ran."""
+
+    @property
+    def words(self) -> str:
+        """How it ended, as a sentence; empty while it runs."""
+
+    @property
+    def output(self) -> str:
+        """Its output, the beginning and the end of a long one."""
+
+
 class WorkInProgress(Protocol):
     """What runs in this chat."""
 
@@ -114,9 +142,30 @@ class WorkInProgress(Protocol):
     def cancel(self, call_id: str) -> bool:
         """Cancel one of them, and let the others go on; False if it has ended."""
 
+    def jobs(self) -> Sequence[BackgroundJob]:
+        """Return the commands in the background, also those that have ended."""
+
+    def stop_job(self, number: int) -> bool:
+        """Have one of them ended with all that it started; False if it does not run."""
+
+
+class ByCommands(Protocol):
+    """What commands changed: it is known which files, not what was in them."""
+
+    @property
+    def files(self) -> Mapping[str, Literal["new", "changed", "deleted"]]:
+        """The files, by their paths in the folder of the tools."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all files of the folder could be compared each time."""
+
 
 class Changes(Protocol):
     """What tools changed in this chat."""
+
+    async def by_commands(self) -> ByCommands:
+        """Return which files commands changed."""
 
     async def undo(self, *, only_call: bool) -> Sequence[TakenBack]:
         """Take back the changes of the newest prompt, or only of its newest call."""

@@ -103,6 +103,8 @@ class Permissions:
 
     def allows(self, name: str, effect: "ToolEffect", preview: "CallPreview | None" = None) -> bool:
         """Return whether a call of this tool runs without asking; some are always asked about."""
+        if preview is not None and preview.follows_up:
+            return True
         if preview is not None and (preview.after_reading or not preview.may_last):
             return False
         if self.mode == "all" or (self.mode == "reads" and effect == "read"):

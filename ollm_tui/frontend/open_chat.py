@@ -13,6 +13,7 @@ from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.files import Exports, Profiles
 from ollm_tui.commands.host import OfferedTool, TaskModels
 from ollm_tui.commands.tool_host import (
+    BackgroundJob,
     ChangedFile,
     Changes,
     LoopControl,
@@ -27,6 +28,7 @@ from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.shell.folder_changes import FolderChanges
 
 if TYPE_CHECKING:
     from ollm_tui.mcp.server import McpServer
@@ -80,6 +82,13 @@ class OpenChatChanges:
             return ()
         return await anyio.to_thread.run_sync(partial(changes.undo, only_call=only_call))
 
+    async def by_commands(self) -> FolderChanges:
+        """Return which files commands changed."""
+        changes = self.session.client.changes
+        if changes is None:
+            return FolderChanges({}, is_whole=True)
+        return await anyio.to_thread.run_sync(changes.commands.merged)
+
     async def listed(self) -> Sequence[ChangedFile]:
         """Return every file that was changed."""
         changes = self.session.client.changes
@@ -112,6 +121,14 @@ class OpenChatWork:
     def cancel(self, call_id: str) -> bool:
         """Cancel one of them, and let the others go on; False if it has ended."""
         return self.session.client.cancel_call(call_id)
+
+    def jobs(self) -> Sequence[BackgroundJob]:
+        """Return the commands in the background, also those that have ended."""
+        return self.session.client.jobs.listed
+
+    def stop_job(self, number: int) -> bool:
+        """Have one of them ended with all that it started; False if it does not run."""
+        return self.session.client.jobs.stop(number)
 
 
 @dataclass(slots=True)

@@ -100,6 +100,7 @@ class ChatSession:
         """Start an empty conversation."""
         self._counted.clear()
         before = self.client.conversation
+        self.client.jobs.stop_all()
         self.client = self.runtime.new_client(saved=not self.is_private)
         after = self.client.conversation
         after.model, after.system_prompt = before.model, before.system_prompt
@@ -113,6 +114,8 @@ class ChatSession:
         """Continue another chat, with the model and the settings it has."""
         self._counted.clear()
         before = self.client.conversation
+        if client.jobs is not self.client.jobs:  # a branch of the same chat keeps them
+            self.client.jobs.stop_all()
         self.client, self.is_private = client, False
         client.conversation.model = client.conversation.model or before.model
         self.usage = None

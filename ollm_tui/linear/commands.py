@@ -58,6 +58,8 @@ class LinearCommands:
             lines.append(f"Context: {room.used:,} of {room.limit:,} tokens.")
         if tools := session.client.conversation.tools:
             lines.append(f"Tools: {', '.join(tools)}.")
+        if running := session.client.jobs.running:
+            lines.append(f"In the background: {counted(running, 'command')}.")
         if files := self.chat.attachments.kinds.total():
             lines.append(f"Attached: {counted(files, 'file')}.")
         self.chat.write("\n".join(lines))

@@ -133,6 +133,8 @@ class CallPreview:
     """Headings, each with a text that is shown in full."""
     is_diff: bool = False
     """Whether the texts are unified diffs."""
+    follows_up: bool = False
+    """Whether it is only about what was allowed before, so that no question is needed."""
     may_last: bool = True
     """Whether permissions may cover the call; otherwise it is asked about in any case."""
     is_command: bool = False

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakValueDictionary
 
 from ollm_tui.chat.answer_schema import load_schema
 from ollm_tui.chat.client import ChatClient
@@ -23,6 +24,7 @@ from ollm_tui.runtime.private import without_keys
 from ollm_tui.runtime.saved.titles import ChatTitles
 from ollm_tui.runtime.tools.toolbox import OfferedTool, facts_of, toolbox_of
 from ollm_tui.shell.command import CommandSettings
+from ollm_tui.shell.jobs import BackgroundJobs
 from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.rows import StoredConversation
 from ollm_tui.tokens.count import TokenCounter
@@ -73,8 +75,6 @@ class ChatFactory:
         schema: ReadSchema = (None, None),
     ) -> None:
         self._config = config
-        self.changes_dir: Path | None = None
-        """Where it is kept what tools change in saved chats; None is in memory."""
         self._schema = schema
         self._router = router
         self.store = store
@@ -84,6 +84,7 @@ class ChatFactory:
         self.knowledge: KnowledgeOf | None = None
         """What families say of models, for new clients."""
         self._redact = without_keys(config)
+        self._jobs: WeakValueDictionary[str, BackgroundJobs] = WeakValueDictionary()
         toolbox = toolbox_of(config, guard)
         self.problems = toolbox.problems
         """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
@@ -233,20 +234,31 @@ class ChatFactory:
     ) -> ChatClient:
         store = self.store if saved else None
         journal = store.journal(conversation, stored) if store is not None else None
-        folder = None
-        if store is not None and store.saves and journal is not None and self.changes_dir:
-            folder = self.changes_dir / journal.conversation_id
+        folder, jobs = None, None
+        if store is not None and journal is not None:
+            chat_id = journal.conversation_id
+            folder = store.changes_dir / chat_id if store.saves else None
+            # branches of one chat share them
+            jobs = self._jobs.setdefault(chat_id, BackgroundJobs())
         changes = ChangeJournal(folder, self._guard)
-        return ChatClient(self._parts(changes), conversation, journal=journal)
+        return ChatClient(self._parts(changes, jobs), conversation, journal=journal)
 
-    def _parts(self, changes: ChangeJournal | None = None) -> ChatParts:
+    def _parts(
+        self, changes: ChangeJournal | None = None, jobs: BackgroundJobs | None = None
+    ) -> ChatParts:
         chat, changes = self._config.chat, changes or ChangeJournal(guard=self._guard)
+        jobs = jobs or BackgroundJobs()
         return ChatParts(
             router=self._router,
             tools=ToolRunner(
-                self.tools, self.approver, changes=changes, without_keys=self._guard.cleaned
+                self.tools,
+                self.approver,
+                changes=changes,
+                jobs=jobs,
+                without_keys=self._guard.cleaned,
             ),
             changes=changes,
+            jobs=jobs,
             modes=self._modes,
             limits=ChatLimits(
                 max_turns=chat.max_turns,

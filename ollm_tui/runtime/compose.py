@@ -156,7 +156,6 @@ class Runtime:
 
     def _furnish(self, factory: ChatFactory, providers: Providers) -> None:
         factory.knowledge = providers.engine.known_models.of_model
-        factory.changes_dir = self.paths.data_dir / "changes"
         factory.thinking = self._thinking_of(providers)
 
     @cached_property

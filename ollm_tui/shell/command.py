@@ -150,30 +150,7 @@ class _Running:
         Raises:
             AIError: it cannot be started.
         """
-        pipes = [os.pipe() for _ in range(3)]
-        (control_read, control), (output, output_write), (report, report_write) = pipes
-        shell = str(shell_of(settings.environ))
-        supervisor = [*SUPERVISOR, str(GRACE_S), str(report_write)]
-        text = command.encode("utf-8", "replace").decode()
-        try:
-            popen = subprocess.Popen(
-                [*supervisor, *settings.launcher, shell, "-c", text],
-                stdin=control_read,
-                stdout=output_write,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[report_write],
-                cwd=settings.folder,
-                env=command_environment(settings.environ, settings.further_variables),
-                start_new_session=True,
-            )
-        except OSError as error:
-            for descriptor in (control, output, report):
-                os.close(descriptor)
-            raise _refusal(f"The command cannot be run: {why_unreadable(error)}.") from error
-        finally:
-            for descriptor in (control_read, output_write, report_write):
-                os.close(descriptor)
-        return cls(popen, control, output, report)
+        return cls(*start_supervised(command, settings))
 
     async def result(
         self, command: str, timeout_s: float, signal: AbortSignal, show: Callable[[str], None]
@@ -237,14 +214,7 @@ class _Running:
         text = b""
         while data := await _read(self._report):
             text += data
-        report: dict[str, object] = {}
-        for line in text.splitlines():
-            report |= json.loads(line)
-        if isinstance(child := report.get("child"), int) and "others" not in report:
-            # the supervisor was killed
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(child, SIGKILL)
-        return report
+        return read_report(text)
 
     async def close(self) -> None:
         """Have everything ended, which goes on by itself, and close the pipes."""
@@ -258,6 +228,53 @@ class _Running:
     def _reap(self) -> None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._popen.wait(GIVEN_UP_S)
+
+
+def start_supervised(
+    command: str, settings: CommandSettings
+) -> "tuple[subprocess.Popen[bytes], int, int, int]":
+    """Start the shell in the folder, below a supervisor; blocks.
+
+    Returns the supervisor, and the descriptors that control it, give the output, and its report.
+
+    Raises:
+        AIError: it cannot be started.
+    """
+    pipes = [os.pipe() for _ in range(3)]
+    (control_read, control), (output, output_write), (report, report_write) = pipes
+    shell = str(shell_of(settings.environ))
+    supervisor = [*SUPERVISOR, str(GRACE_S), str(report_write)]
+    text = command.encode("utf-8", "replace").decode()
+    try:
+        popen = subprocess.Popen(
+            [*supervisor, *settings.launcher, shell, "-c", text],
+            stdin=control_read,
+            stdout=output_write,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[report_write],
+            cwd=settings.folder,
+            env=command_environment(settings.environ, settings.further_variables),
+            start_new_session=True,
+        )
+    except OSError as error:
+        for descriptor in (control, output, report):
+            os.close(descriptor)
+        raise _refusal(f"The command cannot be run: {why_unreadable(error)}.") from error
+    finally:
+        for descriptor in (control_read, output_write, report_write):
+            os.close(descriptor)
+    return popen, control, output, report
+
+
+def read_report(written: bytes) -> Mapping[str, object]:
+    """Return what a supervisor wrote; one that was killed could not end its command."""
+    report: dict[str, object] = {}
+    for line in written.splitlines():
+        report |= json.loads(line)
+    if isinstance(child := report.get("child"), int) and "others" not in report:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(child, SIGKILL)
+    return report
 
 
 async def _read(descriptor: int) -> bytes:

@@ -27,6 +27,7 @@ from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.listing import ChatListing
 from ollm_tui.store.marks import Marks
 from ollm_tui.store.migrate import Migration
+from ollm_tui.store.purging import changes_folder
 from ollm_tui.store.records import Records
 from ollm_tui.store.rows import (
     ConversationSummary,
@@ -68,6 +69,8 @@ class ConversationStore:
         """Marks of messages, and when they were written."""
         self.trees = Trees(database, self._save_first, clock_ms)
         """Forks of chats, and the branch that is shown."""
+        self.changes_dir = changes_folder(database.path)
+        """Where it is kept what tools changed in the chats, a folder for each."""
         self.listing = ChatListing(database, self._save_first)
         """The chats in any order, and their pins, tags and archive."""
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import anyio.to_thread
+
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.store.backlog import Backlog
 from ollm_tui.store.branches import Node, leaf_after, leaves, subtree
 from ollm_tui.store.database import Database
-from ollm_tui.store.purging import marked_ids, purge_slice
+from ollm_tui.store.purging import marked_chats, marked_ids, purge_slice, remove_changes
 from ollm_tui.store.statements import ConversationChanged, chat_state, restore_path
 
 logger = logging.getLogger(__name__)
@@ -343,9 +345,11 @@ class Deletions:
         Raises:
             AIError: not all of it was removed.
         """
+        chats = await self._database.read(partial(marked_chats, before_ms=before_ms))
         count = 0
         while removed := await self._database.write(partial(purge_slice, before_ms=before_ms)):
             count += removed
+        await anyio.to_thread.run_sync(remove_changes, self._database.path, chats)
         if count:
             await self._database.shrink_log()
         return count
@@ -358,7 +362,11 @@ def purge_in_background(database: Database, now_ms: int) -> None:
         if not database.saves:
             return
         try:
-            if database.write_now(partial(purge_slice, before_ms=now_ms - KEPT_MS)):
+            before_ms = now_ms - KEPT_MS
+            remove_changes(
+                database.path, database.write_now(partial(marked_chats, before_ms=before_ms))
+            )
+            if database.write_now(partial(purge_slice, before_ms=before_ms)):
                 database.later(work)
         except AIError as error:
             logger.warning("What was deleted could not be removed: %s", error.message)

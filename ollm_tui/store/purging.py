@@ -1,10 +1,13 @@
-"""The SQL that removes for good what was deleted, from the saved chats and from a copy of them.
+"""Removing for good what was deleted, from the saved chats and from a copy of them.
 
-Each function runs inside a transaction of its caller.
+Each function with a connection runs inside a transaction of its caller.
 """
 
+import shutil
 import sqlite3
 from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 SLICE: Final = 200
@@ -39,6 +42,25 @@ def marked_ids(connection: sqlite3.Connection, before_ms: int) -> frozenset[str]
         {"before": before_ms},
     )
     return frozenset(one for (one,) in rows)
+
+
+def marked_chats(connection: sqlite3.Connection, before_ms: int) -> frozenset[str]:
+    """Return the ids of the chats that were deleted before a time."""
+    rows = connection.execute("SELECT id FROM conversations WHERE deleted_ms < ?", (before_ms,))
+    return frozenset(one for (one,) in rows)
+
+
+def changes_folder(path: Path) -> Path:
+    """Return where it is kept what tools changed in the chats of a file, a folder for each."""
+    return path.with_name("changes")
+
+
+def remove_changes(path: Path, chats: Collection[str]) -> None:
+    """Remove what was kept of what tools changed in chats that are gone; blocks."""
+    with suppress(OSError):
+        for folder in changes_folder(path).iterdir():
+            if folder.name in chats:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def purge_slice(connection: sqlite3.Connection, before_ms: int) -> int:

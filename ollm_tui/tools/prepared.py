@@ -1,12 +1,13 @@
 """Tools that act: a call is prepared first, and exactly what was prepared is shown and runs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import CallPreview
+from ollm_tui.shell.jobs import BackgroundJobs
 
 if TYPE_CHECKING:
     from ollm_tui.tools.writing.journal import ChangeJournal
@@ -25,6 +26,8 @@ class CallScope:
     """Shows the end of the output while the call runs."""
     has_read: bool = False
     """Whether the model read something from outside in this turn: a file, a page, an output."""
+    jobs: BackgroundJobs = field(default_factory=BackgroundJobs)
+    """The commands of the chat that run in the background."""
 
 
 @runtime_checkable

@@ -29,6 +29,7 @@ from ollm_tui.protocol.tools import (
     ToolSchema,
     includes,
 )
+from ollm_tui.shell.jobs import BackgroundJobs
 from ollm_tui.tools.arguments import find_faults
 from ollm_tui.tools.define import EVERY_TOOL, ToolFailure, is_tool_name
 from ollm_tui.tools.prepared import CallScope, PreparesCalls
@@ -127,9 +128,14 @@ class ToolRegistry:
     def named(self, names: Collection[str]) -> tuple[Tool, ...]:
         """Return the tools with these names, in registration order; unknown names are ignored.
 
-        A name may stand for all tools of a server: see `protocol/tools.py: includes`.
+        A name may stand for all tools of a server: see `protocol/tools.py: includes`. A tool that
+        belongs to another one comes with it.
         """
-        return tuple(tool for tool in self.list() if includes(names, tool.schema.name))
+        return tuple(
+            tool
+            for tool in self.list()
+            if includes(names, tool.schema.name) or getattr(tool, "belongs_to", None) in names
+        )
 
     def chosen(self, wanted: Collection[str], *, with_groups: bool) -> tuple[str, ...]:
         """Return those of the wanted names that exist; all servers belong to `EVERY_TOOL`."""
@@ -178,11 +184,13 @@ class ToolRunner:
         approver: Approver,
         *,
         changes: ChangeJournal | None = None,
+        jobs: BackgroundJobs | None = None,
         without_keys: Callable[[str], str] = without_private_keys,
     ) -> None:
         self._registry = registry
         self._approver = approver
         self._changes = changes or ChangeJournal()
+        self._jobs = jobs or BackgroundJobs()
         self._without_keys = without_keys
         self._entries: dict[str, _Entry] = {}
         self._read_in: set[str] = set()
@@ -215,7 +223,9 @@ class ToolRunner:
         entry = self._entries[call.id] = _Entry(call)
         try:
             has_read = prompt_id in self._read_in
-            scope = CallScope(call.id, prompt_id, self._changes, show, has_read)
+            scope = CallScope(
+                call.id, prompt_id, self._changes, show, has_read=has_read, jobs=self._jobs
+            )
             await _attempt(entry, offered, self._approver, scope)
         finally:
             # A call that finished despite a cancellation is reported as done.

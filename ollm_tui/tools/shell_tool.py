@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,18 +18,31 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.shell.command import GIVEN_UP_S, CommandSettings, check_command, run_command
 from ollm_tui.shell.containment import REFUSED, Containment, find_containment
+from ollm_tui.shell.folder_changes import Snapshot, changes_between, take_snapshot
 from ollm_tui.shell.words import plain_words
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
+from ollm_tui.tools.shell_jobs import report_of, wait_for_news
 
 _SHELLS: Final = (Path("/bin/bash"), Path("/usr/bin/bash"))
+FIRST_WORDS_S: Final = 1.0
+"""How long a command in the background is waited for, so that a failure at once is seen."""
 _SCHEMA: Final = ToolSchema(
     name="shell",
     description="Run a command with bash in the working folder and return its output. It has no "
-    "input and no terminal. Nothing goes on running after it has ended.",
+    "input and no terminal. Nothing goes on running after it has ended, unless it runs in the "
+    "background.",
     parameters={
         "type": "object",
-        "properties": {"command": {"type": "string", "description": "The command line."}},
+        "properties": {
+            "command": {"type": "string", "description": "The command line."},
+            "background": {
+                "type": "boolean",
+                "default": False,
+                "description": "Start it and return at once, such as a server or a watcher; "
+                "`shell_job` reads its output and stops it.",
+            },
+        },
         "required": ["command"],
         "additionalProperties": False,
     },
@@ -43,15 +56,21 @@ class ShellTool:
     effect: ToolEffect = "run"
 
     def __init__(
-        self, settings: CommandSettings, *, network: bool, hidden: Iterable[Path] = ()
+        self,
+        settings: CommandSettings,
+        *,
+        network: bool,
+        hidden: Iterable[Path] = (),
+        background_s: float = 3600.0,
     ) -> None:
         """Run commands as `settings` say; they see nothing of what is in `hidden`."""
         self._settings = settings
         self._network = network
+        self._background_s = background_s
         self._hidden = tuple(str(real_path(path)) for path in hidden)
         self._lock = anyio.Lock()
         self._containment: Containment | None = None
-        self.timeout_s = settings.timeout_s + GIVEN_UP_S + 1.0
+        self.timeout_s = settings.timeout_s + GIVEN_UP_S + 3.0
         """The command has a limit of its own, which ends it in order."""
 
     @property
@@ -75,8 +94,16 @@ class ShellTool:
         except AIError as error:
             raise ToolFailure(error.message) from None
         containment = await self._walls()
+        goes_on = args.get("background") is True
+        settings = replace(self._settings, timeout_s=self._background_s) if goes_on else None
         return PreparedCommand(
-            command, self._settings, containment, self._hidden, scope, self.timeout_s
+            command,
+            settings or self._settings,
+            containment,
+            self._hidden,
+            scope,
+            self.timeout_s,
+            goes_on=goes_on,
         )
 
     async def _walls(self) -> Containment:
@@ -102,38 +129,71 @@ class PreparedCommand:
     hidden: tuple[str, ...]
     scope: CallScope
     timeout_s: float
+    goes_on: bool = False
+    """Whether it runs in the background."""
     schema: ToolSchema = _SCHEMA
     effect: Literal["run"] = "run"
 
     @property
     def preview(self) -> CallPreview:
         """The command, with where and behind which walls it runs."""
+        parts = [("command", self.command), ("in the folder", str(self.settings.folder))]
+        if self.goes_on:
+            most = f"until it is stopped or the chat is left, at most {self.settings.timeout_s:g} s"
+            parts.append(("in the background", most))
         return CallPreview(
             summary=self.containment.sentence,
-            parts=(("command", self.command), ("in the folder", str(self.settings.folder))),
+            parts=tuple(parts),
             is_command=True,
-            argv=plain_words(self.command),
+            # what goes on running is asked about each time
+            argv=None if self.goes_on else plain_words(self.command),
         )
 
     async def run(self, args: JsonObject) -> ToolOutput:
         """Run the command; what the question showed counts, not the arguments."""
         del args
         temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
+        before = await anyio.to_thread.run_sync(take_snapshot, self.settings.folder)
+        finish = partial(self._finish, temporary, before)
+        if self.goes_on:
+            return await self._start(temporary, finish)
         try:
             return await self._run(temporary)
         finally:
             with anyio.CancelScope(shield=True):
-                remove = partial(shutil.rmtree, temporary, ignore_errors=True)
-                await anyio.to_thread.run_sync(remove)
+                await anyio.to_thread.run_sync(finish)
 
-    async def _run(self, temporary: str) -> ToolOutput:
+    def _finish(self, temporary: str, before: Snapshot) -> None:
+        """Note which files are others now, and remove the temporary folder; blocks."""
+        shutil.rmtree(temporary, ignore_errors=True)
+        changed = changes_between(before, take_snapshot(self.settings.folder))
+        self.scope.changes.commands.add(self.scope.call_id, changed)
+
+    async def _start(self, temporary: str, finish: Callable[[], None]) -> ToolOutput:
+        """Start the command in the background, and wait for its first words."""
+        start = partial(self.scope.jobs.start, self.command, self._placed(temporary), finish)
+        try:
+            job = await anyio.to_thread.run_sync(start)
+        except AIError as error:
+            await anyio.to_thread.run_sync(finish)
+            raise ToolFailure(f"{error.message} {error.hint or ''}".strip()) from None
+        await wait_for_news(job, FIRST_WORDS_S)
+        more = "" if job.is_running else "\nNothing of it runs any more."
+        text = f"{report_of(job)}{more}"
+        return ToolOutput(text, display=f"{text}\n[{self.containment.word}]")
+
+    def _placed(self, temporary: str) -> CommandSettings:
+        """Return the settings with the shell behind its walls."""
         folder = str(self.settings.folder)
         shell = next((str(path) for path in _SHELLS if is_file(path)), "/bin/sh")
-        settings = replace(
+        return replace(
             self.settings,
             environ={**self.settings.environ, "SHELL": shell, "TMPDIR": temporary},
             launcher=self.containment.launcher([folder, temporary], self.hidden),
         )
+
+    async def _run(self, temporary: str) -> ToolOutput:
+        settings = self._placed(temporary)
         try:
             result = await run_command(self.command, settings, AbortSignal(), self.scope.show)
         except AIError as error:

@@ -132,6 +132,15 @@ class RecordingWork:
 
     running: list[Any] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
+    background: list[Any] = field(default_factory=list)
+    stopped: list[int] = field(default_factory=list)
+
+    def jobs(self) -> Sequence[Any]:
+        return self.background
+
+    def stop_job(self, number: int) -> bool:
+        self.stopped.append(number)
+        return any(job.number == number and job.is_running for job in self.background)
 
     def tools(self) -> Sequence[Any]:
         return self.running

@@ -8,6 +8,7 @@ import pytest
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.changes import MOST_ROWS
 from ollm_tui.commands.parse import parse, run_command
+from ollm_tui.shell.folder_changes import FolderChanges
 from ollm_tui.tools.writing.journal import ChangedFile, TakenBack
 from tests.commands.recording_host import RecordingHost, SomeTool
 
@@ -17,6 +18,10 @@ class SomeChanges:
     taken: Sequence[TakenBack] = ()
     files: Sequence[ChangedFile] = ()
     calls: list[bool] = field(default_factory=list)
+    commands: FolderChanges = field(default_factory=lambda: FolderChanges({}, is_whole=True))
+
+    async def by_commands(self) -> FolderChanges:
+        return self.commands
 
     async def undo(self, *, only_call: bool) -> Sequence[TakenBack]:
         self.calls.append(only_call)
@@ -94,3 +99,16 @@ async def test_a_tool_that_is_switched_off_says_how_to_switch_it_on(name: str) -
     assert "Tools that act are off: write_file (writes), runs (runs programs)." in listed
     assert (await answer(host, "/tools on"))[0] == "info"
     assert host.current.tools == ("clock", "shell")
+
+
+async def test_what_commands_changed_is_named_and_not_taken_back() -> None:
+    changes = SomeChanges(commands=FolderChanges({"a\x1b.txt": "new", "b": "deleted"}, True))
+    host = RecordingHost(changes=changes)
+    assert "(new), b (deleted)." in (await answer(host, "/diff"))[1]
+    assert "\x1b" not in (await answer(host, "/diff"))[1]
+    assert "which /undo cannot restore" in (await answer(host, "/undo"))[1]
+    changes.files = [ChangedFile("c.txt", "--- c.txt\n+++ c.txt", True)]
+    assert "b (deleted)" in (await answer(host, "/diff"))[1]
+    assert "b (deleted)" not in (await answer(host, "/diff c.txt"))[1]
+    changes.commands = FolderChanges({}, is_whole=False)
+    assert "too many files" in (await answer(host, "/diff"))[1]

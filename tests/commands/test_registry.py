@@ -29,7 +29,17 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
     wanted |= {"export", "image", "dictate", "speak", "tree", "fork", "undelete"}
     wanted |= {"export", "image", "video", "music", "dictate", "speak", "open", "editor"}
     wanted |= {"compact", "stats", "queue", "paste", "snippet", "focus", "go", "marks", "times"}
-    wanted |= {"cancel", "continue", "diff", "mcp", "permissions", "private", "skills", "undo"}
+    wanted |= {
+        "cancel",
+        "continue",
+        "diff",
+        "jobs",
+        "mcp",
+        "permissions",
+        "private",
+        "skills",
+        "undo",
+    }
     assert {one.name for one in COMMANDS} == wanted
 
 

@@ -76,3 +76,37 @@ async def test_tools_are_cancelled_by_their_number() -> None:
     host.work.running.pop()
     await run(host, "/cancel")
     assert host.work.cancelled[-1] == "c1"
+
+
+@dataclass
+class SomeJob:
+    number: int
+    command: str
+    is_running: bool = True
+    seconds: float = 64.0
+    words: str = ""
+    output: str = ""
+
+
+async def test_commands_in_the_background_are_listed_shown_and_stopped() -> None:
+    host = RecordingHost()
+    assert await run(host, "/jobs") == "No command of this chat runs in the background."
+    host.work.background = [
+        SomeJob(1, "npm start", output="listening\n"),
+        SomeJob(2, "make", is_running=False, words="Exit code 2."),
+    ]
+    assert (await run(host, "/jobs")).split("\n") == [
+        "1  npm start · runs for 1 min 4 s",
+        "2  make · Exit code 2",
+        "/jobs N shows the output of one, /jobs stop N ends it.",
+    ]
+    assert await run(host, "/jobs 1") == "npm start · runs for 1 min 4 s\nlistening"
+    assert (await run(host, "/jobs 2")).endswith("It printed nothing.")
+    assert await run(host, "/jobs 3") == "There is no such command; /jobs lists them."
+    assert await run(host, "/jobs stop 2") == "It has ended already."
+    assert await run(host, "/jobs stop 1") == "Stopping it."
+    assert await run(host, "/jobs stop all") == "Stopping 1 command."
+    assert host.work.stopped == [2, 1, 1]
+    suggestions = suggest("/jobs ", COMMANDS, host)
+    assert suggestions is not None
+    assert [one.value for one in suggestions.items] == ["1", "2", "stop 1"]

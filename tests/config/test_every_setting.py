@@ -117,6 +117,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "chat.prompt_timeout_s": SECONDS,
     "chat.save": SWITCH,
     "shell.timeout_s": SECONDS,
+    "shell.background_s": SECONDS,
     "shell.variables": ('"x"', "[5]", '[""]'),
     "search.similar": SWITCH,
     "hub.endpoint": ADDRESS,

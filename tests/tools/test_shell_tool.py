@@ -86,8 +86,17 @@ async def test_a_refused_command_does_not_run(tmp_path: Path) -> None:
 
 
 async def test_output_streams_and_a_failure_is_one(tmp_path: Path) -> None:
+    class Opens(list[str]):
+        """Lets the command go on once its first words are shown."""
+
+        def append(self, output: str) -> None:
+            super().append(output)
+            (tmp_path / "go").touch()
+
     console = Console(tmp_path)
-    result = await console.run("echo first; sleep 0.4; echo last; exit 3")
+    console.shown = Opens()
+    waits = "echo first; while [ ! -e go ]; do sleep 0.02; done; echo last; exit 3"
+    result = await console.run(waits)
     assert any("first" in output and "last" not in output for output in console.shown)
     assert result.outcome == "failed"
     assert result.content == "first\nlast\nExit code 3."

@@ -38,6 +38,10 @@ class ShellSettings(SettingsSection):
     """How commands run that you type after a `!`."""
 
     timeout_s: Seconds = Field(120, description="Time limit for one command, in seconds.")
+    background_s: Seconds = Field(
+        3600,
+        description="Time limit for a command of a model that runs in the background, in seconds.",
+    )
     variables: list[Text] = Field(
         [],
         description="Further variables of the environment that commands get; those whose names "

@@ -1,7 +1,11 @@
 """The branches of a saved chat that is open, and under which ids its messages are saved."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+
+import anyio.to_thread
 
 from ollm_tui.chat.client import ChatClient
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -10,6 +14,7 @@ from ollm_tui.store.conversations import ConversationStore
 from ollm_tui.store.journal import ConversationJournal
 from ollm_tui.store.marks import MARKED
 from ollm_tui.store.tree import Stretch
+from ollm_tui.tools.writing.journal import ChangeJournal
 
 OpenBranch = Callable[[str, str | None], Awaitable[ChatClient]]
 
@@ -71,8 +76,20 @@ class ChatBranches:
         return await self._store.trees.read(chat_id)
 
     async def fork(self, chat_id: str, message_id: str) -> str:
-        """Copy a message and those before it to a chat of its own; return its id."""
-        return await self._saved.trees.fork(chat_id, message_id)
+        """Copy a message and those before it to a chat of its own; return its id.
+
+        What tools changed there is copied too, so that `/diff` and `/undo` know it.
+        """
+        store = self._saved
+        fresh = await store.trees.fork(chat_id, message_id)
+        messages = (await store.load(fresh)).messages
+        calls = {call.id for one in messages for call in one.message.tool_calls}
+        if calls and store.saves:
+            journal = ChangeJournal(store.changes_dir / chat_id)
+            copy = partial(journal.copy_to, store.changes_dir / fresh, calls)
+            with suppress(OSError):  # the chat is there; only /diff and /undo begin anew
+                await anyio.to_thread.run_sync(copy)
+        return fresh
 
     async def mark(self, client: ChatClient, position: int, *, is_marked: bool) -> bool:
         """Mark a message of an open chat, or take its mark away; False if that is impossible now.

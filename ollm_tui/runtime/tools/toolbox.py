@@ -28,6 +28,7 @@ from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard, known_places
 from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
 from ollm_tui.tools.runner import ToolRegistry
+from ollm_tui.tools.shell_jobs import ShellJobTool
 from ollm_tui.tools.shell_tool import ShellTool
 from ollm_tui.tools.web.fetch import WebFetch
 from ollm_tui.tools.writing.file_tools import writing_tools
@@ -95,6 +96,8 @@ def _chosen(reading: Iterable[Tool], acting: Iterable[Tool], named: Collection[s
     acting = tuple(acting)
     on = [tool for tool in acting if tool.schema.name in named]
     off = [tool for tool in acting if tool.schema.name not in named]
+    if any(isinstance(tool, ShellTool) for tool in on):
+        on.append(ShellJobTool())
     return Toolbox([*reading, *on], facts_of(off))
 
 
@@ -105,7 +108,8 @@ def _acting_tools(
     shell, network = (config.shell, config.tools.network) if config else (ShellSettings(), False)
     place = CommandSettings(root, shell.timeout_s, tuple(shell.variables))
     hidden = (*guard.own, *known_places())
-    return (*writing_tools(root, guard), ShellTool(place, network=network, hidden=hidden))
+    commands = ShellTool(place, network=network, hidden=hidden, background_s=shell.background_s)
+    return (*writing_tools(root, guard), commands)
 
 
 def _web_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
@@ -122,7 +126,8 @@ def _named_by_profiles(config: AppConfig) -> Iterator[str]:
 
 def _built_in() -> tuple[Tool, ...]:
     root = Path("/")  # only their names matter
-    return (*builtin_tools(root), *_acting_tools(root, FileGuard()), *_web_tools())
+    own = (*builtin_tools(root), *_acting_tools(root, FileGuard()))
+    return (*own, ShellJobTool(), *_web_tools())
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:

@@ -5,7 +5,7 @@ import json
 import logging
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from ollm_tui.config.private_file import write_private
 from ollm_tui.config.regular_file import is_folder, read_bounded
 from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.define import ToolFailure
+from ollm_tui.tools.writing.command_notes import CommandNotes
 from ollm_tui.tools.writing.diffs import diff_of
 from ollm_tui.tools.writing.replacing import Change, ChangedSince, remove_empty, replace
 
@@ -73,6 +74,8 @@ class ChangeJournal:
         self._guard = guard or FileGuard()
         self._lock = threading.Lock()
         self._entries: list[Entry] | None = None
+        self.commands = CommandNotes(folder)
+        """Which files commands changed."""
 
     def write(self, change: Change, call_id: str, prompt_id: str, made_folders: int) -> None:
         """Keep what a file was, then change it.
@@ -158,6 +161,19 @@ class ChangeJournal:
         for names, change in first.items():
             what = "removed" if change.old is None else "restored"
             yield TakenBack(change.shown, what, stuck.get(names))
+
+    def copy_to(self, folder: Path, call_ids: Collection[str]) -> None:
+        """Write what some calls changed for a copy of the chat.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        with self._lock:
+            wanted = [one for one in self._loaded() if one.call_id in call_ids]
+        copy = ChangeJournal(folder, self._guard)
+        for entry in wanted:
+            copy._keep(entry)
+        self.commands.copy_to(folder, call_ids)
 
     # On the disk
 

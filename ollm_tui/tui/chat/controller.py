@@ -30,7 +30,7 @@ from ollm_tui.tui.chat.servers import ChatServers
 from ollm_tui.tui.chat.shown_messages import ShownMessages
 from ollm_tui.tui.chat.status.live_line import KEEP_STATS, LiveLine
 from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
-from ollm_tui.tui.chat.tool_control import ToolTimes
+from ollm_tui.tui.chat.tool_control import tool_times
 from ollm_tui.tui.chats import ChatSearching, TitleMaking
 from ollm_tui.tui.composer import Attaching, FileQuery, FileSuggestions
 from ollm_tui.tui.downloads import ChatDownloads
@@ -83,9 +83,8 @@ class ChatController:
         self.titles = TitleMaking(self.runtime.titles, client, self._dialogs, show)
         reading = parts.transcript.reading_mode
         self.live = LiveLine(self.session, self.status, self._dialogs, reading)
-        self.queue.listener = AnswerListeners(
-            (self.voice, self.live, self.titles, ToolTimes(self.presenter.tools, self._dialogs))
-        )
+        times = tool_times(self.presenter, self.status, self._dialogs)
+        self.queue.listener = AnswerListeners((self.voice, self.live, self.titles, times))
         self.presenter.more_stats = self.live.stats
         self.queue.hold()  # until the chat is open
         self.editing = MessageEditing(

@@ -1,7 +1,8 @@
-"""Tools on the screen beside their rows: their times, and the question at the limit of turns."""
+"""Tools beside their rows: their times, commands in the background, the limit of turns."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -9,11 +10,14 @@ import anyio
 from textual import events
 
 from ollm_tui.protocol.chat_events import ToolCallStart
+from ollm_tui.tui.chat.presenter import TurnPresenter
+from ollm_tui.tui.chat.status.status_presenter import StatusPresenter
 from ollm_tui.tui.chat.tool_rows import ToolRows
 from ollm_tui.tui.dialogs import ChoiceRow, Choose, Dialogs
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.chat_events import ChatEvent
+    from ollm_tui.shell.jobs import Job
 
 EVERY_S: Final = 1.0
 """How often the time of running tools is written."""
@@ -55,10 +59,14 @@ class AtLimit(Choose):
 
 @dataclass(slots=True)
 class ToolTimes:
-    """Writes the times while tools run, and does nothing else meanwhile."""
+    """Writes the times while tools run, and how many commands run in the background."""
 
     rows: ToolRows
     dialogs: Dialogs
+    jobs: "Callable[[], Sequence[Job]]"
+    """Returns the commands of the open chat that were started in the background."""
+    show_jobs: Callable[[], object]
+    say: Callable[[str], object]
     _is_writing: bool = False
 
     def begin_answer(self) -> None:
@@ -74,10 +82,36 @@ class ToolTimes:
         """Do nothing: no tool runs any more, which ends the writing."""
 
     async def _write(self) -> None:
+        running: Mapping[int, Job] = {}
         try:
             await anyio.sleep(EVERY_S)
-            while self.rows.are_running:
+            while self.rows.are_running or running or self._running():
                 self.rows.show_times()
+                running = self._say_ended(running)
                 await anyio.sleep(EVERY_S)
         finally:
             self._is_writing = False
+
+    def _running(self) -> "dict[int, Job]":
+        return {job.number: job for job in self.jobs() if job.is_running}
+
+    def _say_ended(self, before: "Mapping[int, Job]") -> "Mapping[int, Job]":
+        """Say which commands have ended, show how many run, and return those."""
+        running = self._running()
+        if running.keys() != before.keys():
+            self.show_jobs()
+        listed = self.jobs()
+        for number, job in before.items():
+            if not job.is_running and job in listed:  # not of a chat that was left
+                self.say(f"The command {number} in the background has ended. {job.words}")
+        return running
+
+
+def tool_times(presenter: TurnPresenter, status: StatusPresenter, dialogs: Dialogs) -> ToolTimes:
+    """Return what writes the times of the open chat's tools."""
+    jobs = partial(_jobs_of, status)
+    return ToolTimes(presenter.tools, dialogs, jobs, status.show_tools, presenter.note)
+
+
+def _jobs_of(status: StatusPresenter) -> "Sequence[Job]":
+    return status.session.client.jobs.listed

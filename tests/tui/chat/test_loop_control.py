@@ -1,13 +1,17 @@
 """The limit of turns and the tools that run, on the screen: keys, the dialog, the times."""
 
+import os
 from pathlib import Path
 
+import anyio
 import pytest
 
 from ollm_tui.chat.client import ChatStream
 from ollm_tui.chat.prompt import ChatOptions
 from ollm_tui.protocol.chat_events import Finish
-from ollm_tui.tui.chat.tool_control import AtLimit
+from ollm_tui.shell.command import CommandSettings
+from ollm_tui.shell.jobs import Job
+from ollm_tui.tui.chat.tool_control import AtLimit, tool_times
 from tests.tui.chat.test_tools import begun, call, ended
 from tests.tui.screens import Stage, staged
 
@@ -99,3 +103,40 @@ async def test_a_tool_shows_its_time_and_x_cancels_it_alone(
         await stage.settle()
         assert "Only a tool that runs can be cancelled" in stage.screen_text
         assert cancelled == ["c1"]
+
+
+async def has_ended(job: Job) -> None:
+    with anyio.fail_after(10):
+        while job.is_running:
+            await anyio.sleep(0.02)
+
+
+async def test_commands_in_the_background_are_counted_and_their_end_is_said(
+    tmp_path: Path,
+) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        await stage.ask("why?")
+        jobs = stage.client.jobs
+        place = CommandSettings(tmp_path, 30.0, environ={"PATH": os.environ["PATH"]})
+        job = jobs.start("while [ ! -e go ]; do sleep 0.02; done; exit 3", place)
+        times = tool_times(
+            stage.controller.presenter, stage.controller.status, stage.controller._dialogs
+        )
+        running = times._say_ended({})
+        await stage.settle()
+        assert "jobs 1" in stage.screen_text
+        (tmp_path / "go").touch()
+        await has_ended(job)
+        assert times._say_ended(running) == {}
+        await stage.settle()
+        assert "jobs 1" not in stage.screen_text
+        assert "The command 1 in the background has ended. Exit code 3." in stage.shown
+
+
+async def test_commands_in_the_background_end_with_their_chat(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml") as stage:
+        place = CommandSettings(tmp_path, 30.0, environ={"PATH": os.environ["PATH"]})
+        job = stage.client.jobs.start("sleep 60", place)
+        await stage.pilot.press("ctrl+n")
+        await has_ended(job)
+        assert job.words.startswith("Stopped")

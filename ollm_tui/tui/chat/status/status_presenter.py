@@ -71,7 +71,9 @@ class StatusPresenter:
         mode = self.approver.permissions.word if chosen else ""
         missing = "".join(f", {tool.warning}" for tool in chosen if tool.warning)
         tools = f"tools {len(chosen)}{missing}{mode}" if chosen else ""
-        self.bar.show_notes(*filter(None, (self._downloads, tools)))
+        running = self.session.client.jobs.running
+        jobs = f"jobs {running}" if running else ""
+        self.bar.show_notes(*filter(None, (self._downloads, tools, jobs)))
 
     def show_downloads(self, progress: str) -> None:
         """Show how far the downloads are; an empty text removes the figure."""
