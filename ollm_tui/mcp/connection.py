@@ -29,12 +29,14 @@ from mcp_types import (
 from pydantic import BaseModel, ValidationError
 
 from ollm_tui.decode.clean import clean_line
+from ollm_tui.mcp.callbacks import callbacks_of
 from ollm_tui.mcp.content import output_of
 from ollm_tui.mcp.http import Refusals, http_transport
 from ollm_tui.mcp.listing import ToolList, read_tools
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.offers import ServerOffers
 from ollm_tui.mcp.process import ServerProcess
+from ollm_tui.mcp.requests import QuestionClock, ServerRights
 from ollm_tui.mcp.settings import HttpServer, ServerAddress
 from ollm_tui.mcp.stdio import stdio_transport
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -53,8 +55,11 @@ Result = TypeVar("Result", bound=BaseModel)
 class Connection:
     """An open session. Its calls may come from any task; it belongs to the one that opened it."""
 
-    def __init__(self, session: ClientSession, dispatcher: JSONRPCDispatcher[Any]) -> None:
+    def __init__(
+        self, session: ClientSession, dispatcher: JSONRPCDispatcher[Any], clock: QuestionClock
+    ) -> None:
         self._session = session
+        self._clock = clock
         self._dispatcher = dispatcher
         self.ended = anyio.Event()
         """Set when the server is gone."""
@@ -160,15 +165,19 @@ class Connection:
         Raises:
             ToolFailure: the call failed, in a sentence for the model.
         """
+        result: CallToolResult | None = None
         request = CallToolRequest(params=CallToolRequestParams(name=name, arguments=args))
         try:
-            result = await self._session.send_request(
-                request, CallToolResult, timeout_s, progress_callback=on_progress
-            )
+            with self._clock.limit(timeout_s):
+                result = await self._session.send_request(
+                    request, CallToolResult, progress_callback=on_progress
+                )
         except MCPError as error:
             raise ToolFailure(await self._reason(error, timeout_s)) from error
         except (ValidationError, RuntimeError) as error:
             raise ToolFailure("The answer of the MCP server is malformed.") from error
+        if result is None:
+            raise ToolFailure(f"Stopped: the MCP server took longer than {timeout_s:g} s.")
         return output_of(result)
 
     async def _reason(self, error: MCPError, timeout_s: float) -> str:
@@ -199,7 +208,9 @@ class Connection:
 
 
 @asynccontextmanager
-async def open_connection(address: ServerAddress, log: ServerLog) -> AsyncIterator[Connection]:
+async def open_connection(
+    address: ServerAddress, log: ServerLog, rights: ServerRights
+) -> AsyncIterator[Connection]:
     """Start a program or connect to an address; the end of the block ends it whole.
 
     Raises:
@@ -209,7 +220,7 @@ async def open_connection(address: ServerAddress, log: ServerLog) -> AsyncIterat
         refusals = Refusals(log)
         async with (
             http_transport(address.url, address.headers, refusals) as streams,
-            _session(*streams, log) as connection,
+            _session(*streams, log, rights) as connection,
         ):
             connection.refusals = refusals
             yield connection
@@ -219,7 +230,7 @@ async def open_connection(address: ServerAddress, log: ServerLog) -> AsyncIterat
         ended = anyio.Event()
         async with (
             stdio_transport(process, log, ended) as streams,
-            _session(*streams, log) as connection,
+            _session(*streams, log, rights) as connection,
         ):
             connection.process, connection.ended = process, ended
             yield connection
@@ -228,7 +239,9 @@ async def open_connection(address: ServerAddress, log: ServerLog) -> AsyncIterat
 
 
 @asynccontextmanager
-async def _session(received: Any, outgoing: Any, log: ServerLog) -> AsyncIterator[Connection]:
+async def _session(
+    received: Any, outgoing: Any, log: ServerLog, rights: ServerRights
+) -> AsyncIterator[Connection]:
     connections: list[Connection] = []
 
     async def on_log(params: LoggingMessageNotificationParams) -> None:
@@ -248,7 +261,8 @@ async def _session(received: Any, outgoing: Any, log: ServerLog) -> AsyncIterato
         logging_callback=on_log,
         message_handler=on_message,
         client_info=_CLIENT,
+        **callbacks_of(rights),
     )
     async with session:
-        connections.append(Connection(session, dispatcher))
+        connections.append(Connection(session, dispatcher, rights.clock))
         yield connections[0]

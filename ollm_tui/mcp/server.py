@@ -19,6 +19,7 @@ from ollm_tui.lazy import import_name
 from ollm_tui.mcp.catalogue import Catalogue
 from ollm_tui.mcp.listing import ToolDefinition, ToolList
 from ollm_tui.mcp.log import ServerLog
+from ollm_tui.mcp.requests import ClientSide, ServerRights
 from ollm_tui.mcp.settings import ServerAddress, address_of, identity_of, shown_address
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
@@ -72,6 +73,7 @@ class McpServer:
         changed: Callable[[], None] = lambda: None,
         *,
         pauses_s: tuple[float, ...] = PAUSES_S,
+        client: ClientSide | None = None,
     ) -> None:
         self.name = name
         self.prefix = prefix
@@ -87,6 +89,8 @@ class McpServer:
         self.catalogue = Catalogue()
         """Its prompts and resources, once they are known."""
         self.log = ServerLog()
+        self.rights = ServerRights(name, settings, client or ClientSide(), self.log)
+        """What it may ask of the person and of the chat."""
         self._changed = changed
         self._is_on = settings.enabled
         self._failures = 0
@@ -124,6 +128,7 @@ class McpServer:
     def switch(self, *, is_on: bool) -> None:
         """Start it anew, or stop it."""
         self._is_on, self._failures = is_on, 0
+        self.rights.forgive()
         self._wake.set()
         if self._life is not None:
             self._life.cancel()
@@ -177,7 +182,7 @@ class McpServer:
             )
         except ImportError as error:
             raise _Unusable(MISSING_PACKAGE) from error
-        async with open_connection(self.address, self.log) as connection:
+        async with open_connection(self.address, self.log, self.rights) as connection:
             await self._greet(connection)
             began = anyio.current_time()
             self._connection = connection

@@ -10,6 +10,7 @@ import anyio
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.known_tools import KnownTools
 from ollm_tui.mcp.listing import prefixes_of, tool_names
+from ollm_tui.mcp.requests import ClientSide
 from ollm_tui.mcp.server import McpServer
 from ollm_tui.mcp.tool import McpTool
 from ollm_tui.protocol.tools import all_of_server
@@ -18,10 +19,17 @@ from ollm_tui.protocol.tools import all_of_server
 class McpServers:
     """Starts the servers when it is asked to, each in a task of its own."""
 
-    def __init__(self, settings: Mapping[str, McpServerSettings], known: KnownTools) -> None:
+    def __init__(
+        self,
+        settings: Mapping[str, McpServerSettings],
+        known: KnownTools,
+        client: ClientSide | None = None,
+    ) -> None:
         prefixes = prefixes_of(settings)
         self.known = known
         """What the person has read of their tools."""
+        self.client = client or ClientSide()
+        """What they meet here, if they ask for something."""
         self._wanted: dict[str, None] = {}
         self._tried: set[str] = set()
         self._asked, self._news = anyio.Event(), anyio.Event()
@@ -29,7 +37,9 @@ class McpServers:
         """Called when the state of a server or its tools have changed."""
         self._tools: dict[str, tuple[McpTool, ...]] = {}
         self.all: Mapping[str, McpServer] = {
-            name: McpServer(name, prefixes[name], one, partial(self._take, name))
+            name: McpServer(
+                name, prefixes[name], one, partial(self._take, name), client=self.client
+            )
             for name, one in settings.items()
         }
 
@@ -81,10 +91,12 @@ class McpServers:
 
 @asynccontextmanager
 async def open_servers(
-    settings: Mapping[str, McpServerSettings], known_file: Path
+    settings: Mapping[str, McpServerSettings],
+    known_file: Path,
+    client: ClientSide | None = None,
 ) -> AsyncIterator[McpServers]:
     """Yield the servers of the settings; the end of the block ends them all at once."""
-    servers = McpServers(settings, KnownTools(known_file))
+    servers = McpServers(settings, KnownTools(known_file), client)
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(servers.run)

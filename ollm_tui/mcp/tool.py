@@ -35,7 +35,7 @@ class McpTool:
         )
         # No annotation of a server counts. Not `run`: that is for commands, allowed word by word.
         self.effect: ToolEffect = "network"
-        self.timeout_s = server.timing.call_s + _LONGER_S
+        self.timeout_s = server.timing.call_s + _LONGER_S + server.rights.questions_s
 
     @property
     def unread(self) -> str:

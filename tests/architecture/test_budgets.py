@@ -69,6 +69,7 @@ SHORT_MODULES = {
     ],
     "one idea that ends there, beside a user that has another": [
         "tui/chat/status/answer_pace.py",
+        "tui/dialogs/approve_request.py",
         "tui/chat/tool_rows.py",
         "tools/writing/protected.py",
         "models/tasks.py",

@@ -11,6 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.mcp.requests import ClientSide
 from ollm_tui.mcp.server import McpServer, ServerState
 
 PROGRAM = Path(__file__).parents[1] / "support" / "mcp_faults.py"
@@ -40,10 +41,17 @@ def is_running(process: int) -> bool:
 class Watched:
     """A server with the states that it was in."""
 
-    def __init__(self, settings: McpServerSettings, pauses_s: tuple[float, ...]) -> None:
+    def __init__(
+        self,
+        settings: McpServerSettings,
+        pauses_s: tuple[float, ...],
+        client: ClientSide | None = None,
+    ) -> None:
         self.states: list[ServerState] = []
         self._seen = anyio.Event()
-        self.server = McpServer("box", "box", settings, self._note, pauses_s=pauses_s)
+        self.server = McpServer(
+            "box", "box", settings, self._note, pauses_s=pauses_s, client=client
+        )
 
     def _note(self) -> None:
         self.states.append(self.server.state)
@@ -72,9 +80,12 @@ def running(record: Path) -> Running:
 
     @asynccontextmanager
     async def run(
-        mode: str, pauses_s: tuple[float, ...] = (), **values: Any
+        mode: str,
+        pauses_s: tuple[float, ...] = (),
+        client: ClientSide | None = None,
+        **values: Any,
     ) -> AsyncIterator[Watched]:
-        watched = Watched(faulty(mode, record, **values), pauses_s)
+        watched = Watched(faulty(mode, record, **values), pauses_s, client)
         async with anyio.create_task_group() as group:
             group.start_soon(watched.server.run)
             try:

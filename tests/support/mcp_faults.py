@@ -20,7 +20,9 @@ PNG = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5E"
     "rkJggg=="
 )
-state = {"description": "Say a text again."}
+ASKS = set((sys.argv[3] if len(sys.argv) > 3 else "s1,s2,s3,s4").split(","))
+"""What the mode `requests` asks for."""
+state: dict[str, Any] = {"description": "Say a text again."}
 
 
 def record(line: str) -> None:
@@ -120,7 +122,47 @@ def called(message: dict[str, Any]) -> None:
             send({"id": "s1", "method": "sampling/createMessage", "params": {"messages": []}})
             send({"id": "s2", "method": "elicitation/create", "params": {"message": "Key?"}})
             send({"id": "s3", "method": "roots/list"})
+        case "requests":
+            state["call"] = message["id"]
+            ask_for_all()
+            return
     send({"id": message["id"], "result": answer})
+
+
+def ask_for_all() -> None:
+    """Ask the client for everything; the call is answered after its last answer."""
+    text = {"type": "text", "text": "Hello\u200b"}
+    sampled = {
+        "messages": [{"role": "user", "content": text}],
+        "systemPrompt": "Be kind.",
+        "maxTokens": 50,
+    }
+    properties = {
+        "colour": {"type": "string", "enum": ["red", "blue"], "description": "Of the wall."},
+        "count": {"type": "integer", "minimum": 1},
+    }
+    schema = {"type": "object", "properties": properties, "required": ["colour"]}
+    form = {"mode": "form", "message": "Which wall?\x1b[2J", "requestedSchema": schema}
+    address = "https://user@example.com/sign-in"
+    page = {"mode": "url", "message": "Sign in.", "url": address, "elicitationId": "e1"}
+    state["open"] = {"s1", "s2", "s3", "s4"}
+    for name, method, params in (
+        ("s1", "sampling/createMessage", sampled),
+        ("s2", "elicitation/create", form),
+        ("s3", "elicitation/create", page),
+        ("s4", "roots/list", None),
+    ):
+        if name in ASKS:
+            send({"id": name, "method": method, **({"params": params} if params else {})})
+    state["open"] &= ASKS
+
+
+def take_answer(message: dict[str, Any]) -> None:
+    """Note an answer; after the last one the call is answered."""
+    state["open"].discard(message["id"])
+    if not state["open"]:
+        outcome = {"content": [{"type": "text", "text": "hi"}]}
+        send({"id": state["call"], "result": outcome})
 
 
 def offered(message: dict[str, Any]) -> None:
@@ -232,6 +274,8 @@ def main() -> None:
                 listed(message)
             case "tools/call":
                 called(message)
+            case None if MODE == "requests" and str(message.get("id", ""))[:1] == "s":
+                take_answer(message)
             case str() if MODE == "offers" and "id" in message:
                 offered(message)
     if MODE in {"ignore_term", "silent", "hang_list", "hang_call"}:

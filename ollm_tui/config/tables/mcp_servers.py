@@ -53,6 +53,22 @@ class McpServerSettings(SettingsSection):
         60, description="Time limit for one call, in seconds."
     )
 
+    roots: bool | None = Field(
+        None,
+        examples=[False],
+        description="Whether it is told the working folder; not set tells programs, which can see "
+        "it anyway, and no addresses.",
+    )
+    sampling: bool = Field(
+        False,
+        description="Whether it may ask the model of the chat; each request and each answer is "
+        "asked about.",
+    )
+    elicitation: bool = Field(
+        False,
+        description="Whether it may ask you to fill a form or to open a page.",
+    )
+
     @field_validator("headers", mode="before")
     @classmethod
     def _header_names(cls, headers: object) -> object:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Protocol, get_args
 
 from ollm_tui.config.foreign import off_the_loop
 from ollm_tui.config.load import LoadedConfig
@@ -34,6 +34,8 @@ from ollm_tui.tools.web.fetch import WebFetch
 from ollm_tui.tools.writing.file_tools import writing_tools
 
 if TYPE_CHECKING:
+    from ollm_tui.chat.client import ChatClient
+    from ollm_tui.chat.conversation import Conversation
     from ollm_tui.mcp.servers import McpServers
 
 KNOWN_TOOLS = "mcp_tools.json"
@@ -182,17 +184,31 @@ async def import_plugins(registry: ToolRegistry) -> tuple[Sequence[Plugin], tupl
     return commands, tuple(problems)
 
 
+class Chats(Protocol):
+    """Makes chats, and knows their tools."""
+
+    tools: ToolRegistry
+
+    def unsaved(self, conversation: "Conversation") -> "ChatClient":
+        """Return a client of a conversation that is not saved."""
+
+
 async def add_servers(
-    stack: AsyncExitStack, registry: ToolRegistry, loaded: LoadedConfig, state_dir: Path
+    stack: AsyncExitStack, chats: Chats, loaded: LoadedConfig, state_dir: Path
 ) -> "McpServers | None":
     """Offer the tools of the servers in the settings; a front end that can ask starts them."""
     if not loaded.config.mcp_servers:
         return None
     # Needed only where the settings name a server.
+    from ollm_tui.mcp.requests import ClientSide
     from ollm_tui.mcp.servers import open_servers
+    from ollm_tui.runtime.tools.sampling import Sampling
 
+    client, registry = ClientSide(complete=Sampling(chats.unsaved).answer), chats.tools
+    with suppress(OSError, RuntimeError):  # the folder may be gone
+        client.root = real_path(loaded.config.tools.root or Path.cwd())
     servers = await stack.enter_async_context(
-        open_servers(loaded.config.mcp_servers, state_dir / KNOWN_TOOLS)
+        open_servers(loaded.config.mcp_servers, state_dir / KNOWN_TOOLS, client)
     )
     registry.further, registry.groups = servers.tools, servers.groups
     # `--tools` names exactly what the model may call.

@@ -268,7 +268,8 @@ class ChatController:
         self.writing.drafts.start()
         self.search.start()
         self.prompts.send_waiting()
-        self.servers.start(self.say, self.status.show_tools)
+        services = self._parts.services
+        self.servers.start(self.session, services, self.say, self.status.show_tools)
 
     def quit(self) -> None:
         """Leave the program, unless something would be lost that was never mentioned."""
@@ -326,7 +327,8 @@ class ChatController:
 
     def _show_asking(self, is_open: bool) -> None:
         if self._parts.transcript.app.is_running:
-            self.presenter.ask(is_open=is_open)
+            if self.queue.is_busy:  # a server may ask at any time
+                self.presenter.ask(is_open=is_open)
         else:  # the app ended over the question: there is nothing left to show an answer on
             self.presenter.forget()
             self.queue.stop()

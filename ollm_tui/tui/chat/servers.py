@@ -9,7 +9,8 @@ from ollm_tui.commands.registry import Command
 from ollm_tui.commands.server_prompts import CommandList
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.server_offers import ServerOffers
-from ollm_tui.tui.services import Say
+from ollm_tui.frontend.session import ChatSession
+from ollm_tui.tui.services import Say, Services
 
 if TYPE_CHECKING:
     from ollm_tui.mcp.server import McpServer
@@ -35,6 +36,16 @@ class ChatServers:
         """Return the commands of the program, of packages, and of the servers that run."""
         return CommandList((*COMMANDS, *more), self.listed)
 
-    def start(self, say: Say, show_tools: Callable[[], None]) -> None:
-        """Start the servers in the background."""
+    def start(
+        self, session: ChatSession, services: Services, say: Say, show_tools: Callable[[], None]
+    ) -> None:
+        """Start the servers in the background; what they ask for is asked here."""
+        if self.runtime.mcp is not None:
+            # Needed only where the settings name a server.
+            from ollm_tui.tui.chat.server_questions import ServerQuestions
+
+            client = self.runtime.mcp.client
+            client.answerer = ServerQuestions(
+                session, client, services.approver, services.opener, say
+            )
         ServerNews(self.runtime.mcp, say, show_tools).start()

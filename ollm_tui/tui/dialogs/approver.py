@@ -1,9 +1,10 @@
 """Ask the person whether a tool call may run, and remember what they allowed."""
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
@@ -11,7 +12,9 @@ from ollm_tui.frontend.consent import Permissions
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.screen import Screen
 
+    from ollm_tui.frontend.server_requests import RequestAnswer, RequestQuestion
     from ollm_tui.protocol.ports import Tool
     from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall
     from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
@@ -75,6 +78,45 @@ class ScreenApprover:
         if decision is not None and decision.kind == "session":
             self.permissions.grant(_COMMAND, "run")
         return decision is not None and decision.kind != "no"
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait until no other question is open, and keep it so for the block."""
+        async with self._lock:
+            # The task of a server knows no app, and what it changes on the screen needs one.
+            with self._app._context() if self._app is not None else nullcontext():
+                yield
+
+    async def decide(self, question: "RequestQuestion") -> "RequestAnswer":
+        """Ask about a request of a server, within a turn; without a screen it counts as closed."""
+        # imports the dialog, which the first frame does not wait for
+        from ollm_tui.tui.dialogs.approve_request import ApproveRequest
+
+        dialog = ApproveRequest(question, answered_at=self._last_answer)
+        return "closed" if await self._decided(dialog) is None else dialog.given
+
+    async def show(self, dialog: "Screen[Any]") -> Any:
+        """Open another dialog within a turn and return its answer; a cancellation closes it."""
+        if self._app is None or not self._app.is_running:
+            return None
+        answered, answers = anyio.Event(), []
+
+        def take(answer: object) -> None:
+            answers.append(answer)
+            answered.set()
+
+        def close() -> None:
+            if dialog.is_attached:
+                dialog.dismiss(None)
+
+        self._app.call_next(self._app.push_screen, dialog, take)
+        try:
+            await answered.wait()
+        finally:
+            if not answers:
+                self._app.call_next(close)
+        self._last_answer = time.monotonic()
+        return answers[0]
 
     async def _ask(
         self, call: "ToolCall", tool: "Tool", preview: "CallPreview | None"

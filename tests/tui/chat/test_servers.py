@@ -15,10 +15,13 @@ ENVIRON = {"OLLAMA_HOST": "http://127.0.0.1:9"}
 
 
 @asynccontextmanager
-async def with_server(folder: Path, mode: str, more: str = "") -> AsyncIterator[RealStage]:
+async def with_server(
+    folder: Path, mode: str, more: str = "", asks: str = ""
+) -> AsyncIterator[RealStage]:
     """Run the app with one server, and without a model."""
     (folder / "config").mkdir()
-    args = ", ".join(f"'{one}'" for one in ("-I", str(FAULTS), mode, str(folder / "record")))
+    words = ("-I", str(FAULTS), mode, str(folder / "record"), *([asks] if asks else []))
+    args = ", ".join(f"'{one}'" for one in words)
     (folder / "config" / "config.toml").write_text(
         f"[mcp_servers.box]\ncommand = '{sys.executable}'\nargs = [{args}]\n{more}"
     )

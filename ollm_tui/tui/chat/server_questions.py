@@ -1,0 +1,94 @@
+"""Requests of MCP servers in front of the person: asked one at a time, answered by the protocol."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.frontend.link_target import LinkRefusal, read_link
+from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.frontend.server_requests import (
+    RequestAnswer,
+    RequestQuestion,
+    address_question,
+    answer_question,
+    form_question,
+    sampling_question,
+    values_question,
+)
+from ollm_tui.frontend.session import ChatSession
+from ollm_tui.mcp.requests import (
+    Action,
+    AddressRequest,
+    ClientSide,
+    FormRequest,
+    SamplingAnswer,
+    SamplingRequest,
+)
+from ollm_tui.protocol.errors import AIError, ErrorCode
+from ollm_tui.tui.dialogs import ScreenApprover, ScreenForms
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.forms import FormValues
+
+_ACTIONS: "dict[RequestAnswer, Action]" = {"yes": "accept", "no": "decline", "closed": "cancel"}
+
+
+@dataclass(frozen=True, slots=True)
+class ServerQuestions:
+    """Answers servers with what the person allows; see `mcp/requests.py: Answerer`."""
+
+    session: ChatSession
+    client: ClientSide
+    approver: ScreenApprover
+    opener: SystemOpener
+    say: Callable[[str, Literal["info", "warning"]], None]
+    forms: ScreenForms = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", ScreenForms(self.approver.show))
+
+    async def sample(self, request: SamplingRequest) -> SamplingAnswer | None:
+        """Ask about the request, have the chat's model answer, and ask about the answer."""
+        model, complete = self.session.model, self.client.complete
+        if model is None or complete is None:
+            raise AIError(ErrorCode.BAD_REQUEST, "No model is selected in the chat.")
+        if await self._ask(sampling_question(request, model)) != "yes":
+            return None
+        server = clean_name(request.server)
+        self.say(f"The model answers a request of the MCP server {server}.", "info")
+        try:
+            answer = await complete(model, request)
+        except AIError as error:
+            self.say(f"The MCP server {server} got no answer: {clean_line(str(error))}", "warning")
+            raise
+        return answer if await self._ask(answer_question(request, answer)) == "yes" else None
+
+    async def fill(self, request: FormRequest) -> "tuple[Action, FormValues]":
+        """Ask whether to answer, then for each field, then whether the values are sent."""
+        async with self.approver.turn():
+            answer = await self.approver.decide(form_question(request))
+            if answer != "yes":
+                return _ACTIONS[answer], {}
+            title = f"For the MCP server {clean_name(request.server)}"
+            values = await self.forms.ask(title, request.fields)
+            if values is None:
+                return "cancel", {}
+            answer = await self.approver.decide(values_question(request, values))
+            return _ACTIONS[answer], values if answer == "yes" else {}
+
+    async def open_page(self, request: AddressRequest) -> Action:
+        """Show where an address leads, and open it after a yes."""
+        target, server = read_link(request.url), clean_name(request.server)
+        if isinstance(target, LinkRefusal) or target.scheme not in {"http", "https"}:
+            why = target.reason if isinstance(target, LinkRefusal) else "It is no web page."
+            self.say(f"The MCP server {server} wanted a page opened. {why}", "warning")
+            return "decline"
+        answer = await self._ask(address_question(request, target))
+        if answer == "yes" and (problem := await self.opener.open(target.address)) is not None:
+            self.say(f"{problem} The address is {clean_name(target.address)}", "warning")
+        return _ACTIONS[answer]
+
+    async def _ask(self, question: RequestQuestion) -> "RequestAnswer":
+        async with self.approver.turn():
+            return await self.approver.decide(question)
