@@ -1,14 +1,16 @@
 """What MCP servers offer to a draft: resources by name, and the values of arguments of prompts."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.commands.registry import Completion
-from ollm_tui.commands.server_prompts import find_prompt
+from ollm_tui.commands.server_prompts import find_prompt, read_arguments
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.decode.matching import best_rank
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.tokens.estimate import fallback_estimate
 
 if TYPE_CHECKING:
@@ -74,7 +76,11 @@ class ServerOffers:
         if prompt_of is None or all(argument != one.name for one in prompt_of[1].arguments):
             return ()
         server, prompt = prompt_of
-        values = await server.prompt_values(prompt.name, argument, begun)
+        line = draft.partition(" ")[2]
+        given: dict[str, str] = {}
+        with suppress(AIError):  # more than it takes
+            given = read_arguments(prompt, line[: len(line) - len(begun) - len(argument) - 1])
+        values = await server.prompt_values(prompt.name, argument, {**given, argument: begun})
         return [Completion(f'"{one}"' if " " in one else one) for one in values[:MOST]]
 
 

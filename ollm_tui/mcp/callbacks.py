@@ -25,6 +25,7 @@ MOST_MESSAGES: Final = 100
 MOST_CHARACTERS: Final = 200_000
 MOST_TOKENS: Final = 32_768
 """Of an answer, whatever a server asks for."""
+_HOTTEST: Final = 2.0
 _REJECTED: Final = -1
 _LONGEST_MESSAGE: Final = 10_000
 
@@ -130,7 +131,7 @@ def _sampling_request(server: str, params: wire.CreateMessageRequestParams) -> S
         messages,
         min(params.max_tokens, MOST_TOKENS),
         system,
-        params.temperature,
+        params.temperature if 0 <= (params.temperature or 0) <= _HOTTEST else None,
         tuple((params.stop_sequences or [])[:8]),
     )
 

@@ -102,33 +102,38 @@ class ServerOffers:
         )
 
     async def prompt_values(
-        self, prompt: str, argument: str, begun: str, timeout_s: float
+        self, prompt: str, argument: str, given: Mapping[str, str], timeout_s: float
     ) -> Sequence[str]:
         """Return how an argument of a prompt may go on; none if the server does not say.
+
+        `given` has what is written of it, and the other arguments.
 
         Raises:
             AIError: it cannot be asked.
         """
-        return await self._values(wire.PromptReference(name=prompt), argument, begun, timeout_s)
+        return await self._values(wire.PromptReference(name=prompt), argument, given, timeout_s)
 
     async def template_values(
         self, uri: str, variable: str, begun: str, timeout_s: float
     ) -> Sequence[str]:
         """Return how a variable of a template may go on; as `prompt_values`."""
         reference = wire.ResourceTemplateReference(uri=uri)
-        return await self._values(reference, variable, begun, timeout_s)
+        return await self._values(reference, variable, {variable: begun}, timeout_s)
 
     async def _values(
         self,
         reference: wire.PromptReference | wire.ResourceTemplateReference,
         argument: str,
-        begun: str,
+        given: Mapping[str, str],
         timeout_s: float,
     ) -> Sequence[str]:
         if self._can.completions is None:
             return ()
+        others = {name: value for name, value in given.items() if name != argument}
         params = wire.CompleteRequestParams(
-            ref=reference, argument=wire.CompletionArgument(name=argument, value=begun)
+            ref=reference,
+            argument=wire.CompletionArgument(name=argument, value=given.get(argument, "")),
+            context=wire.CompletionContext(arguments=others) if others else None,
         )
         result = await self._connection.ask(
             wire.CompleteRequest(params=params), wire.CompleteResult, timeout_s

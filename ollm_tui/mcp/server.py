@@ -261,10 +261,12 @@ class McpServer:
         """
         return await self._offers.resource(uri, self.timing.call_s)
 
-    async def prompt_values(self, prompt: str, argument: str, begun: str) -> Sequence[str]:
+    async def prompt_values(
+        self, prompt: str, argument: str, given: Mapping[str, str]
+    ) -> Sequence[str]:
         """Return how an argument of a prompt may go on; none if that is not known in time."""
         with suppress(AIError):
-            return await self._offers.prompt_values(prompt, argument, begun, _COMPLETES_S)
+            return await self._offers.prompt_values(prompt, argument, given, _COMPLETES_S)
         return ()
 
     async def template_values(self, uri: str, variable: str, begun: str) -> Sequence[str]:

@@ -48,7 +48,7 @@ async def test_prompts_are_listed_and_their_words_come_cleaned(running: Running)
             "Assistant:",
             "Yes?",
         ]
-        assert await server.prompt_values("Greet people", "who", "al") == ["Alan"]
+        assert await server.prompt_values("Greet people", "who", {"who": "al"}) == ["Alan"]
 
 
 async def test_resources_are_read_as_what_they_are(running: Running) -> None:
@@ -81,7 +81,7 @@ async def test_a_server_that_is_off_is_named(running: Running) -> None:
         assert watched.server.catalogue.prompts == ()
         with pytest.raises(AIError, match="The MCP server box is not running"):
             await watched.server.prompt("Greet people", {})
-        assert await watched.server.prompt_values("Greet people", "who", "") == ()
+        assert await watched.server.prompt_values("Greet people", "who", {}) == ()
 
 
 def test_a_template_knows_its_variable() -> None:

@@ -11,9 +11,20 @@ import anyio
 import pytest
 from pydantic import SecretStr
 
+from ollm_tui.attachments.attachment import AttachedText
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.mcp.requests import (
+    Action,
+    AddressRequest,
+    ClientSide,
+    FormRequest,
+    SamplingAnswer,
+    SamplingRequest,
+)
 from ollm_tui.mcp.servers import McpServers, open_servers
 from ollm_tui.protocol.blocks import ImageContent
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.protocol.forms import FormValues
 from ollm_tui.protocol.json_types import JsonValue
 from ollm_tui.protocol.tools import ToolOutput
 from ollm_tui.tools.define import ToolFailure
@@ -28,8 +39,11 @@ STDIO = McpServerSettings(
 
 
 @asynccontextmanager
-async def started(settings: McpServerSettings, folder: Path) -> AsyncIterator[McpServers]:
-    async with open_servers({"Sample server": settings}, folder / "known.json") as servers:
+async def started(
+    settings: McpServerSettings, folder: Path, client: ClientSide | None = None
+) -> AsyncIterator[McpServers]:
+    known = folder / "known.json"
+    async with open_servers({"Sample server": settings}, known, client) as servers:
         changed = anyio.Event()
         servers.listener = lambda: changed.set()
         servers.start()
@@ -75,6 +89,61 @@ async def exercise(servers: McpServers) -> None:
         await run(servers, "forever")
     assert scope.cancelled_caught
     assert (await run(servers, "add", left=1, right=1)).content == "2"
+
+
+class Person:
+    """Fills each form, and has a model say hi."""
+
+    async def sample(self, request: SamplingRequest) -> SamplingAnswer:
+        return SamplingAnswer(f"Hi: {request.messages[0].text}", "some://model")
+
+    async def fill(self, request: FormRequest) -> tuple[Action, FormValues]:
+        assert [(one.name, one.kind) for one in request.fields] == [
+            ("name", "text"),
+            ("large", "boolean"),
+        ]
+        return "accept", {"name": "Oslo", "large": True}
+
+    async def open_page(self, _request: AddressRequest) -> Action:
+        return "decline"
+
+
+async def exercise_offers(servers: McpServers) -> None:
+    """Take prompts and resources, and answer what the server asks for."""
+    (server,) = servers.all.values()
+    with anyio.fail_after(30):
+        while not server.catalogue.prompts:
+            await anyio.sleep(0.01)
+    (prompt,) = server.catalogue.prompts
+    assert await server.prompt(prompt.name, {"who": "Ada"}) == ["Review what Ada wrote."]
+    assert await server.prompt_values("review", "who", {"who": "Al"}) == ["Alan"]
+    assert [one.uri for one in server.catalogue.resources] == ["notes://today"]
+    (template,) = server.catalogue.templates
+    assert await server.template_values(template.uri, "date", "m") == ["monday"]
+    (text,) = await server.resource("notes://day/monday")
+    assert isinstance(text, AttachedText)
+    assert text.text == "Nothing on monday."
+    with pytest.raises(AIError, match="refused the call"):
+        await server.resource("other://none")
+    assert (await run(servers, "ask_person")).content == "Oslo, True"
+    assert (await run(servers, "ask_model")).content == "Hi: Say hi."
+
+
+@pytest.mark.parametrize("way", ["stdio", "http"])
+async def test_prompts_resources_and_requests_of_a_server(
+    way: str, tmp_path: Path, address: str
+) -> None:
+    rights = {"sampling": True, "elicitation": True}
+    headers = {"Authorization": SecretStr("Bearer letmein")}
+    settings = (
+        McpServerSettings(url=address, headers=headers, start_timeout_s=60, **rights)
+        if way == "http"
+        else McpServerSettings(
+            command=sys.executable, args=[str(PROGRAM)], start_timeout_s=60, **rights
+        )
+    )
+    async with started(settings, tmp_path, ClientSide(answerer=Person())) as servers:
+        await exercise_offers(servers)
 
 
 async def test_over_the_streams_of_a_program(tmp_path: Path) -> None:

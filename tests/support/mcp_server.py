@@ -12,6 +12,16 @@ import sys
 import anyio
 import uvicorn
 from mcp.server.mcpserver import Context, Image, MCPServer
+from mcp_types import (
+    Completion,
+    CompletionArgument,
+    CompletionContext,
+    PromptReference,
+    ResourceTemplateReference,
+    SamplingMessage,
+    TextContent,
+)
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -53,6 +63,60 @@ async def forever() -> str:
     """Never end."""
     await anyio.sleep_forever()
     return ""
+
+
+class City(BaseModel):
+    name: str
+    large: bool = False
+
+
+@server.tool()
+async def ask_person(context: Context) -> str:
+    """Ask which city."""
+    result = await context.elicit("Which city?", City)
+    if result.action != "accept":
+        return result.action
+    return f"{result.data.name}, {result.data.large}"
+
+
+@server.tool()
+async def ask_model(context: Context) -> str:
+    """Ask the model."""
+    message = SamplingMessage(role="user", content=TextContent(text="Say hi."))
+    answer = await context.session.create_message(
+        [message], max_tokens=20, related_request_id=context.request_id
+    )
+    return getattr(answer.content, "text", "")
+
+
+@server.prompt()
+def review(who: str) -> str:
+    """Review a text."""
+    return f"Review what {who} wrote."
+
+
+@server.resource("notes://today")
+def today() -> str:
+    """What is due."""
+    return "Buy tea."
+
+
+@server.resource("notes://day/{date}")
+def day(date: str) -> str:
+    """What was due."""
+    return f"Nothing on {date}."
+
+
+@server.completion()  # type: ignore[no-untyped-call, untyped-decorator] # by the SDK
+async def complete(
+    ref: PromptReference | ResourceTemplateReference,
+    argument: CompletionArgument,
+    context: CompletionContext | None,
+) -> Completion:
+    """Complete names and days."""
+    del context
+    known = ["Ada", "Alan"] if isinstance(ref, PromptReference) else ["monday"]
+    return Completion(values=[one for one in known if one.startswith(argument.value)])
 
 
 def guarded(app: ASGIApp) -> ASGIApp:

@@ -110,12 +110,14 @@ class ScreenApprover:
                 dialog.dismiss(None)
 
         self._app.call_next(self._app.push_screen, dialog, take)
+        self._asks(True)
         try:
             await answered.wait()
         finally:
             if not answers:
                 self._app.call_next(close)
         self._last_answer = time.monotonic()
+        self._asks(False)
         return answers[0]
 
     async def _ask(
