@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.shell.seatbelt import seatbelt_launcher
+
 CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
 REFUSED: Final = 125
 """The exit code of a command that could not be contained as it was to be."""
@@ -23,7 +25,7 @@ _SOCKETS: Final = (
 """Doors to programs that would do the work of a command outside; hidden where there is a network.
 Without one, all of `/run` is."""
 
-Walls: TypeAlias = Literal["namespaces", "landlock", "none"]
+Walls: TypeAlias = Literal["namespaces", "landlock", "seatbelt", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Containment:
                 return "contained: writes" if self.network else "contained: writes, network"
             case "landlock":
                 return "partly contained: writes"
+            case "seatbelt":
+                return f"partly contained: writes{'' if self.network else ', network'}"
         return "not contained"
 
     @property
@@ -56,11 +60,19 @@ class Containment:
                     "Partly contained: it writes only in this folder, but can read all files, "
                     "change permissions elsewhere and use the network."
                 )
+            case "seatbelt":
+                network = "" if self.network else " and uses no network"
+                return (
+                    f"Partly contained: macOS lets it write only in this folder{network}, but it "
+                    "can read other files, and services of the system may do more for it."
+                )
         return "Not contained: it can do all that you can."
 
     def launcher(self, writable: Sequence[str], hidden: Sequence[str]) -> tuple[str, ...]:
         """Return the beginning of a command line that runs the rest behind the walls."""
-        if sys.platform != "linux":
+        if self.walls == "seatbelt":
+            return seatbelt_launcher(writable, hidden, network=self.network)
+        if system_name() != "linux":
             return ()
         has_namespaces = self.walls == "namespaces"
         limits = {**_LIMITS, "NPROC": _MOST_PROCESSES} if has_namespaces else _LIMITS
@@ -75,9 +87,18 @@ class Containment:
         return (*CONFINED, json.dumps(spec))
 
 
+def system_name() -> str:
+    """Return what this system is called."""
+    return sys.platform
+
+
 def find_containment(folder: Path, *, network: bool) -> Containment:
     """Try which walls the system has; blocks for some tenths of a second."""
-    if sys.platform == "linux":
+    if system_name() == "darwin":
+        containment = Containment("seatbelt", network)
+        if _holds(containment, folder):
+            return containment
+    if system_name() == "linux":
         walls: Walls
         for walls in ("namespaces", "landlock"):
             containment = Containment(walls, network or walls == "landlock")

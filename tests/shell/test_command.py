@@ -90,6 +90,27 @@ async def test_no_key_of_the_environment_reaches_a_command(place: Place) -> None
     assert "TERM=dumb" in result.output
 
 
+PLANTED = (
+    *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN", "GITHUB_TOKEN", "GH_TOKEN", "DB_URL"),
+    *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_ACCESS_KEY_ID", "GOOGLE_API_KEY"),
+    *("AZURE_CLIENT_SECRET", "NPM_TOKEN", "PYPI_TOKEN", "DOCKER_PASSWORD", "PGPASSWORD"),
+    *("MYSQL_PWD", "REDIS_URL", "SSH_AUTH_SOCK", "SSH_ASKPASS", "GPG_AGENT_INFO", "SLACK_TOKEN"),
+    *("STRIPE_KEY", "SENTRY_DSN", "JWT_SECRET", "VAULT_TOKEN", "KUBECONFIG", "NETRC", "OLLM_KEY"),
+    *("http_proxy", "HTTPS_PROXY", "LD_PRELOAD", "BASH_ENV", "ENV", "PROMPT_COMMAND"),
+)
+
+
+async def test_none_of_many_secrets_of_the_environment_reaches_a_command(place: Place) -> None:
+    assert len(PLANTED) >= 30
+    environ = {"PATH": os.environ["PATH"], **{name: f"planted-{name}" for name in PLANTED}}
+    further = ("HF_TOKEN", "DB_PASSWORD", "JWT_SECRET")  # named, but they sound like keys
+    settings = CommandSettings(place.folder, 30, further, environ)
+    look = "env; set; cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'"
+    result = await run_command(look, settings, AbortSignal())
+    assert "PATH=" in result.output
+    assert "planted" not in result.output
+
+
 def test_the_shell_is_the_persons_own_if_it_can_be_run(tmp_path: Path) -> None:
     assert shell_of({"SHELL": "/bin/sh"}) == Path("/bin/sh")
     for wrong in ("", "bash", "/no/shell", str(tmp_path)):

@@ -57,6 +57,43 @@ OUTSIDE = [
 ]
 
 
+ODD = [
+    "echo x > $(printf '{out}/n\\u00e9w')",
+    "echo x > {out}/$(printf 'x%.0s' $(seq 255))",
+    "mkdir -p $(printf 'd/%.0s' $(seq 300)) && cp in {out}/new",
+    "mknod {out}/null c 1 3",
+    "exec 9<{out}; echo x > /proc/self/fd/9/new",
+    "exec 9<.; cd /proc/self/fd/9/../out && echo x > new",
+    "echo x > /proc/self/fd/../root{out}/new",
+    "ln {out}/old ./hard2 && truncate -s 1 ./hard2",
+    "(while :; do ln -sfn {out} flip; ln -sfn . flip; done) & for i in $(seq 300); do "
+    "echo x > flip/new 2>/dev/null; done; kill $!; rm -f new; exit 1",
+    "rm -rf ./moved; mkdir moved && mv moved {out}/moved",
+    "rmdir {out}",
+    'python3 -c \'import os; os.rename("in", "{out}/in")\'',
+    'python3 -c \'import os; os.symlink("in", "{out}/link")\'',
+    "python3 -c 'import os; os.mkfifo(\"{out}/fifo\")'",
+    "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"{out}/s\")'",
+    "python3 -c 'import os; os.truncate(\"{out}/old\", 0)'",
+    "python3 -c 'import os; os.utime(\"{out}/old\", (1, 1))'",
+    "python3 -c 'import os; os.chown(\"{out}/old\", 1, 1)'",
+    'python3 -c \'import os; os.link("in", "{out}/hard")\'',
+    'python3 -c \'import os; d = os.open("{out}", os.O_RDONLY); '
+    'os.open("new", os.O_CREAT | os.O_WRONLY, dir_fd=d)\'',
+    'python3 -c \'import os; d = os.open("/", os.O_PATH); os.mkdir("{out}/d"[1:], dir_fd=d)\'',
+    'python3 -c \'import mmap; m = mmap.mmap(open("{out}/old", "r+").fileno(), 3); m[0] = 1\'',
+    "git -C {out} init -q && test -d {out}/.git",
+    "tar -C {out} -xf <(tar -cf - in)",
+    "python3 -c 'import socket; s = socket.socket(socket.AF_INET6); "
+    's.bind(("::1", 0)); s.connect(("::1", 9))\'',
+]
+"""Ways of odd names, descriptors, races and system calls."""
+
+
+def test_there_are_sixty_ways() -> None:
+    assert len({*OUTSIDE, *ODD}) >= 60
+
+
 @pytest.fixture(scope="module")
 def walls(tmp_path_factory: pytest.TempPathFactory) -> Containment:
     has = find_containment(tmp_path_factory.mktemp("probe"), network=False)
@@ -79,7 +116,7 @@ def contained(walls: Containment, folder: Path, command: str, *hidden: Path) -> 
     return done.returncode
 
 
-@pytest.mark.parametrize("command", OUTSIDE)
+@pytest.mark.parametrize("command", [*OUTSIDE, *ODD])
 def test_nothing_happens_outside(walls: Containment, tmp_path: Path, command: str) -> None:
     root, out, hidden = (tmp_path / name for name in ("root", "out", "hidden"))
     for folder in (root, out, hidden):

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from ollm_tui.frontend.consent import Permissions
 from ollm_tui.tools.writing.protected import is_protected
-from tests.tools.writing.acting import Desk
+from tests.tools.writing.acting import Desk, Person
 
 PATHS = """
 home/u/.bashrc home/u/.bash_profile home/u/.profile home/u/.zshrc home/u/.zshenv home/u/.inputrc
@@ -33,6 +34,35 @@ def test_it_is_protected(path: str) -> None:
 )
 def test_an_ordinary_file_is_not(path: str) -> None:
     assert not is_protected(path.split("/"))
+
+
+GIVEN = {
+    "write_file": {"content": "new\n"},
+    "edit_file": {"old_text": "old", "new_text": "new"},
+    "patch_file": {"patch": "@@ -1 +1 @@\n-old\n+new\n"},
+}
+FORTY = [path for path in PATHS.split() if path.startswith("home/u/")]
+
+
+@pytest.mark.parametrize("name", GIVEN)
+async def test_each_change_of_forty_places_is_asked_about_or_refused(
+    tmp_path: Path, name: str
+) -> None:
+    """Whatever is allowed already: the mode, the chat, the folder."""
+    allowed = Permissions()
+    allowed.mode = "all"
+    allowed.grant(name, "write")
+    assert len(FORTY) + 4 >= 40
+    for path in [*FORTY, ".bashrc", ".git/hooks/post-checkout", ".envrc", "AGENTS.md"]:
+        file = tmp_path / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("old\n")
+        desk = Desk(tmp_path, Person(allows=False))
+        result = await desk.call(name, path=path, **GIVEN[name])
+        for preview in desk.person.previews:
+            assert not allowed.allows(name, "write", preview), path
+        assert result.outcome in {"denied", "failed"}
+        assert file.read_text() == "old\n", path
 
 
 async def test_no_standing_permission_covers_it(tmp_path: Path) -> None:

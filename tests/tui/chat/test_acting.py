@@ -22,11 +22,11 @@ WRITES = TEMPLATE.replace(
 DIFF = ["--- notes.md", "+++ notes.md", "@@ -1,3 +1,3 @@", " one", "-two", "+2", " three"]
 
 
-async def question(stage: RealStage) -> ApproveTool:
+async def question(stage: RealStage, *rows: str) -> ApproveTool:
     await stage.until(test=lambda: isinstance(stage.app.screen, ApproveTool))
     dialog = stage.app.screen
     assert isinstance(dialog, ApproveTool)
-    await stage.until("Run edit_file?", *DIFF)
+    await stage.until("Run edit_file?", *(rows or DIFF))
     await stage.until(test=lambda: dialog.may_consent)
     dialog._arming._armed_at = 0.0
     dialog._say_when_armed()
