@@ -79,7 +79,7 @@ def _names(servers: Mapping[str, "McpServer"]) -> str:
 def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
     width = max(len(clean_name(one.name)) for one in servers)
     for server in servers:
-        state = _STATES[server.state]
+        state = "sign in needed" if server.needs_sign_in else _STATES[server.state]
         if server.state == "ready":
             state = f"ready, {counted(len(server.listed.tools), 'tool')}"
         name = clean_name(server.name)
@@ -105,7 +105,8 @@ def _offers(server: "McpServer") -> Iterator[str]:
 
 def _details(server: "McpServer") -> Iterator[str]:
     about = f" ({clean_line(server.about)})" if server.about else ""
-    yield f"{clean_name(server.name)}: {_STATES[server.state]}{about}"
+    state = "sign in needed" if server.needs_sign_in else _STATES[server.state]
+    yield f"{clean_name(server.name)}: {state}{about}"
     yield f"It is {clean_line(server.place) or 'not described in the settings'}"
     if server.problem:
         yield clean_line(server.problem)

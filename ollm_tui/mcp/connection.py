@@ -34,11 +34,13 @@ from ollm_tui.mcp.content import output_of
 from ollm_tui.mcp.http import Refusals, http_transport
 from ollm_tui.mcp.listing import ToolList, read_tools
 from ollm_tui.mcp.log import ServerLog
+from ollm_tui.mcp.oauth import SignedIn
 from ollm_tui.mcp.offers import ServerOffers
 from ollm_tui.mcp.process import ServerProcess
 from ollm_tui.mcp.requests import QuestionClock, ServerRights
 from ollm_tui.mcp.settings import HttpServer, ServerAddress
 from ollm_tui.mcp.stdio import stdio_transport
+from ollm_tui.mcp.tokens import ServerTokens
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import ToolOutput
@@ -69,6 +71,11 @@ class Connection:
         """The same for the lists of prompts and resources."""
         self.process: ServerProcess | None = None
         self.refusals: Refusals | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the server does not know the person, or no longer."""
+        return self.refusals is not None and self.refusals.is_unknown
 
     @property
     def last_words(self) -> str:
@@ -195,7 +202,8 @@ class Connection:
                 ErrorCode.SERVICE_UNAVAILABLE, f"It ended before that{await self._how()}."
             )
         if self.refusals is not None and self.refusals.words:
-            return AIError(ErrorCode.SERVICE_UNAVAILABLE, self.refusals.words)
+            code = ErrorCode.AUTH_FAILED if self.is_unknown else ErrorCode.SERVICE_UNAVAILABLE
+            return AIError(code, self.refusals.words)
         words = "its answer is malformed" if isinstance(error, ValidationError) else str(error)
         return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{what}: {words[:_LONGEST_REASON]}.")
 
@@ -209,7 +217,10 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(
-    address: ServerAddress, log: ServerLog, rights: ServerRights
+    address: ServerAddress,
+    log: ServerLog,
+    rights: ServerRights,
+    tokens: ServerTokens | None = None,
 ) -> AsyncIterator[Connection]:
     """Start a program or connect to an address; the end of the block ends it whole.
 
@@ -217,12 +228,13 @@ async def open_connection(
         AIError: it cannot be started.
     """
     if isinstance(address, HttpServer):
-        refusals = Refusals(log)
+        refusals = Refusals(log, tokens.advice) if tokens is not None else Refusals(log)
+        auth = await _signed_in(address, tokens, refusals)
         async with (
-            http_transport(address.url, address.headers, refusals) as streams,
+            http_transport(address.url, address.headers, refusals, auth) as streams,
             _session(*streams, log, rights) as connection,
         ):
-            connection.refusals = refusals
+            connection.refusals, connection.ended = refusals, refusals.ended
             yield connection
         return
     process = await anyio.to_thread.run_sync(ServerProcess.start, address, dict(os.environ))
@@ -236,6 +248,17 @@ async def open_connection(
             yield connection
     finally:
         await process.close()
+
+
+async def _signed_in(
+    address: HttpServer, tokens: ServerTokens | None, refusals: Refusals
+) -> SignedIn | None:
+    """Return what signs requests; None if the person has not signed in."""
+    if tokens is None or not (await tokens.load()).get("tokens"):
+        return None
+    auth = SignedIn(address.url, tokens)
+    auth.refused = refusals.forget
+    return auth
 
 
 @asynccontextmanager

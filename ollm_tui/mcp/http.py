@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
+import anyio
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._stream_protocols import ReadStream, WriteStream
@@ -12,6 +13,7 @@ from mcp.shared.message import SessionMessage
 from ollm_tui.decode.counted import size_text
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.stdio import LONGEST_LINE
+from ollm_tui.mcp.tokens import NOT_TAKEN
 from ollm_tui.providers.proxy import proxy_for
 
 _CONNECT_S: Final = 10.0
@@ -19,9 +21,6 @@ _SILENT_S: Final = 300.0
 """A stream of a server may be silent for long; calls have limits of their own."""
 _BAD: Final = 400
 _UNAUTHORIZED: Final = 401
-NEEDS_SIGN_IN: Final = (
-    "It wants a sign-in. OAuth is not supported yet: set a token as `headers.Authorization`."
-)
 
 
 class BoundedAnswers(httpx2.AsyncHTTPTransport):
@@ -55,32 +54,61 @@ class _Bounded(httpx2.AsyncByteStream):
 class Refusals:
     """What the server answered last instead of a message."""
 
-    def __init__(self, log: ServerLog) -> None:
+    def __init__(self, log: ServerLog, advice: str = NOT_TAKEN) -> None:
+        """Note refusals; `advice` says why a server does not know the person."""
         self._log = log
+        self._advice = advice
         self.words = ""
+        self.is_unknown = False
+        """Whether the server does not know the person, or no longer."""
+        self.ended = anyio.Event()
+        """Set when no further request makes sense."""
 
     async def look(self, response: httpx2.Response) -> None:
         """Note an answer that is an error."""
         code = response.status_code
-        if code >= _BAD:
-            self.words = (
-                NEEDS_SIGN_IN if code == _UNAUTHORIZED else f"It answered with HTTP {code}."
-            )
-            self._log.add(self.words)
+        if code >= _BAD and code != _UNAUTHORIZED:
+            self._note(f"It answered with HTTP {code}.")
+
+    async def look_for_person(self, response: httpx2.Response) -> None:
+        """Note that the server does not know the person, where no sign-in can be renewed."""
+        if response.status_code == _UNAUTHORIZED:
+            self.forget()
+
+    def forget(self) -> None:
+        """Note that the server does not know the person."""
+        self._note(self._advice)
+        self.is_unknown = True
+        self.ended.set()
+
+    def _note(self, words: str) -> None:
+        self.words = words
+        self._log.add(words)
+
+
+def http_client(
+    url: str, headers: Mapping[str, str], refusals: Refusals, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
+    """Return a client for the requests to a server."""
+    hooks = [refusals.look] if auth is not None else [refusals.look, refusals.look_for_person]
+    return httpx2.AsyncClient(
+        headers=dict(headers),
+        timeout=httpx2.Timeout(_CONNECT_S, read=_SILENT_S),
+        transport=BoundedAnswers(proxy=proxy_for(url, None, "")),
+        trust_env=False,
+        event_hooks={"response": hooks},
+        auth=auth,
+    )
 
 
 @asynccontextmanager
 async def http_transport(
-    url: str, headers: Mapping[str, str], refusals: Refusals
+    url: str,
+    headers: Mapping[str, str],
+    refusals: Refusals,
+    auth: httpx2.Auth | None = None,
 ) -> AsyncIterator[tuple[ReadStream[SessionMessage | Exception], WriteStream[SessionMessage]]]:
     """Connect the streams of a session with an address."""
-    timeout = httpx2.Timeout(_CONNECT_S, read=_SILENT_S)
-    client = httpx2.AsyncClient(
-        headers=dict(headers),
-        timeout=timeout,
-        transport=BoundedAnswers(proxy=proxy_for(url, None, "")),
-        trust_env=False,
-        event_hooks={"response": [refusals.look]},
-    )
+    client = http_client(url, headers, refusals, auth)
     async with client, streamable_http_client(url, http_client=client) as (received, outgoing):
         yield received, outgoing

@@ -20,7 +20,12 @@ from ollm_tui.mcp.catalogue import Catalogue
 from ollm_tui.mcp.listing import ToolDefinition, ToolList
 from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.requests import ClientSide, ServerRights
-from ollm_tui.mcp.settings import ServerAddress, address_of, identity_of, shown_address
+from ollm_tui.mcp.settings import (
+    ServerAddress,
+    address_of,
+    identity_of,
+    shown_address,
+)
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import ToolOutput
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from ollm_tui.attachments.attachment import Attachment
     from ollm_tui.mcp.connection import Connection
     from ollm_tui.mcp.offers import Part, ServerOffers
+    from ollm_tui.mcp.tokens import ServerTokens
 
 ServerState: TypeAlias = Literal["off", "starting", "ready", "waiting", "failed"]
 PAUSES_S: Final = (1.0, 2.0, 4.0, 8.0, 16.0)
@@ -85,6 +91,8 @@ class McpServer:
         """Why it is not ready, as a sentence; may hold foreign text."""
         self.about = ""
         """Its own name and version; foreign text."""
+        self.needs_sign_in = False
+        """Whether it is off since it does not know the person."""
         self.listed = ToolList()
         self.catalogue = Catalogue()
         """Its prompts and resources, once they are known."""
@@ -97,6 +105,8 @@ class McpServer:
         self._connection: Connection | None = None
         self._wake = anyio.Event()
         self._life: anyio.CancelScope | None = None
+        self.tokens: ServerTokens | None = None
+        """Where its sign-in is kept, if it takes one."""
 
     @property
     def identity(self) -> str:
@@ -166,7 +176,10 @@ class McpServer:
         except Exception as error:  # noqa: BLE001 -- a server must not end the app, whatever it does
             logger.info("The MCP server %s ended: %r", self.name, error)
             self.problem = _sentence(error)
-            is_wrong = isinstance(error, AIError) and error.code == ErrorCode.BAD_REQUEST
+            cause = _inner(error)
+            code = cause.code if isinstance(cause, AIError) else None
+            self.needs_sign_in = code == ErrorCode.AUTH_FAILED and self.tokens is not None
+            is_wrong = code in {ErrorCode.BAD_REQUEST, ErrorCode.AUTH_FAILED}
             self._failures += len(self.timing.pauses_s) + 1 if is_wrong else 1
         finally:
             self._connection, self.listed, self.catalogue = None, ToolList(), Catalogue()
@@ -182,7 +195,8 @@ class McpServer:
             )
         except ImportError as error:
             raise _Unusable(MISSING_PACKAGE) from error
-        async with open_connection(self.address, self.log, self.rights) as connection:
+        opened = open_connection(self.address, self.log, self.rights, self.tokens)
+        async with opened as connection:
             await self._greet(connection)
             began = anyio.current_time()
             self._connection = connection
@@ -193,6 +207,8 @@ class McpServer:
                 if anyio.current_time() - began > STEADY_S:
                     self._failures = 0
             how = connection.last_words
+            if connection.is_unknown:
+                raise AIError(ErrorCode.AUTH_FAILED, how)
             raise ToolFailure(f"It stopped{f' ({how})' if how else ''}.")
 
     async def _greet(self, connection: "Connection") -> None:
@@ -301,13 +317,18 @@ class McpServer:
     def _show(self, state: ServerState) -> None:
         self.state = state
         if state in {"ready", "off"}:
-            self.problem = ""
+            self.problem, self.needs_sign_in = "", False
         self._changed()
 
 
-def _sentence(error: BaseException) -> str:
+def _inner(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    return error
+
+
+def _sentence(error: BaseException) -> str:
+    error = _inner(error)
     if isinstance(error, AIError | ToolFailure):
         return str(error)
     if type(error).__name__ in {"ConnectError", "ConnectTimeout"}:  # of a library not loaded here

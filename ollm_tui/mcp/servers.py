@@ -7,11 +7,13 @@ from pathlib import Path
 
 import anyio
 
+from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.known_tools import KnownTools
 from ollm_tui.mcp.listing import prefixes_of, tool_names
 from ollm_tui.mcp.requests import ClientSide
 from ollm_tui.mcp.server import McpServer
+from ollm_tui.mcp.tokens import tokens_of
 from ollm_tui.mcp.tool import McpTool
 from ollm_tui.protocol.tools import all_of_server
 
@@ -24,6 +26,7 @@ class McpServers:
         settings: Mapping[str, McpServerSettings],
         known: KnownTools,
         client: ClientSide | None = None,
+        keys: StoredKeys | None = None,
     ) -> None:
         prefixes = prefixes_of(settings)
         self.known = known
@@ -42,6 +45,9 @@ class McpServers:
             )
             for name, one in settings.items()
         }
+        if keys is not None:
+            for name, server in self.all.items():
+                server.tokens = tokens_of(keys, name, server.address)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -94,9 +100,10 @@ async def open_servers(
     settings: Mapping[str, McpServerSettings],
     known_file: Path,
     client: ClientSide | None = None,
+    keys: StoredKeys | None = None,
 ) -> AsyncIterator[McpServers]:
     """Yield the servers of the settings; the end of the block ends them all at once."""
-    servers = McpServers(settings, KnownTools(known_file), client)
+    servers = McpServers(settings, KnownTools(known_file), client, keys)
     failure: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(servers.run)

@@ -40,6 +40,11 @@ class HttpServer:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
+    def has_token(self) -> bool:
+        """Whether the settings say how it knows the person, so that no sign-in does."""
+        return any(name.casefold() == "authorization" for name in self.headers)
+
 
 ServerAddress: TypeAlias = ServerProgram | HttpServer
 

@@ -374,7 +374,7 @@ async def open_runtime(
             runtime.plugin_commands, problems = await import_plugins(runtime.tools)
             runtime.plugin_problems = problems
             runtime.problems += problems
-        runtime.mcp = await add_servers(stack, runtime._chat_factory, loaded, paths.state_dir)
+        runtime.mcp = await add_servers(stack, runtime._chat_factory, loaded, paths)
         if chat is not None:
             await _continue(runtime, chat)
         yield runtime

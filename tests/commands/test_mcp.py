@@ -49,6 +49,15 @@ async def test_one_is_shown_with_its_tools_and_the_end_of_its_log(host: Recordin
     assert "HTTP 500" in await ran(host, "/mcp my work")
 
 
+async def test_one_that_wants_a_sign_in_says_so_with_the_step(host: RecordingHost) -> None:
+    work = host.mcp["my work"]
+    work.needs_sign_in, work.problem = True, "It needs you to sign in: `ollm mcp login 'my work'`."
+    assert "my work  sign in needed" in await ran(host, "/mcp")
+    shown = (await ran(host, "/mcp my work")).splitlines()
+    assert shown[0] == "my work: sign in needed"
+    assert work.problem in shown
+
+
 async def test_one_is_stopped_and_restarted(host: RecordingHost) -> None:
     server = host.mcp["my work"]
     assert "is off until" in await ran(host, "/mcp my work off")

@@ -186,10 +186,6 @@ HELD: dict[str, tuple[str, ...]] = {
     ),
     "The following do not exist yet:": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Tools that search or read the web": (f"{HERE}::test_what_is_reported_missing_is_missing",),
-    "OAuth of MCP": (
-        "tests/mcp/test_sdk_server.py::"
-        "test_over_http_without_a_token_it_is_refused_with_a_sentence",
-    ),
     "Answers of several models": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Changing the order of waiting messages, and a line": (
         "tests/linear/test_views.py::test_a_view_that_is_missing_is_refused_with_a_sentence",

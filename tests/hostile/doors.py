@@ -231,6 +231,8 @@ SCENES: Mapping[str, Scene] = {
 
 READERS: Mapping[str, str] = {
     "frontend/last_session.py": "ids of chats, which are compared and never shown",
+    "cli/mcp/login.py": "a pasted address, which is compared and never shown",
+    "mcp/signing_in.py": "what a browser brings back, which is compared and never shown",
     "cli/mcp/run.py": "servers of other clients: tests/cli/test_mcp.py has hostile ones",
     "mcp/known_tools.py": "what servers said of their tools, shown as the question shows it",
     "mcp/process.py": "what MCP servers write: tests/mcp, and the question in tests/tui/dialogs",

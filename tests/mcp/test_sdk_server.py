@@ -12,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from ollm_tui.attachments.attachment import AttachedText
+from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.mcp.requests import (
     Action,
@@ -166,16 +167,22 @@ async def test_over_http_with_a_bearer_token(tmp_path: Path, address: str) -> No
 
 
 async def test_over_http_without_a_token_it_is_refused_with_a_sentence(
-    tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, address: str
 ) -> None:
-    monkeypatch.setattr("ollm_tui.mcp.server.PAUSES_S", ())
     settings = McpServerSettings(url=address, start_timeout_s=60)
-    async with open_servers({"x": settings}, tmp_path / "known.json") as servers:
+    keys = StoredKeys(tmp_path)
+    async with open_servers({"x": settings}, tmp_path / "known.json", keys=keys) as servers:
         servers.start()
         with anyio.fail_after(60):
-            while not servers.all["x"].problem:
-                await anyio.sleep(0.01)
-        assert "OAuth is not supported yet" in servers.all["x"].problem
+            await servers.settled(["x"])
+        assert servers.all["x"].problem.startswith("It needs you to sign in")
+    settings.headers["Authorization"] = SecretStr("Bearer wrong")
+    async with open_servers({"x": settings}, tmp_path / "known.json", keys=keys) as servers:
+        servers.start()
+        with anyio.fail_after(60):
+            await servers.settled(["x"])
+        assert servers.all["x"].problem.startswith("It refuses the token of `headers")
+        assert (servers.all["x"].state, servers.all["x"].needs_sign_in) == ("failed", False)
 
 
 async def test_nothing_is_offered_or_run_before_it_is_ready(tmp_path: Path) -> None:

@@ -44,6 +44,12 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     about = "show what a server says of its tools, as far as you have not read it yet"
     review = add_command(actions, "review", about, shared)
     review.add_argument("server", metavar="NAME", help="the name of a server")
+    about = "sign in to a server at an address, in the browser"
+    login = add_command(actions, "login", about, shared)
+    login.add_argument("server", metavar="NAME", help="the name of a server")
+    about = "sign out of a server: remove its tokens from this machine"
+    logout = add_command(actions, "logout", about, shared)
+    logout.add_argument("server", metavar="NAME", help="the name of a server")
     about = "keep that it was read without a question"
     review.add_argument("--yes", action="store_true", help=about)
 

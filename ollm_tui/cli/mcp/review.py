@@ -14,8 +14,7 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.mcp.known_tools import KnownTools, difference
 from ollm_tui.mcp.listing import ToolDefinition
 from ollm_tui.mcp.server import McpServer
-from ollm_tui.mcp.servers import open_servers
-from ollm_tui.runtime.tools.toolbox import KNOWN_TOOLS
+from ollm_tui.runtime.tools.toolbox import configured_servers
 
 _LOG_LINES: Final = 5
 
@@ -26,7 +25,7 @@ async def review(
     """Show each new or changed description in full, and keep that it was read after a yes."""
     settings = loaded.config.mcp_servers[name].model_copy(update={"enabled": True})
     with stopping() as stop:
-        async with open_servers({name: settings}, paths.state_dir / KNOWN_TOOLS) as servers:
+        async with configured_servers({name: settings}, paths) as servers:
             servers.start()
             await servers.settled([name])
             return await _review(servers.all[name], servers.known, arguments, output)

@@ -10,12 +10,14 @@ import anyio
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.mcp.arguments import McpOptions
+from ollm_tui.cli.mcp.login import login, logout
 from ollm_tui.cli.mcp.review import report_problem, review
 from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.edit import set_key, set_table
+from ollm_tui.config.keys.stored_keys import SIGN_IN, StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted, nearest
 from ollm_tui.config.paths import AppPaths, default_paths, expanded
@@ -26,30 +28,30 @@ from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import names_secret
 from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
 from ollm_tui.mcp.server import McpServer
-from ollm_tui.mcp.servers import open_servers
 from ollm_tui.mcp.settings import address_of, shown_address
-from ollm_tui.runtime.tools.toolbox import KNOWN_TOOLS
+from ollm_tui.runtime.tools.toolbox import configured_servers
 
 _TABLE: Final = "mcp_servers"
 _LONGEST_NAME: Final = 64
+_OF_ONE: Final = {"review": review, "login": login, "logout": logout}
 
 
 def run_mcp(arguments: Arguments, output: Output) -> int:
     """Run one action."""
     paths = default_paths()
     loaded = load_for(paths, os.environ, arguments.flags, output)
+    if arguments.action in _OF_ONE:
+        name = _named(arguments.mcp.server, loaded)
+        return anyio.run(_OF_ONE[arguments.action], name, arguments, loaded, paths, output)
     match arguments.action:
         case "add" if arguments.mcp.clients_file is not None:
             return _add_from(arguments.mcp.clients_file, arguments, loaded, output)
         case "add":
             return _add(arguments.mcp, loaded, output)
         case "rm":
-            return _remove(_named(arguments.mcp.server, loaded), loaded, output)
+            return _remove(_named(arguments.mcp.server, loaded), loaded, paths, output)
         case "test":
             return anyio.run(_test, arguments.mcp.server, loaded, paths, output)
-        case "review":
-            name = _named(arguments.mcp.server, loaded)
-            return anyio.run(review, name, arguments, loaded, paths, output)
     return _list(loaded.config.mcp_servers, arguments, output)
 
 
@@ -191,9 +193,10 @@ def _write(name: str, table: TomlServer, loaded: LoadedConfig) -> None:
     set_table(loaded.path, (_TABLE, name), table)
 
 
-def _remove(name: str, loaded: LoadedConfig, output: Output) -> int:
+def _remove(name: str, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
     key = dotted((_TABLE, name))
     set_key(loaded.path, key, None)
+    StoredKeys(paths.data_dir).remove(f"{SIGN_IN}{name}")
     output.note(f"Removed {clean_name(name)} from {loaded.path}.")
     return OK
 
@@ -215,7 +218,7 @@ async def _test(name: str | None, loaded: LoadedConfig, paths: AppPaths, output:
         return OK
     settings = {one: servers[one].model_copy(update={"enabled": True}) for one in chosen}
     with stopping() as stop:
-        async with open_servers(settings, paths.state_dir / KNOWN_TOOLS) as running:
+        async with configured_servers(settings, paths) as running:
             running.start()
             await running.settled(chosen)
             for server in running.all.values():

@@ -22,6 +22,8 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 
 HUB: Final = "hub"
 """The name of the hub's token."""
+SIGN_IN: Final = "mcp:"
+"""What the name of an MCP server's sign-in begins with; it is no setting."""
 LONGEST_KEY: Final = 10_000
 _SERVICE: Final = "ollm"
 _LARGEST_INDEX: Final = 1_000_000
@@ -37,7 +39,7 @@ class StoredKey:
     """One kept key."""
 
     name: str
-    """The provider, or `hub`."""
+    """The provider, `hub`, or `mcp:` with an MCP server."""
     server: str
     """The origin of the server that it was given for."""
     place: Place
@@ -211,6 +213,8 @@ def stored_settings(layers: Layers, keys: StoredKeys) -> Iterator[Setting | Conf
         yield ConfigProblem(error.message, Origin("file", str(keys.path)), hint=error.hint)
         return
     for kept in listed:
+        if kept.name.startswith(SIGN_IN):
+            continue
         path = key_path_of(kept.name)
         named_by = (*path[:-1], f"{path[-1]}_env")
         if layers.top(path) is not None or layers.top(named_by) is not None:

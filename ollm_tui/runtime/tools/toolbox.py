@@ -2,8 +2,8 @@
 
 import json
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from ipaddress import ip_network
@@ -11,12 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, get_args
 
 from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import ConfigProblem, KeyPath, dotted, nearest
+from ollm_tui.config.paths import AppPaths
 from ollm_tui.config.plugins import Plugin, find_plugins, load_plugins, plugin_names
 from ollm_tui.config.regular_file import is_folder, real_path
 from ollm_tui.config.schema import AppConfig
 from ollm_tui.config.tables.extra_settings import ShellSettings, ToolSettings
+from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.mcp.listing import prefixes_of
 from ollm_tui.protocol.ports import Tool
@@ -36,6 +39,7 @@ from ollm_tui.tools.writing.file_tools import writing_tools
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
     from ollm_tui.chat.conversation import Conversation
+    from ollm_tui.mcp.requests import ClientSide
     from ollm_tui.mcp.servers import McpServers
 
 KNOWN_TOOLS = "mcp_tools.json"
@@ -193,22 +197,32 @@ class Chats(Protocol):
         """Return a client of a conversation that is not saved."""
 
 
+def configured_servers(
+    settings: Mapping[str, McpServerSettings], paths: AppPaths, client: "ClientSide | None" = None
+) -> "AbstractAsyncContextManager[McpServers]":
+    """Return what opens the servers of settings, with what is kept of them."""
+    # Needed only where the settings name a server.
+    from ollm_tui.mcp.servers import open_servers
+
+    known, keys = paths.state_dir / KNOWN_TOOLS, StoredKeys(paths.data_dir)
+    return open_servers(settings, known, client, keys)
+
+
 async def add_servers(
-    stack: AsyncExitStack, chats: Chats, loaded: LoadedConfig, state_dir: Path
+    stack: AsyncExitStack, chats: Chats, loaded: LoadedConfig, paths: AppPaths
 ) -> "McpServers | None":
     """Offer the tools of the servers in the settings; a front end that can ask starts them."""
     if not loaded.config.mcp_servers:
         return None
     # Needed only where the settings name a server.
     from ollm_tui.mcp.requests import ClientSide
-    from ollm_tui.mcp.servers import open_servers
     from ollm_tui.runtime.tools.sampling import Sampling
 
     client, registry = ClientSide(complete=Sampling(chats.unsaved).answer), chats.tools
     with suppress(OSError, RuntimeError):  # the folder may be gone
         client.root = real_path(loaded.config.tools.root or Path.cwd())
     servers = await stack.enter_async_context(
-        open_servers(loaded.config.mcp_servers, state_dir / KNOWN_TOOLS, client)
+        configured_servers(loaded.config.mcp_servers, paths, client)
     )
     registry.further, registry.groups = servers.tools, servers.groups
     # `--tools` names exactly what the model may call.

@@ -1,0 +1,124 @@
+"""`ollm mcp login` and `logout`: a sign-in by the browser of this machine or another one."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import anyio
+
+from ollm_tui.cli.arguments import Arguments
+from ollm_tui.cli.model_actions import confirm
+from ollm_tui.cli.output import ERROR, OK, Output, UsageError
+from ollm_tui.cli.stop import stopping
+from ollm_tui.config.foreign import off_the_loop
+from ollm_tui.config.keys.stored_keys import StoredKeys
+from ollm_tui.config.load import LoadedConfig
+from ollm_tui.config.paths import AppPaths
+from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.link_target import LinkTarget, read_link
+from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.lazy import import_name
+from ollm_tui.mcp.server import MISSING_PACKAGE
+from ollm_tui.mcp.settings import HttpServer, address_of
+from ollm_tui.mcp.tokens import ServerTokens
+from ollm_tui.protocol.errors import AIError
+
+_LONGEST = 16_384
+
+
+def tokens_of(name: str, loaded: LoadedConfig, paths: AppPaths) -> tuple[HttpServer, ServerTokens]:
+    """Return the address of a server, and where its sign-in is kept.
+
+    Raises:
+        UsageError: it takes none.
+    """
+    address = address_of(loaded.config.mcp_servers[name])
+    if not isinstance(address, HttpServer):
+        raise UsageError(f"{clean_name(name)} is a program: only addresses take a sign-in.")
+    if address.has_token:
+        raise UsageError(
+            f"{clean_name(name)} has a token in `headers.Authorization`, which is used instead.",
+            "Remove it from the settings first.",
+        )
+    return address, ServerTokens(StoredKeys(paths.data_dir), name, address.url)
+
+
+async def login(
+    name: str, _arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
+) -> int:
+    """Have the person sign in, and keep what the server gives."""
+    address, tokens = tokens_of(name, loaded, paths)
+    try:
+        sign_in = await off_the_loop(lambda: import_name("ollm_tui.mcp.signing_in:sign_in"))
+    except ImportError:
+        output.error(MISSING_PACKAGE)
+        return ERROR
+    with stopping() as stop:
+        try:
+            is_signed_in = await sign_in(address, tokens, _Browser(name, output).show)
+        except AIError as error:
+            output.error(f"{clean_name(name)}: {error.message}", error.hint)
+            return ERROR
+        shown = clean_name(name)
+        done = f"Signed in to {shown}." if is_signed_in else f"{shown} wants no sign-in."
+        output.note(done)
+        return OK
+    return stop.exit_code
+
+
+async def logout(
+    name: str, _arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
+) -> int:
+    """Forget a sign-in."""
+    _, tokens = tokens_of(name, loaded, paths)
+    if not await tokens.remove():
+        output.error(f"You are not signed in to {clean_name(name)}.")
+        return ERROR
+    output.note(f"Signed out of {clean_name(name)}: its tokens are removed from this machine.")
+    return OK
+
+
+class _Browser:
+    """Shows where to sign in, and takes the address where a browser elsewhere ended."""
+
+    def __init__(self, name: str, output: Output) -> None:
+        self._name = clean_name(name)
+        self._output = output
+        self.opener = SystemOpener()
+
+    async def show(self, address: str, take: Callable[[str], bool]) -> None:
+        """Offer to open the address in the browser; read pasted ones until one is taken."""
+        target = read_link(address)
+        if not isinstance(target, LinkTarget):
+            self._output.error(target.reason)
+            return
+        self._output.note(f"To sign in to {self._name}, open this address in a browser:")
+        self._output.line(target.address)
+        is_watched = self._output.is_watched and sys.stdin is not None and sys.stdin.isatty()
+        if is_watched and confirm(f"Open {target.hosts[0].ascii} in the browser?", self._output):
+            problem = await self.opener.open(target.address)
+            self._output.note(problem or "Waiting for the browser.")
+        self._output.note(
+            "If the browser runs on another machine: paste the address here where it ends, which "
+            "begins with http://127.0.0.1, and press Enter."
+        )
+        await self._read_pasted(take)
+
+    async def _read_pasted(self, take: Callable[[str], bool]) -> None:
+        pasted = b""
+        while sys.stdin is not None:
+            try:
+                await anyio.wait_readable(sys.stdin.fileno())
+                data = os.read(sys.stdin.fileno(), _LONGEST)
+            except (OSError, ValueError):
+                return  # a file, or nothing: the browser alone can answer
+            pasted = (pasted + data)[-_LONGEST:]
+            *lines, pasted = pasted.split(b"\n") if data else (pasted, b"")
+            for line in lines:
+                text = line.decode("utf-8", "replace").strip()
+                if text and take(text):
+                    return
+                if text:
+                    self._output.note("This is not the address where the sign-in ended.")
+            if not data:
+                return
