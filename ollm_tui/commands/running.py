@@ -75,7 +75,7 @@ async def cancel(host: CommandHost, argument: str) -> None:
         host.work.cancel(tools[int(number[1]) - 1].id)
     else:
         rows = [f"{place}  {tool.words}" for place, tool in enumerate(tools, 1)]
-        host.say("\n".join([*rows, "/cancel N cancels one of them, /cancel all all."]))
+        host.say("\n".join([*rows, "/cancel N cancels one of them, /cancel all cancels all."]))
 
 
 def _started(host: CommandHost, _argument: str) -> Sequence[Completion]:

@@ -1,5 +1,6 @@
 """The open chat without a screen: prompts, answers, the queue, and going from chat to chat."""
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -11,12 +12,14 @@ from ollm_tui.commands.parse import ShellLine
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
+from ollm_tui.frontend.figures import seconds
 from ollm_tui.frontend.instructions import ChatInstructions
 from ollm_tui.frontend.last_session import LastSession, OpenChatFile
 from ollm_tui.frontend.notes import reported
 from ollm_tui.frontend.private import PrivateChats
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.session import ChatSession
+from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.linear.approver import LinearApprover
 from ollm_tui.linear.attachments import LinearAttachments
@@ -101,7 +104,13 @@ class LinearChat:
         """What is going on, in a few words."""
         if self.voice.is_dictating:
             return "Recording" if self.voice.is_recording else "Transcribing"
-        return self.work.state or self.narrator.state
+        now = time.monotonic()
+        running = [
+            f"{words_of(one.call)}, {seconds(now - one.since)}"
+            for one in self.session.client.running_calls
+        ]
+        tools = f"Running the tool {'; '.join(running)}" if running else ""
+        return self.work.state or tools or self.narrator.state
 
     # Opening
 

@@ -70,7 +70,6 @@ SHORT_MODULES = {
     "one idea that ends there, beside a user that has another": [
         "tui/chat/status/answer_pace.py",
         "tui/dialogs/approve_request.py",
-        "tui/chat/tool_rows.py",
         "tools/writing/protected.py",
         "models/tasks.py",
         "protocol/base64_text.py",

@@ -45,6 +45,8 @@ class ToolRows:
     def show_times(self) -> None:
         """Write how long each call has been running."""
         for block, since in self._since.items():
+            answered = self.answered_at(self._ids[block])
+            self._since[block] = since = max(since, answered or since)
             self.transcript.show_time(block, self.clock() - since)
 
     def stop(self) -> None:

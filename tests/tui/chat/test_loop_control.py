@@ -84,6 +84,10 @@ async def test_a_tool_shows_its_time_and_x_cancels_it_alone(
         await stage.settle()
         rows = [line.split() for line in stage.screen_text.split("\n") if "⚙" in line]
         assert [row[-3:] for row in rows] == [["…", "7", "s"]] * 2
+        tools.answered_at = {"c1": 104.0}.get  # the time of a question is not the tool's
+        tools.show_times()
+        await stage.settle()
+        assert "… 3 s" in stage.screen_text
         cancelled: list[str] = []
 
         def cancel(call_id: str) -> bool:
