@@ -296,6 +296,7 @@ class TurnPresenter:
 
     def ask(self, *, is_open: bool) -> None:
         """Show that a tool waits for approval, or no longer does."""
+        self.tools.is_asking = is_open
         if not self.is_over:
             self._status.show_turn("asking" if is_open else "tools")
 

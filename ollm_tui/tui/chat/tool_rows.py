@@ -16,6 +16,8 @@ class ToolRows:
     clock: Callable[[], float]
     answered_at: Callable[[str], float | None]
     """Returns when the person approved a call, or None, and forgets it."""
+    is_asking: bool = False
+    """Whether a call waits for approval: that is not the time of a tool."""
     _since: dict[str, float] = field(default_factory=dict)
     _ids: dict[str, str] = field(default_factory=dict)
 
@@ -44,7 +46,7 @@ class ToolRows:
 
     def show_times(self) -> None:
         """Write how long each call has been running."""
-        for block, since in self._since.items():
+        for block, since in () if self.is_asking else self._since.items():
             answered = self.answered_at(self._ids[block])
             self._since[block] = since = max(since, answered or since)
             self.transcript.show_time(block, self.clock() - since)
@@ -57,5 +59,6 @@ class ToolRows:
 
     def forget(self) -> None:
         """Forget all calls."""
+        self.is_asking = False
         self._since.clear()
         self._ids.clear()

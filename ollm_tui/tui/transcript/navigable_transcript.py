@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from inspect import isawaitable
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.actions import parse
@@ -12,6 +13,9 @@ from ollm_tui.tui.transcript.message_cursor import CaretMode, CursorMode, Messag
 from ollm_tui.tui.transcript.messages import CopyRequested
 from ollm_tui.tui.transcript.reading import Reading
 from ollm_tui.tui.transcript.transcript import Transcript
+
+if TYPE_CHECKING:
+    from ollm_tui.protocol.tools import ToolOutcome
 
 
 class NavigableTranscript(Transcript):
@@ -79,6 +83,14 @@ class NavigableTranscript(Transcript):
         if self.caret_mode.caret is not None and self.block_list.canvas is not before:
             # Its row is another one now, or none.
             self.caret_mode.action_leave()
+
+    def end_tool(
+        self, block_id: str, outcome: "ToolOutcome", seconds: float | None, output: str
+    ) -> None:
+        """Show how a tool ended; if the cursor is on it, other keys matter now."""
+        super().end_tool(block_id, outcome, seconds, output)
+        if self.cursor.block is self.block_list.block(block_id) and self.mode == "cursor":
+            self.cursor_mode.caret_left()
 
     def _cut(self, count: int) -> None:
         super()._cut(count)

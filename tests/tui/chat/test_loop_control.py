@@ -84,6 +84,13 @@ async def test_a_tool_shows_its_time_and_x_cancels_it_alone(
         await stage.settle()
         rows = [line.split() for line in stage.screen_text.split("\n") if "⚙" in line]
         assert [row[-3:] for row in rows] == [["…", "7", "s"]] * 2
+        stage.controller.presenter.ask(is_open=True)
+        now[0] = 120.0
+        tools.show_times()
+        await stage.settle()
+        assert "20 s" not in stage.screen_text
+        stage.controller.presenter.ask(is_open=False)
+        now[0] = 107.0
         tools.answered_at = {"c1": 104.0}.get  # the time of a question is not the tool's
         tools.show_times()
         await stage.settle()
@@ -101,9 +108,13 @@ async def test_a_tool_shows_its_time_and_x_cancels_it_alone(
         await stage.pilot.press("x")
         await stage.settle()
         assert cancelled == ["c1"]
+        await stage.pilot.press("down")
+        await stage.settle()
+        assert "x cancel" in stage.screen_text
         stage.client.give(ended(two, "there"))
         await stage.settle()
-        await stage.pilot.press("down", "x")
+        assert "x cancel" not in stage.screen_text
+        await stage.pilot.press("x")
         await stage.settle()
         assert "Only a tool that runs can be cancelled" in stage.screen_text
         assert cancelled == ["c1"]
