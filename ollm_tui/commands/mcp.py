@@ -87,6 +87,16 @@ def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
     yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart starts it anew."
 
 
+def _rights(server: "McpServer") -> Iterator[str]:
+    """Write what it may ask for, as far as it may."""
+    if server.rights.root is not None:
+        yield f"It is told the working folder, {clean_name(str(server.rights.root))}."
+    may = {"your model": server.rights.may_sample, "you": server.rights.may_elicit}
+    if any(may.values()):
+        asked = " and ".join(one for one, is_allowed in may.items() if is_allowed)
+        yield f"It may ask {asked}; each request is a question."
+
+
 def _offers(server: "McpServer") -> Iterator[str]:
     """Write the prompts and how many resources there are, with how they are used."""
     commands = [one.signature for one in prompt_commands({server.name: server})]
@@ -110,6 +120,7 @@ def _details(server: "McpServer") -> Iterator[str]:
     yield f"It is {clean_line(server.place) or 'not described in the settings'}"
     if server.problem:
         yield clean_line(server.problem)
+    yield from _rights(server)
     for tool in server.listed.tools:
         gist = clean_line(tool.description)
         gist = gist if len(gist) <= _GIST else f"{gist[:_GIST]}…"

@@ -4,6 +4,7 @@ All but the folder, for programs, is off until the settings of that server switc
 request is a question to the person.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ MOST_REFUSED: Final = 3
 QUESTIONS_S: Final = 3600.0
 """How much longer a call may take if its server asks something meanwhile."""
 Answer = TypeVar("Answer")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,11 @@ class ServerRights:
         try:
             with self.clock.question():
                 answer = await question(answerer)
+        except AIError:
+            raise
+        except Exception as error:  # its words would go to the server
+            logger.exception("A request of the MCP server %s failed", self.name)
+            raise _refusal("The client failed.") from error
         finally:
             self._waiting -= 1
         self._refused = self._refused + 1 if is_refusal(answer) else 0

@@ -1,11 +1,22 @@
 """/mcp: every server with its state, one with its tools and log, restarted or stopped."""
 
+from pathlib import Path
+from typing import cast
+
 import pytest
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.mcp.catalogue import (
+    Catalogue,
+    PromptArgument,
+    PromptDefinition,
+    ResourceDefinition,
+    TemplateDefinition,
+)
 from ollm_tui.mcp.listing import ToolDefinition, ToolList
+from ollm_tui.mcp.requests import Answerer, ClientSide
 from ollm_tui.mcp.server import McpServer
 from tests.commands.recording_host import RecordingHost
 
@@ -80,3 +91,19 @@ def test_it_completes_names_and_acts(host: RecordingHost) -> None:
     acts = suggest("/mcp time r", COMMANDS, host)
     assert acts is not None
     assert [one.value for one in acts.items] == ["time restart"]
+
+
+async def test_one_is_shown_with_its_prompts_and_what_it_may_ask(host: RecordingHost) -> None:
+    client = ClientSide(root=Path("/work\x1b"), answerer=cast("Answerer", object()))
+    settings = McpServerSettings(command="x", sampling=True, elicitation=True)
+    box = host.mcp["box"] = McpServer("box", "Box", settings, client=client)  # type: ignore[index]
+    box.catalogue = Catalogue(
+        (PromptDefinition("greet", "greet", arguments=(PromptArgument("who"),)),),
+        (ResourceDefinition("a://b"),),
+        (TemplateDefinition("a://{b}"),),
+    )
+    shown = (await ran(host, "/mcp box")).splitlines()
+    assert "It is told the working folder, /work⟦U+001B⟧." in shown
+    assert "It may ask your model and you; each request is a question." in shown
+    assert "Prompts: /box:greet [who=…]" in shown
+    assert "1 resource and 1 template: type @Box: in a message." in shown

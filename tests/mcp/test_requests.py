@@ -169,6 +169,14 @@ async def test_after_refusals_in_a_row_nothing_is_asked_until_a_restart() -> Non
     assert not await ask(box)
 
 
+async def test_a_failure_here_is_told_without_its_words() -> None:
+    async def fail() -> bool:
+        raise RuntimeError("secret")
+
+    with pytest.raises(AIError, match=r"^The client failed\.$"):
+        await rights(Person()).ask(lambda _person: fail(), bool)
+
+
 async def test_only_some_requests_wait() -> None:
     box = rights(Person())
     async with anyio.create_task_group() as group:

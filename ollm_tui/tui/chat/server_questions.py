@@ -61,7 +61,8 @@ class ServerQuestions:
             answer = await complete(model, request)
         except AIError as error:
             self.say(f"The MCP server {server} got no answer: {clean_line(str(error))}", "warning")
-            raise
+            # What the error says of the model and its address is not for the server.
+            raise AIError(error.code, "The model could not answer.") from error
         return answer if await self._ask(answer_question(request, answer)) == "yes" else None
 
     async def fill(self, request: FormRequest) -> "tuple[Action, FormValues]":

@@ -6,6 +6,7 @@ that does not answer holds one thread, however many letters are typed.
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -45,6 +46,8 @@ MOST_PICTURES: Final = 20
 """In one message."""
 _READ_WHOLE: Final = 20_000
 """Characters of a prompt up to which all of it stands in the input."""
+_UNREAD_S: Final = 1.0
+"""After a prompt has come, Enter may have been meant for what stood there before."""
 READ_S: Final = 2 * FLASH_S
 """How long a refusal stays."""
 
@@ -86,6 +89,7 @@ class Attaching:
         words = "\n\n".join(self._written(part) for part in parts)
         drafts = (as_typed(words), self.composer.draft)  # words of a server are no command
         self.composer.draft = "\n\n".join(filter(None, drafts))
+        self.composer.guarded_until = time.monotonic() + _UNREAD_S
         self.composer.look_at_pictures()
         self.hints.flash("The prompt is in the input. Read it; Enter sends it.", READ_S)
 

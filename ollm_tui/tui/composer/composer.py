@@ -88,7 +88,8 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._history = history or PromptHistory()
         self._suggest = suggest
         self._menu: Menu | None = None
-        self._guarded_until = 0.0
+        self.guarded_until = 0.0
+        """Until then Enter sends nothing: it may belong to a paste or to an older draft."""
         self._key_is_pasted = False
         self._reading = 0
         """Files that are being read; the draft is sent when they are in it."""
@@ -103,7 +104,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     @property
     def just_pasted(self) -> bool:
         """Whether a paste ended so recently that a key may still belong to it."""
-        return time.monotonic() < self._guarded_until
+        return time.monotonic() < self.guarded_until
 
     @property
     def has_menu(self) -> bool:
@@ -154,7 +155,7 @@ class Composer(DraftEditor, inherit_bindings=False):
     def load_draft(self, draft: str) -> None:
         """Replace everything; suggestions wait for the next edit."""
         super().load_draft(draft)
-        self._query = None
+        self._query, self.guarded_until = None, 0.0
         self._show(None)
         self.look_at_pictures()
 
@@ -181,9 +182,9 @@ class Composer(DraftEditor, inherit_bindings=False):
         self._replace_via_keyboard(letters(run), *self.selection)
 
     def _note_time(self, key: events.Key) -> None:
-        self._key_is_pasted = key.time < self._guarded_until
+        self._key_is_pasted = key.time < self.guarded_until
         if self._key_is_pasted:
-            self._guarded_until = key.time + PASTE_GUARD_S
+            self.guarded_until = key.time + PASTE_GUARD_S
 
     async def _on_paste(self, event: events.Paste) -> None:
         # loaded with the first paste
@@ -191,7 +192,7 @@ class Composer(DraftEditor, inherit_bindings=False):
 
         event.stop()
         event.prevent_default()
-        self._guarded_until = event.time + PASTE_GUARD_S
+        self.guarded_until = event.time + PASTE_GUARD_S
         self.insert_pasted(event.text)
         if may_be_files(event.text):
             self._reading += 1

@@ -92,3 +92,14 @@ async def test_a_resource_that_cannot_be_read_is_one_sentence_and_the_draft_stay
         await stage.pilot.press("enter")
         await stage.until("300 kB; text up to 200 kB")
         assert composer.value == "see @box:notes://large"
+
+
+async def test_enter_that_was_meant_for_something_else_does_not_send_a_prompt(
+    tmp_path: Path,
+) -> None:
+    async with with_server(tmp_path, "offers") as stage:
+        composer = stage.chat.composer
+        await stage.send("/box:greet_people Ada")
+        await stage.until("Greet Ada in a plain tone.")
+        await stage.pilot.press("enter")
+        assert composer.draft == "Greet Ada in a plain tone.\n"

@@ -33,7 +33,7 @@ async def paste(stage: Stage, text: str) -> None:
     """Paste, and let the time go by in which Enter belongs to the paste."""
     stage.chat.composer.post_message(events.Paste(text))
     await read(stage)
-    stage.chat.composer._guarded_until = 0.0
+    stage.chat.composer.guarded_until = 0.0
 
 
 async def read(stage: Stage) -> None:
