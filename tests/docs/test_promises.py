@@ -221,6 +221,8 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/cli/test_models.py::test_no_word_of_a_server_drives_the_terminal",
     ),
     "Stopping works at once": (
+        "tests/shell/test_jobs.py::test_nothing_outlives_this_program_however_it_ends",
+        "tests/tui/chat/test_loop_control.py::test_commands_in_the_background_end_with_their_chat",
         "tests/contract/test_stops.py::test_an_answer_stopped_after_any_event_leaves_nothing",
         f"{NEWCOMER}::test_a_signal_in_the_middle_of_an_answer_leaves_nothing_behind",
         f"{NEWCOMER}::test_a_kill_leaves_no_engine_behind",
