@@ -11,7 +11,7 @@ SHARED = -n $(JOBS) --dist worksteal
 # Each process of a test run reads every module, and thousands of programs do: compiling once is enough.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-properties test-slow test-long check fmt docs snapshots screenshot smoke
+.PHONY: help run test test-fast test-dev test-engines test-faults test-ray test-mcp test-properties test-slow test-long check fmt docs snapshots screenshot smoke
 .PHONY: coverage mutants properties clean need-python soak
 .PHONY: bench bench-abort bench-aborts bench-chats bench-chat-search bench-chat-store bench-copying bench-documents
 .PHONY: bench-download bench-echo bench-exits
@@ -61,6 +61,13 @@ test-ray: need-python  ## Replicas under Ray Serve that are killed and added (fe
 	@$(BOOTSTRAP) test
 	@OLLM_VENV=.venv-ray $(BOOTSTRAP) ray
 	$(BIN)/python -m pytest -q -m ray tests/e2e/test_ray.py $(ARGS)
+
+test-mcp: need-python  ## Real MCP servers, and the conformance tests of the protocol (fetches 90 MB; those of npm where npm is)
+	@$(BOOTSTRAP) test
+	@OLLM_VENV=.venv-mcp $(BOOTSTRAP) mcp-servers
+	@OLLM_VENV=.venv-mcp-sqlite $(BOOTSTRAP) mcp-sqlite
+	@$(BIN)/python -m tests.support.real_mcp .mcp-servers
+	$(BIN)/python -m pytest -q -rs -m real_mcp tests/mcp/test_real_servers.py $(ARGS)
 
 test-engines: need-python  ## Hearing, speech, similar messages and, from Python 3.12, drawing by real engines (fetches 155 MB), and 100 stops of each
 	@$(BOOTSTRAP) engines
@@ -240,4 +247,4 @@ properties: need-python  ## List the numbered properties with the tests that hol
 	$(BIN)/python -m scripts.properties
 
 clean:  ## Remove what these targets made, except models and settings
-	rm -rf .venv .venv-ray build dist *.egg-info .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray .venv-mcp .venv-mcp-sqlite .mcp-servers build dist *.egg-info .mypy_cache .ruff_cache .hypothesis

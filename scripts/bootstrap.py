@@ -6,6 +6,8 @@
     python scripts/bootstrap.py check   what the static checks need
     python scripts/bootstrap.py mutants what planting bugs needs
     python scripts/bootstrap.py ray     Ray Serve, in an environment of its own
+    python scripts/bootstrap.py mcp-servers  MCP servers in Python, likewise
+    python scripts/bootstrap.py mcp-sqlite   one that needs an older SDK, likewise
 
 Needs nothing but Python's standard library. What is done is noted in the environment, so a later
 run finds everything in place and needs no network. Every failure is one line with the next step.
@@ -34,8 +36,14 @@ GROUPS = {
     "check": ("test", "check"),
     "mutants": ("test", "mutants"),
     "ray": ("ray",),
+    "mcp-servers": ("mcp-servers",),
+    "mcp-sqlite": ("mcp-sqlite",),
 }
-CONSTRAINTS = {"ray": "constraints-ray.txt"}
+CONSTRAINTS = {
+    "ray": "constraints-ray.txt",
+    "mcp-servers": "constraints-mcp.txt",
+    "mcp-sqlite": "constraints-mcp-sqlite.txt",
+}
 """What is pinned elsewhere than in `constraints.txt`, because it shares no environment."""
 
 
