@@ -37,7 +37,7 @@ class ServerOffers:
                 return server, uri
         return None
 
-    async def read(self, mention: str) -> "Sequence[Attachment] | None":
+    async def resource(self, mention: str) -> "Sequence[Attachment] | None":
         """Read a resource; return None if the mention names no server.
 
         Raises:

@@ -218,6 +218,6 @@ class LinearForms:
             if typed is None:
                 return False, None
             try:
-                return True, one.read(typed)
+                return True, one.value_of(typed)
             except ValueError as error:
                 self.say(str(error))

@@ -59,7 +59,7 @@ class FormField:
             case _:
                 return str(value)
 
-    def read(self, text: str) -> FieldValue | None:
+    def value_of(self, text: str) -> FieldValue | None:
         """Return the value of what was typed; None for nothing.
 
         Raises:

@@ -240,10 +240,10 @@ def test_a_form_is_read_and_its_values_are_checked() -> None:
         True,
         None,
     )
-    assert fields["mail"].read("a@example.com") == "a@example.com"
-    assert fields["colour"].read("green") == "g"
-    assert fields["pets"].read("Cat, cat") == ["cat"]
-    assert fields["share"].read("") is None
+    assert fields["mail"].value_of("a@example.com") == "a@example.com"
+    assert fields["colour"].value_of("green") == "g"
+    assert fields["pets"].value_of("Cat, cat") == ["cat"]
+    assert fields["share"].value_of("") is None
     for name, typed in (
         ("mail", ""),
         ("mail", "x" * 40),
@@ -254,7 +254,7 @@ def test_a_form_is_read_and_its_values_are_checked() -> None:
         ("colour", "blue"),
     ):
         with pytest.raises(ValueError, match=r"\.$"):
-            fields[name].read(typed)
+            fields[name].value_of(typed)
 
 
 @pytest.mark.parametrize(

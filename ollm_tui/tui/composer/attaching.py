@@ -161,7 +161,7 @@ class Attaching:
     async def _read_named(self, text: str, name: str) -> None:
         insert = ""
         try:
-            resource = await self.offers.read(name) if self.offers is not None else None
+            resource = await self.offers.resource(name) if self.offers is not None else None
             if resource is not None:
                 insert = self._resource(resource)
                 return

@@ -47,7 +47,7 @@ async def _enter(ask: Ask, title: str, one: FormField) -> tuple[bool, FieldValue
         if typed is None:
             return False, None
         try:
-            return True, one.read(typed)
+            return True, one.value_of(typed)
         except ValueError as error:
             draft, problem = typed, str(error)
 
