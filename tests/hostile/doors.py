@@ -342,17 +342,20 @@ READERS: Mapping[str, str] = {
     "attachments/instructions.py": "AGENTS.md and skills: tests/frontend/test_instructions.py",
     "frontend/snippets.py": "texts of the person's own",
     "frontend/instructions.py": "AGENTS.md and skills: tests/frontend/test_instructions.py",
-    "web/loading.py": "pages, shown as the text of a file is: tests/tools/test_web_fetch.py",
+    "tools/web/fetch.py": "pages, shown as the text of a file is: tests/tools/test_web_fetch.py",
     "web/reading.py": "as above: tests/web/test_reading.py has broken ones",
     "web/extract_child.py": "as above",
+    "shell/jobs.py": "output of a command in the background, shown as below",
+    "shell/folder_changes.py": "names of files that commands changed, spelled in `/diff`",
+    "tools/shell_jobs.py": "output of a command in the background, shown as below",
+    "tools/writing/command_notes.py": "names of files that commands changed, spelled in `/diff`",
     "shell/command.py": "output of a command: tests/tui/chat/test_shell_commands.py",
     "shell/supervisor.py": "states and parents of processes, which are never shown",
 }
 """The modules that read from outside, and the scenes that try what they read."""
 
 WRITERS: Mapping[str, str] = {
-    "web/loading.py": "requests for pages, whole as the question showed them",
-    "web/reading.py": "pages, to its own process",
+    "tools/writing/command_notes.py": "JSON files that this program reads back",
     "web/extract_child.py": "the text of a page, to the program itself",
     "cli/__init__.py": "its own version",
     "mcp/process.py": "messages to MCP servers",
