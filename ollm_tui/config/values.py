@@ -19,6 +19,7 @@ from pydantic_core import PydanticKnownError
 
 from ollm_tui.config.backends import ADAPTERS
 from ollm_tui.config.plugins import plugin_names
+from ollm_tui.config.urls import split_web_url
 from ollm_tui.protocol.keep_alive import parse_keep_alive
 from ollm_tui.protocol.request import RESERVED_BODY_KEYS
 
@@ -87,6 +88,13 @@ def _network(text: str) -> str:
     return text
 
 
+def _search_server(text: str) -> str:
+    parts = split_web_url(text)
+    if parts is None or "@" in parts.netloc or parts.query:
+        raise ValueError("must begin with http:// or https://, without a password")
+    return text
+
+
 NoSwitch = BeforeValidator(_no_switch)
 FilePath = Annotated[Path, AfterValidator(_usable_path)]
 HowLong = Annotated[str | int | float, BeforeValidator(parse_keep_alive)]
@@ -98,6 +106,7 @@ Command = Annotated[
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}),
 ]
 """A program with its arguments; a text is split as a shell would."""
+SearchServer = Annotated[Text, AfterValidator(_search_server)]
 Network = Annotated[Text, AfterValidator(_network)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False), NoSwitch]
 Idle = Annotated[float, Field(ge=0, le=31_536_000, allow_inf_nan=False), NoSwitch]

@@ -143,6 +143,8 @@ class CallPreview:
     """The words of a single plain command; None is any other one."""
     unread: str = ""
     """What nobody has read of the tool, and how to, as a sentence; empty if all was read."""
+    language: str = ""
+    """The language of the first text, which is coloured; empty is none."""
     host: str | None = None
     """The host that it sends something to: permissions cover the tool for this host alone."""
     after_reading: bool = False

@@ -111,6 +111,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "tools.enabled": ('"read_file"', '["read_fil"]', '[""]', "[5]"),
     "tools.network": SWITCH,
     "tools.private_networks": ('"10.0.0.0/8"', '["10.0.0"]', '["10.0.0.1/8"]', "[5]"),
+    "tools.search_url": ('"gpu1:8000"', '"ftp://a"', '"http://a:99999"', '"http://a:b@c"', "5"),
     "tools.root": ('"/not/there"', '"~/not there"', '"a\\u0000b"', '"/etc/passwd"', "5"),
     "chat.max_turns": (*COUNT, "101"),
     "chat.calls_per_turn": (*COUNT, "1001"),

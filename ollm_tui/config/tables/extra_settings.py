@@ -6,6 +6,7 @@ from ollm_tui.config.values import (
     Command,
     FilePath,
     Network,
+    SearchServer,
     Seconds,
     SettingsSection,
     Text,
@@ -31,6 +32,11 @@ class ToolSettings(SettingsSection):
         [],
         description="Private networks that `web_fetch` may reach; none by default.",
         examples=[["192.168.1.0/24"]],
+    )
+    search_url: SearchServer | None = Field(
+        None,
+        description="Address of the SearXNG server that `web_search` asks.",
+        examples=["http://127.0.0.1:8888"],
     )
 
 

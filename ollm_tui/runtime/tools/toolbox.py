@@ -30,10 +30,12 @@ from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard, known_places
 from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
+from ollm_tui.tools.python_tool import PythonTool
 from ollm_tui.tools.runner import ToolRegistry
 from ollm_tui.tools.shell_jobs import ShellJobTool
 from ollm_tui.tools.shell_tool import ShellTool
 from ollm_tui.tools.web.fetch import WebFetch
+from ollm_tui.tools.web.search import WebSearch
 from ollm_tui.tools.writing.file_tools import writing_tools
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ def facts_of(tools: Sequence[Tool]) -> tuple[OfferedTool, ...]:
             tool.schema.name,
             tool.effect,
             tool.schema.description or "",
-            tool.warning if isinstance(tool, ShellTool) else "",
+            tool.warning if isinstance(tool, ShellTool | PythonTool) else "",
         )
         for tool in tools
     )
@@ -115,14 +117,15 @@ def _acting_tools(
     place = CommandSettings(root, shell.timeout_s, tuple(shell.variables))
     hidden = (*guard.own, *known_places())
     commands = ShellTool(place, network=network, hidden=hidden, background_s=shell.background_s)
-    return (*writing_tools(root, guard), commands)
+    code = PythonTool(place, network=network, hidden=hidden)
+    return (*writing_tools(root, guard), commands, code)
 
 
 def _web_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
     """Return the tools that use the web."""
     tools = config.tools if config else ToolSettings()
     allowed = tuple(ip_network(one) for one in tools.private_networks)
-    return (WebFetch(allowed),)
+    return WebFetch(allowed), WebSearch(tools.search_url)
 
 
 def _named_by_profiles(config: AppConfig) -> Iterator[str]:

@@ -204,7 +204,11 @@ class ApproveCommand(ApproveTool):
 
 def previewed(preview: CallPreview) -> list[Passage]:
     """Return all that a prepared call will do."""
-    return [Passage(heading, text, is_diff=preview.is_diff) for heading, text in preview.parts]
+    languages = [preview.language, *([""] * len(preview.parts))]
+    return [
+        Passage(heading, text, preview.is_diff, language)
+        for (heading, text), language in zip(preview.parts, languages, strict=False)
+    ]
 
 
 def passages_of(call: ToolCall) -> list[Passage]:

@@ -4,7 +4,9 @@ It tracks which rows have been shown: what was not shown cannot be allowed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar, Final, Literal, TypeAlias
 
 from rich.segment import Segment
@@ -26,6 +28,8 @@ _LEAST_AROUND = 8
 
 
 RowKind: TypeAlias = Literal["heading", "text", "added", "removed"]
+RowParts: TypeAlias = tuple[tuple[str, str], ...]
+"""The pieces of a row of code, each with what it is, such as `keyword`."""
 _DIFF_KINDS: Final[Mapping[str, RowKind]] = {"+": "added", "-": "removed"}
 
 
@@ -37,6 +41,8 @@ class Passage:
     text: str
     is_diff: bool = False
     """Whether lines that are removed and added are coloured."""
+    language: str = ""
+    """The language of code, which is coloured; empty is none."""
 
 
 def spelled(text: str) -> str:
@@ -62,7 +68,9 @@ class Reading(ScrollView, can_focus=False):
         """The rows in view have changed."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
-        *("reading--heading", "reading--bar", "reading--added", "reading--removed")
+        *("reading--heading", "reading--bar", "reading--added", "reading--removed"),
+        *("reading--keyword", "reading--name", "reading--string", "reading--number"),
+        "reading--comment",
     }
     DEFAULT_CSS = """
     Reading {
@@ -71,6 +79,11 @@ class Reading(ScrollView, can_focus=False):
         & .reading--bar { color: $text-accent; }
         & .reading--added { color: $text-success; }
         & .reading--removed { color: $text-error; }
+        & .reading--keyword { color: $text-primary; text-style: bold; }
+        & .reading--name { color: $text-accent; }
+        & .reading--string { color: $text-success; }
+        & .reading--number { color: $text-warning; }
+        & .reading--comment { text-style: italic; }
         &:ansi .reading--heading { text-style: dim; }
     }
     """
@@ -79,11 +92,13 @@ class Reading(ScrollView, can_focus=False):
         """Show passages; `margin` rows of the screen are left for the dialog."""
         super().__init__()
         self._passages = [
-            Passage(clean_name(one.heading), spelled(one.text), one.is_diff) for one in passages
+            replace(one, heading=clean_name(one.heading), text=spelled(one.text))
+            for one in passages
         ]
         self._margin = margin
         self._lines: list[tuple[bool, str]] = []
         self._kinds: list[RowKind] = []
+        self._parts: list[RowParts] = []
         self._width = 0
         self._seen: set[int] = set()
         self._seen_width = 0
@@ -97,9 +112,14 @@ class Reading(ScrollView, can_focus=False):
         if width != self._width:
             self._width = width
             gap: tuple[RowKind, str] = ("heading", "")
-            rows = [line for one in self._passages for line in (gap, *_rows_of(one, width))]
+            rows, parts = [], []
+            for one in self._passages:
+                own = _rows_of(one, width)
+                rows += [gap, *own]
+                parts += [(), *_code_parts(one, own)]
             self._lines = [(kind != "heading", line) for kind, line in rows[1:]]
             self._kinds = [kind for kind, _line in rows[1:]]
+            self._parts = parts[1:]
         return self._lines
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
@@ -167,12 +187,16 @@ class Reading(ScrollView, can_focus=False):
         if is_text:
             kind = self._kinds[number]
             bar = base + self.get_component_rich_style("reading--bar")
-            style = base if kind == "text" else self.get_component_rich_style(f"reading--{kind}")
-            segments = [Segment(_BAR, bar), Segment(line, base + style)]
+            parts = self._parts[number] or ((line, "" if kind == "text" else kind),)
+            segments = [Segment(_BAR, bar), *(self._segment(*part) for part in parts)]
         else:
             heading = base + self.get_component_rich_style("reading--heading")
             segments = [Segment(line, heading)]
         return Strip(segments).adjust_cell_length(width, base)
+
+    def _segment(self, text: str, meaning: str) -> Segment:
+        own = self.get_component_rich_style(f"reading--{meaning}") if meaning else Style.null()
+        return Segment(text, self.rich_style + own)
 
 
 def _rows_of(passage: Passage, width: int) -> list[tuple[RowKind, str]]:
@@ -191,3 +215,29 @@ def _rows_of(passage: Passage, width: int) -> list[tuple[RowKind, str]]:
         wrapped = [row.text for row in plain_rows(line, room, none, words=False)]
         rows += [(kind, text) for text in wrapped or [""]]
     return rows
+
+
+def _code_parts(passage: Passage, rows: Sequence[tuple[RowKind, str]]) -> list[RowParts]:
+    """Return the pieces of each row of code; none for rows without colours."""
+    plain: list[RowParts] = [() for _row in rows]
+    if not passage.language:
+        return plain
+    # imported with the first code that is asked about
+    from ollm_tui.tui.painters import code_meanings
+
+    meanings = code_meanings(passage.text, passage.language)
+    at = 0
+    for number, (kind, line) in enumerate(rows):
+        if kind == "heading":
+            continue
+        if not passage.text.startswith(line, at):
+            return plain  # wrapped in another way than thought: no colours
+        plain[number] = tuple(
+            ("".join(char for char, _one in group), meaning)
+            for meaning, group in groupby(
+                zip(line, meanings[at : at + len(line)], strict=True), key=itemgetter(1)
+            )
+        )
+        at += len(line)
+        at += passage.text[at : at + 1] == "\n"
+    return plain

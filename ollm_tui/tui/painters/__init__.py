@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from ollm_tui.tui.painters.code import code_meanings
     from ollm_tui.tui.painters.inline import parser
     from ollm_tui.tui.painters.json_tree import TreePainter, TreeSource
     from ollm_tui.tui.painters.links import FoundLink, address_at
@@ -35,6 +36,7 @@ else:
     __getattr__ = lazy_names(
         __name__,
         {
+            "code": ("code_meanings",),
             "inline": ("parser",),
             "json_tree": (
                 "TreePainter",
@@ -115,6 +117,7 @@ __all__ = [
     "WholePainter",
     "address_at",
     "at_cell",
+    "code_meanings",
     "has_copy_word",
     "links_in",
     "parser",

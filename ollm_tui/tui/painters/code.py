@@ -88,6 +88,17 @@ def highlighted(lines: Sequence[str], language: str, palette: Palette) -> Iterat
         yield line_spans
 
 
+def code_meanings(text: str, language: str) -> Sequence[str]:
+    """Return what each character of code is, such as `keyword`; empty where it is nothing known."""
+    meanings: list[str] = []
+    if len(text) <= MOST_CHARS:
+        for token, value in tokens(language, text):
+            if not text.startswith(value, len(meanings)):  # some lexers lose characters
+                break
+            meanings += [_meaning(tuple(token))] * len(value)
+    return [*meanings[: len(text)], *([""] * (len(text) - len(meanings)))]
+
+
 def _shows(spans: Sequence[Span], lines: Sequence[str], number: int) -> bool:
     return number < len(lines) and "".join([text for text, _style in spans]) == lines[number]
 

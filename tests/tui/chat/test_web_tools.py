@@ -1,4 +1,4 @@
-"""A model that reads the web: the whole address is asked about, and the page answers."""
+"""A model that uses the web and runs code: all of it is asked about, then it is done."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,7 @@ import pytest
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.tui.dialogs.approve_tool import ApproveTool
+from ollm_tui.tui.dialogs.reading import Reading
 from tests.support.engine import needs_engine
 from tests.support.tiny_gguf import END_TOOL, TEMPLATE, TOOL, write_scripted
 from tests.tools.web_site import site
@@ -59,3 +60,55 @@ async def test_a_page_is_asked_about_with_its_host_then_read(tmp_path: Path) -> 
             messages = stage.controller.session.client.conversation.messages
             assert messages[-2].text.endswith("\n\nIt rains here.")
             assert [request.path for request in server.received] == ["/"]
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_a_search_is_asked_about_with_its_words(tmp_path: Path) -> None:
+    found = {"results": [{"title": "Rain", "url": "https://example.org/", "content": "It rains."}]}
+    page = (200, "application/json", json.dumps(found).encode())
+    async with site({"/search": page}) as server:
+        write_model(tmp_path, "web_search", query="rain in May")
+        environ = {
+            "OLLAMA_HOST": "http://127.0.0.1:9",
+            "OLLM_TOOLS__SEARCH_URL": f"http://127.0.0.1:{server.port}",
+        }
+        flags = Flags(model="embedded://reader", tools=("web_search",))
+        async with staged_for_real(tmp_path, environ, flags, size=(100, 40)) as stage:
+            await stage.send("Search a page, please.")
+            await allow(stage, "Run web_search?", "rain in May", "q=rain+in+May")
+            await stage.until("web_search", "✓", "it is sunny there.")
+            messages = stage.controller.session.client.conversation.messages
+            assert messages[-2].text.endswith("1. Rain\nhttps://example.org/\nIt rains.")
+
+
+@pytest.mark.engine
+@needs_engine
+async def test_code_is_shown_whole_in_colours_then_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    (root / "data.txt").write_text("19\n23\n")
+    monkeypatch.chdir(root)
+    code = (
+        "total = 0\n\nfor line in open('data.txt'):\n    total += int(line)  # each\nprint(total)"
+    )
+    write_model(tmp_path, "run_python", code=code)
+    flags = Flags(model="embedded://reader", tools=("run_python",))
+    environ = {"OLLAMA_HOST": "http://127.0.0.1:9"}
+    async with staged_for_real(tmp_path, environ, flags, size=(100, 40)) as stage:
+        await stage.send("Compute a page, please.")
+        await stage.until("Run run_python?", "for line in open('data.txt'):", "print(total)")
+        reading = stage.app.screen.query_one(Reading)
+        row = next(reading.render_line(y) for y in range(10) if "for line" in _text(reading, y))
+        looks = {segment.text: segment.style for segment in row if segment.text.strip()}
+        assert looks["for"] != looks["'data.txt'"]
+        await allow(stage)
+        await stage.until("run_python", "✓", "it is sunny there.")
+        messages = stage.controller.session.client.conversation.messages
+        assert messages[-2].text == "42"
+
+
+def _text(reading: Reading, y: int) -> str:
+    return "".join(segment.text for segment in reading.render_line(y))
