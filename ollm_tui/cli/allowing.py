@@ -9,7 +9,8 @@ from ollm_tui.decode.clean import clean_line
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, ToolCall, includes
 from ollm_tui.shell.words import fits, read_pattern
-from ollm_tui.tools.prepared import preview_of
+from ollm_tui.tools.ask_person import NOT_ASKED
+from ollm_tui.tools.prepared import AsksPerson, preview_of
 
 _LONGEST: Final = 200
 _MOST: Final = 5
@@ -70,6 +71,8 @@ class NobodyToAsk:
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Decide without asking; files that can run something are never changed."""
+        if isinstance(tool, AsksPerson):
+            return Approval(allowed=False, reason=NOT_ASKED)
         preview = preview_of(tool)
         if preview is not None and preview.unread:
             self.unread.append(preview.unread)

@@ -13,7 +13,7 @@ from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall, ToolEffect
-from ollm_tui.tools.prepared import preview_of
+from ollm_tui.tools.prepared import AsksPerson, preview_of
 
 _EFFECTS: Final[Mapping[ToolEffect, str]] = {
     "read": "It only reads.",
@@ -46,6 +46,8 @@ class LinearApprover:
 
     async def approve(self, call: ToolCall, tool: Tool) -> Approval:
         """Allow what was allowed before, else ask; a cancellation withdraws the question."""
+        if isinstance(tool, AsksPerson):
+            return await self._ask_person(tool)
         preview = preview_of(tool)
         await self.permissions.refresh()
         async with self._lock:
@@ -53,6 +55,18 @@ class LinearApprover:
                 self.say(f"{tool_line(call)} Allowed before.")
                 return Approval(allowed=True)
             return await self._ask(call, tool.effect, preview)
+
+    async def _ask_person(self, tool: AsksPerson) -> Approval:
+        """Read out a question of the model; whatever is answered allows nothing."""
+        question = tool.question
+        async with self._lock:
+            text = "\n".join(clean_name(line) for line in question.text.split("\n"))
+            rows = [f"The model has a question, which allows nothing: {text}"]
+            rows += [f"{at}. {clean_name(one)}" for at, one in enumerate(question.choices, 1)]
+            self.say("\n".join(rows))
+            by_number = "A number, or your own answer" if question.choices else "Your answer"
+            tool.take_answer(await self.questions.line(f"{by_number}; Enter alone for none: "))
+        return Approval(allowed=True)
 
     async def _ask(
         self, call: ToolCall, effect: ToolEffect, preview: CallPreview | None

@@ -39,6 +39,33 @@ class PreparedCall(Tool, Protocol):
         """What it will do."""
 
 
+@dataclass(frozen=True, slots=True)
+class PersonQuestion:
+    """What a model asks the person."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+    def meant(self, typed: str) -> str:
+        """Return the answer that was typed; the number of a choice stands for it."""
+        answer = typed.strip()
+        if answer.isascii() and answer.isdigit() and 1 <= int(answer[:3]) <= len(self.choices):
+            return self.choices[int(answer) - 1]
+        return answer
+
+
+@runtime_checkable
+class AsksPerson(Tool, Protocol):
+    """A call that is a question to the person: it is asked in the place of an approval."""
+
+    @property
+    def question(self) -> PersonQuestion:
+        """What is asked."""
+
+    def take_answer(self, typed: str | None) -> None:
+        """Take what the person typed; None is no answer."""
+
+
 @runtime_checkable
 class PreparesCalls(Protocol):
     """A tool whose calls are prepared before anybody is asked."""

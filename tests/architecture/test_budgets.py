@@ -46,7 +46,6 @@ SHORT_MODULES = {
         "providers/media/refusals.py",
         "providers/single_error.py",
         "providers/spec.py",
-        "tools/prepared.py",
         "tui/memory.py",
         "tui/widgets/messages.py",
         "tui/widgets/stand_ins.py",

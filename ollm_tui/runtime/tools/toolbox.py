@@ -25,6 +25,7 @@ from ollm_tui.mcp.listing import prefixes_of
 from ollm_tui.protocol.ports import Tool
 from ollm_tui.protocol.tools import ToolEffect, ToolSchema, all_of_server, includes
 from ollm_tui.shell.command import CommandSettings
+from ollm_tui.tools.ask_person import AskPerson
 from ollm_tui.tools.builtin import builtin_tools
 from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
@@ -91,8 +92,8 @@ def toolbox_of(config: AppConfig, guard: FileGuard) -> Toolbox:
         root = config.tools.root or Path.cwd()
         if is_folder(root):
             acting = _acting_tools(real_path(root), guard, config)
-            return _chosen(builtin_tools(root, guard), (*acting, *_web_tools(config)), named)
-    toolbox = _chosen((clock_tool(), calculate), _web_tools(config), named)
+            return _chosen(builtin_tools(root, guard), (*acting, *_placeless_tools(config)), named)
+    toolbox = _chosen((clock_tool(), calculate), _placeless_tools(config), named)
     if config.tools.root is not None:  # the settings say it, with the place
         return toolbox
     problem = "The folder in which ollm was started is gone, so the tools for files are off."
@@ -121,11 +122,11 @@ def _acting_tools(
     return (*writing_tools(root, guard), commands, code)
 
 
-def _web_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
-    """Return the tools that use the web."""
+def _placeless_tools(config: AppConfig | None = None) -> tuple[Tool, ...]:
+    """Return the tools that need no folder, and that have to be named."""
     tools = config.tools if config else ToolSettings()
     allowed = tuple(ip_network(one) for one in tools.private_networks)
-    return WebFetch(allowed), WebSearch(tools.search_url)
+    return WebFetch(allowed), WebSearch(tools.search_url), AskPerson()
 
 
 def _named_by_profiles(config: AppConfig) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _named_by_profiles(config: AppConfig) -> Iterator[str]:
 def _built_in() -> tuple[Tool, ...]:
     root = Path("/")  # only their names matter
     own = (*builtin_tools(root), *_acting_tools(root, FileGuard()))
-    return (*own, ShellJobTool(), *_web_tools())
+    return (*own, ShellJobTool(), *_placeless_tools())
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:

@@ -1,10 +1,10 @@
 """Ask the person whether a tool call may run, and remember what they allowed."""
 
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import anyio
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from ollm_tui.frontend.server_requests import RequestAnswer, RequestQuestion
     from ollm_tui.protocol.ports import Tool
     from ollm_tui.protocol.tools import Approval, CallPreview, ToolCall
+    from ollm_tui.tools.prepared import AsksPerson
     from ollm_tui.tui.dialogs.approve_tool import ApproveTool, Decision
+    from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
 
+Answer = TypeVar("Answer")
 _COMMAND: Final = "!"
 """What commands of the user are granted as; no tool can have this name."""
 
@@ -48,8 +51,10 @@ class ScreenApprover:
         """Allow what was allowed before, else ask; a cancellation closes the dialog."""
         # imports the protocol, which the first frame does not wait for
         from ollm_tui.protocol.tools import Approval
-        from ollm_tui.tools.prepared import preview_of
+        from ollm_tui.tools.prepared import AsksPerson, preview_of
 
+        if isinstance(tool, AsksPerson):
+            return await self._ask_person(call, tool)
         preview = preview_of(tool)
         allows = partial(self.permissions.allows, call.name, tool.effect, preview)
         await self.permissions.refresh()
@@ -59,6 +64,22 @@ class ScreenApprover:
             async with self._lock:
                 # an answer given meanwhile may cover this call too
                 return Approval(allowed=True) if allows() else await self._ask(call, tool, preview)
+        finally:
+            self._answered_at[call.id] = time.monotonic()
+
+    async def _ask_person(self, call: "ToolCall", tool: "AsksPerson") -> "Approval":
+        """Put a question of the model to the person; whatever they answer allows nothing."""
+        # imports the dialog and the protocol, which the first frame does not wait for
+        from ollm_tui.protocol.tools import Approval
+        from ollm_tui.tui.dialogs.asked_by_model import AskedByModel
+
+        try:
+            async with self._lock:
+                if self._app is None or not self._app.is_running:
+                    return Approval(allowed=False, reason="There is no screen to ask on.")
+                dialog = AskedByModel(tool.question, answered_at=self._last_answer)
+                tool.take_answer(await self._opened(dialog, dialog.typed))
+                return Approval(allowed=True)
         finally:
             self._answered_at[call.id] = time.monotonic()
 
@@ -142,14 +163,21 @@ class ScreenApprover:
         """Open a dialog and wait for the answer; None without a screen."""
         if self._app is None or not self._app.is_running:
             return None
+        return await self._opened(dialog, dialog.decision)
+
+    async def _opened(
+        self, dialog: "ApproveTool | AskedByModel", answer: Callable[[], Awaitable[Answer]]
+    ) -> Answer:
+        """Open a dialog and wait for its answer."""
+        assert self._app is not None
         # opened by the app's own task, as this may run in any other
         self._app.call_next(self._app.push_screen, dialog)
         self._asks(True)
         try:
-            decision = await dialog.decision()
+            given = await answer()
         finally:
             dialog.refuse()  # a no-op after an answer
         self._last_answer = time.monotonic()
         # not after a cancellation: the stop has been reported already
         self._asks(False)
-        return decision
+        return given
