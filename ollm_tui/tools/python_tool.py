@@ -21,6 +21,7 @@ from ollm_tui.protocol.signals import AbortSignal
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
 from ollm_tui.shell.command import GIVEN_UP_S, CommandResult, CommandSettings, run_command
 from ollm_tui.shell.containment import REFUSED, Containment, find_containment
+from ollm_tui.shell.folder_changes import Snapshot, changes_between, take_snapshot
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.prepared import CallScope
 
@@ -62,7 +63,7 @@ class PythonTool:
         self._hidden = tuple(str(real_path(path)) for path in hidden)
         self._lock = anyio.Lock()
         self._containment: Containment | None = None
-        self.timeout_s = settings.timeout_s + GIVEN_UP_S + 1.0
+        self.timeout_s = settings.timeout_s + GIVEN_UP_S + 3.0
         """The process has a limit of its own, which ends it in order."""
 
     @property
@@ -141,14 +142,14 @@ class PreparedPython:
         """Run the code; what the question showed counts, not the arguments."""
         del args
         temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
+        before = await anyio.to_thread.run_sync(take_snapshot, self.settings.folder)
         try:
             result = await self._result(temporary)
         except AIError as error:
             raise ToolFailure(error.message) from None
         finally:
             with anyio.CancelScope(shield=True):
-                remove = partial(shutil.rmtree, temporary, ignore_errors=True)
-                await anyio.to_thread.run_sync(remove)
+                await anyio.to_thread.run_sync(self._finish, temporary, before)
         is_refused = result.code == REFUSED and result.output.startswith("The command was not run:")
         output = result.output.replace(f"{temporary}/", "")
         rows = [output.rstrip("\n"), result.words]
@@ -158,6 +159,12 @@ class PreparedPython:
             display=f"{text}\n[{self.containment.word}]\n\nThe code:\n{self.code}",
             is_error=is_refused or result.end != "exited" or result.code != 0,
         )
+
+    def _finish(self, temporary: str, before: Snapshot) -> None:
+        """Note which files are others now, and remove the temporary folder; blocks."""
+        shutil.rmtree(temporary, ignore_errors=True)
+        changed = changes_between(before, take_snapshot(self.settings.folder))
+        self.scope.changes.commands.add(self.scope.call_id, changed)
 
     async def _result(self, temporary: str) -> CommandResult:
         file = Path(temporary, _FILE)
