@@ -84,6 +84,38 @@ class Snippets(Protocol):
         """Remove one after a question."""
 
 
+class Memory(Protocol):
+    """Notes that last over chats."""
+
+    @property
+    def is_used(self) -> bool:
+        """Whether this chat has them in its system prompt."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens they are, as they were read last."""
+
+    async def listed(self) -> Sequence[str]:
+        """Read them.
+
+        Raises:
+            AIError: they cannot be read, or below not be written so.
+        """
+
+    async def add(self, text: str) -> None:
+        """Add one."""
+
+    async def replace(self, number: int, text: str | None) -> None:
+        """Change one, counted from 1; None removes it."""
+
+    def use(self, *, is_on: bool) -> None:
+        """Give them to this chat and to new ones, or no more.
+
+        Raises:
+            AIError: this chat cannot have them.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class InstructionEntry:
     """Instructions from a file: `AGENTS.md`, or a skill."""

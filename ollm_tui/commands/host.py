@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.files import Exports, Instructions, Profiles, Snippets
+from ollm_tui.commands.files import Exports, Instructions, Memory, Profiles, Snippets
 from ollm_tui.commands.tool_host import Changes, LoopControl, PermissionList, WorkInProgress
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.models.tasks import ModelTask
@@ -220,6 +220,8 @@ class CommandHost(CommandContext, Protocol):
     """Dictation, and reading aloud."""
     snippets: Snippets
     """Texts of the person's own."""
+    memory: Memory
+    """Notes that last over chats."""
     forms: Forms
     """Asks for values that a command was not given."""
     tasks: TaskModels

@@ -20,7 +20,6 @@ NOT_THERE: Final[Mapping[str, str]] = {
     "archive": "Ctrl+R lists all chats, and archives one.",
     "delete": "On a message d deletes it, and Ctrl+R lists all chats, to delete one.",
     "import": "Ctrl+R lists all chats, and imports those of a file.",
-    "memory": "Notes that last over chats do not exist yet. /skills adds AGENTS.md to a chat.",
     "pin": "Ctrl+R lists all chats, and pins one.",
     "tag": "Ctrl+R lists all chats, and tags one.",
     "compare": "Answers of several models cannot be compared yet. /model chooses another one.",

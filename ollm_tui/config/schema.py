@@ -245,6 +245,10 @@ class ChatSettings(SettingsSection):
         1800, description="Time limit for one prompt with all its tools, in seconds."
     )
     save: bool = Field(True, description="Save chats, so that Ctrl+R and `ollm -c` find them.")
+    memory: bool = Field(
+        False,
+        description="Put the notes of /memory into the system prompt of new chats that are saved.",
+    )
     titles: bool = Field(
         True,
         description="Have the model of a saved chat make its title after the first answer, in the "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio.to_thread
 
 from ollm_tui.chat.conversation import Conversation
-from ollm_tui.commands.files import Exports, Profiles
+from ollm_tui.commands.files import Exports, Memory, Profiles
 from ollm_tui.commands.host import OfferedTool, TaskModels
 from ollm_tui.commands.tool_host import (
     BackgroundJob,
@@ -23,6 +23,7 @@ from ollm_tui.commands.tool_host import (
 )
 from ollm_tui.frontend.figures import seconds
 from ollm_tui.frontend.instructions import ChatInstructions
+from ollm_tui.frontend.memory import ChatMemory
 from ollm_tui.frontend.session import ChatSession
 from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.models.tasks import ModelTask
@@ -142,8 +143,10 @@ class OpenChatHost:
     work: WorkInProgress = field(init=False)
     loop: LoopControl = field(init=False)
     instructions: ChatInstructions = field(init=False)
+    memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
+        self.memory = ChatMemory(self.session)
         self.changes = OpenChatChanges(self.session)
         self.work = OpenChatWork(self.session)
         self.exports = OpenChatExports(self.session)

@@ -1,9 +1,10 @@
-"""Private chats: nothing of them is kept."""
+"""Private chats: nothing of them is kept, and they get no notes of other chats."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ollm_tui.frontend.memory import ChatMemory
 from ollm_tui.frontend.notes import SayWithHint
 
 if TYPE_CHECKING:
@@ -24,6 +25,15 @@ class PrivateChats:
     say: SayWithHint
     may_stop: Callable[[str], Awaitable[bool]]
     start_new: Callable[[], None]
+
+    async def begin(self) -> None:
+        """Say that the first chat is private, or give it the notes that last."""
+        self.greet()
+        await ChatMemory(self.session).begin(self.say)
+
+    def show_notes(self) -> None:
+        """Say in a new chat that it has the notes that last."""
+        ChatMemory(self.session).greet(self.say)
 
     def greet(self) -> None:
         """Say that the first chat is private."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ollm_tui.chat.prompt import is_question
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.model import ModelRef
+from ollm_tui.tools.memory.notes import without_notes
 
 if TYPE_CHECKING:
     from ollm_tui.chat.client import ChatClient
@@ -32,7 +33,7 @@ class ChatSession:
         The answers of this chat must match the schema, if there is one.
         """
         self.runtime = runtime
-        self._is_private = False
+        self._is_private = runtime.memory.is_private = False
         self._keep_prompts = keep_prompts
         self.is_private = is_private
         self.client: ChatClient = runtime.new_client(saved=not is_private)
@@ -52,7 +53,7 @@ class ChatSession:
     @is_private.setter
     def is_private(self, is_private: bool) -> None:
         if is_private != self._is_private:
-            self._is_private = is_private
+            self._is_private = self.runtime.memory.is_private = is_private
             self._keep_prompts(not is_private)
 
     @property
@@ -108,6 +109,7 @@ class ChatSession:
         after.options, after.should_think = before.options, before.should_think
         after.tools, after.profile = before.tools, before.profile
         after.schema_file = before.schema_file
+        self.recall_notes()
         self.usage = None
 
     def go_to(self, client: "ChatClient") -> None:
@@ -121,6 +123,14 @@ class ChatSession:
         self.usage = None
         if (ref := self.ref) is not None:
             self.set_model(ref)
+
+    def recall_notes(self) -> None:
+        """Give a new chat the notes that last, if that is switched on and it is not private."""
+        conversation, notes = self.client.conversation, self.runtime.memory
+        conversation.system_prompt = without_notes(conversation.system_prompt)
+        has_template = conversation.system_prompt_format is not None
+        if notes.is_on and not (self.is_private or has_template):
+            conversation.system_prompt = notes.put_into(conversation.system_prompt)
 
     def next_recent(self) -> str | None:
         """Return the model used before the current one, going round, or None."""

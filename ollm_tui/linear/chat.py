@@ -118,7 +118,7 @@ class LinearChat:
         """Say which model answers, and what was said last in a chat that goes on."""
         for problem in self.runtime.problems:
             self.say(problem, "warning")
-        self.private.greet()
+        await self.private.begin()
         conversation = self.session.client.conversation
         if conversation.messages:
             await self.reading.read_chat()
@@ -314,6 +314,7 @@ class LinearChat:
         """Start a new chat."""
         self._leave()
         self.session.start_new()
+        self.private.show_notes()
 
     async def go_to(self, client: "ChatClient", *, is_read: bool = True) -> None:
         """Continue another chat, and read how it ended."""

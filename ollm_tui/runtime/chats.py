@@ -30,6 +30,7 @@ from ollm_tui.store.rows import StoredConversation
 from ollm_tui.tokens.count import TokenCounter
 from ollm_tui.tokens.encodings import Encodings
 from ollm_tui.tools.builtin.guard import FileGuard
+from ollm_tui.tools.memory.notes import LastingNotes
 from ollm_tui.tools.runner import ReadOnly, ToolRegistry, ToolRunner
 from ollm_tui.tools.writing.journal import ChangeJournal
 
@@ -85,7 +86,9 @@ class ChatFactory:
         """What families say of models, for new clients."""
         self._redact = without_keys(config)
         self._jobs: WeakValueDictionary[str, BackgroundJobs] = WeakValueDictionary()
-        toolbox = toolbox_of(config, guard)
+        self.memory = LastingNotes(is_on=config.chat.memory)
+        """Notes that last over chats."""
+        toolbox = toolbox_of(config, guard, self.memory)
         self.problems = toolbox.problems
         """Sentences about what the settings name and new chats lack: tools, a JSON Schema."""
         self.tools = ToolRegistry(toolbox.tools)

@@ -156,6 +156,7 @@ class Runtime:
 
     def _furnish(self, factory: ChatFactory, providers: Providers) -> None:
         factory.knowledge = providers.engine.known_models.of_model
+        self.memory = factory.memory.at(self.paths.data_dir / "memory.txt")
         factory.thinking = self._thinking_of(providers)
 
     @cached_property

@@ -82,6 +82,26 @@ class RecordingInstructions:
 
 
 @dataclass
+class RecordingMemory:
+    asked: list[tuple[str, ...]]
+    notes: tuple[str, ...] = ("Speaks German.", "Likes rain.")
+    is_used: bool = False
+    tokens: int = 12
+
+    async def listed(self) -> Sequence[str]:
+        return self.notes
+
+    async def add(self, text: str) -> None:
+        self.asked.append(("add_note", text))
+
+    async def replace(self, number: int, text: str | None) -> None:
+        self.asked.append(("replace_note", str(number), text or ""))
+
+    def use(self, *, is_on: bool) -> None:
+        self.asked.append(("use_notes", str(is_on)))
+
+
+@dataclass
 class RecordingSnippets:
     asked: list[tuple[str, ...]]
 
@@ -313,6 +333,16 @@ class RecordingHost:
     @property
     def instructions(self) -> RecordingInstructions:
         return RecordingInstructions(self.asked)
+
+    notes: tuple[str, ...] = ("Speaks German.", "Likes rain.")
+
+    @property
+    def memory(self) -> RecordingMemory:
+        return RecordingMemory(self.asked, self.notes)
+
+    @memory.setter
+    def memory(self, memory: object) -> None:
+        raise NotImplementedError
 
     @property
     def snippets(self) -> "RecordingSnippets":

@@ -35,6 +35,7 @@ def test_every_command_has_a_name_of_its_own_and_one_line_of_help() -> None:
         "diff",
         "jobs",
         "mcp",
+        "memory",
         "permissions",
         "private",
         "skills",

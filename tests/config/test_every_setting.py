@@ -77,6 +77,7 @@ WRONG: Mapping[str, tuple[str, ...]] = {
     "ui.show_stats": SWITCH,
     "ui.mouse": SWITCH,
     "ui.animations": SWITCH,
+    "chat.memory": SWITCH,
     "chat.titles": SWITCH,
     "chat.make_room": ('"always"', "true", "1"),
     "keymap": (

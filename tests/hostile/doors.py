@@ -327,6 +327,9 @@ READERS: Mapping[str, str] = {
     "tools/builtin/read_file.py": "tools: text of a file, lines found",
     "frontend/consent.py": "names of tools and words of commands, spelled",
     "frontend/grants.py": "as above: tests/frontend/test_grants.py has odd files",
+    "tools/memory/notes.py": "notes of the person's own and of models, cleaned and spelled",
+    "tools/memory/edit_notes.py": "as above",
+    "frontend/memory.py": "as above",
     "tools/writing/journal.py": "what files were: shown as the diff of a question, spelled",
     "tools/writing/replacing.py": "files that tools change: as above",
     "tui/terminal/driver.py": "prompts",
@@ -356,6 +359,7 @@ READERS: Mapping[str, str] = {
 
 WRITERS: Mapping[str, str] = {
     "tools/writing/command_notes.py": "JSON files that this program reads back",
+    "tools/memory/notes.py": "notes, in a private file, as the question showed them",
     "web/extract_child.py": "the text of a page, to the program itself",
     "cli/__init__.py": "its own version",
     "mcp/process.py": "messages to MCP servers",

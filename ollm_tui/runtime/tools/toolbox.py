@@ -31,6 +31,8 @@ from ollm_tui.tools.builtin.calculator import calculate
 from ollm_tui.tools.builtin.clock import clock_tool
 from ollm_tui.tools.builtin.guard import FileGuard, known_places
 from ollm_tui.tools.define import EVERY_TOOL, is_tool_name
+from ollm_tui.tools.memory.edit_notes import EditNotes
+from ollm_tui.tools.memory.notes import LastingNotes
 from ollm_tui.tools.python_tool import PythonTool
 from ollm_tui.tools.runner import ToolRegistry
 from ollm_tui.tools.shell_jobs import ShellJobTool
@@ -84,16 +86,18 @@ class Toolbox:
     problems: tuple[str, ...] = ()
 
 
-def toolbox_of(config: AppConfig, guard: FileGuard) -> Toolbox:
+def toolbox_of(config: AppConfig, guard: FileGuard, memory: LastingNotes | None = None) -> Toolbox:
     """Return the tools, without those for files where their folder is not there."""
     named = {*config.tools.enabled, *_named_by_profiles(config)}
+    notes = EditNotes(memory or LastingNotes(), guard.cleaned)
+    placeless = (*_placeless_tools(config), notes)
     # A circle of links, or a folder that is gone by now, counts as a missing one below.
     with suppress(OSError, RuntimeError):
         root = config.tools.root or Path.cwd()
         if is_folder(root):
             acting = _acting_tools(real_path(root), guard, config)
-            return _chosen(builtin_tools(root, guard), (*acting, *_placeless_tools(config)), named)
-    toolbox = _chosen((clock_tool(), calculate), _placeless_tools(config), named)
+            return _chosen(builtin_tools(root, guard), (*acting, *placeless), named)
+    toolbox = _chosen((clock_tool(), calculate), placeless, named)
     if config.tools.root is not None:  # the settings say it, with the place
         return toolbox
     problem = "The folder in which ollm was started is gone, so the tools for files are off."
@@ -137,7 +141,7 @@ def _named_by_profiles(config: AppConfig) -> Iterator[str]:
 def _built_in() -> tuple[Tool, ...]:
     root = Path("/")  # only their names matter
     own = (*builtin_tools(root), *_acting_tools(root, FileGuard()))
-    return (*own, ShellJobTool(), *_placeless_tools())
+    return (*own, ShellJobTool(), *_placeless_tools(), EditNotes(LastingNotes()))
 
 
 def plugin_tools() -> tuple[list[Tool], list[str]]:

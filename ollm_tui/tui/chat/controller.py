@@ -263,7 +263,7 @@ class ChatController:
         self.status.show_session()
         self.downloads.watch()
         self.history.watch()
-        self.private.greet()
+        await self.private.begin()
         self._dialogs.run(self.host.instructions.offer(self.say), "instructions")
         self.writing.drafts.start()
         self.search.start()
@@ -359,6 +359,7 @@ class ChatController:
         """Start a new chat."""
         self._leave()
         self.session.start_new()
+        self.private.show_notes()
         self.status.show_session()
 
     def go_to(self, client: "ChatClient", message_id: str | None = None) -> None:

@@ -1,0 +1,1 @@
+"""Notes that last over chats, and the tool that changes them."""
