@@ -3,14 +3,14 @@
 import importlib.util
 import json
 import os
+import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from subprocess import DEVNULL, PIPE
 from typing import Final
 
 import anyio
-from anyio.abc import Process
+import anyio.to_thread
 
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.web.charsets import decoded, is_binary
@@ -29,6 +29,7 @@ _TEXT: Final = frozenset(
 )
 _LEAST_SHARE: Final = 200
 """Characters of a main text below which all text of the page is taken."""
+_PIECE: Final = 64 * 1024
 _LONGEST_LINE: Final = 4_000_000
 
 
@@ -57,8 +58,23 @@ def is_text(page: LoadedPage) -> bool:
 class PageReader:
     """The child process that reads one page; start it while the page is loading."""
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    def __init__(self) -> None:
+        """Start the process; blocks for some milliseconds."""
+        self._popen = subprocess.Popen(
+            _CHILD,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            cwd="/",
+            env={"PATH": os.defpath, "PYTHONUTF8": "1", "LANG": "C.UTF-8"},
+            start_new_session=True,
+        )
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        self._input, self._output = self._popen.stdin, self._popen.stdout
+        for pipe in (self._input, self._output):
+            os.set_blocking(pipe.fileno(), False)
 
     @classmethod
     async def start(cls) -> "PageReader":
@@ -67,21 +83,19 @@ class PageReader:
         Raises:
             LoadFailure: it cannot be started.
         """
-        environment = {"PATH": os.defpath, "PYTHONUTF8": "1", "LANG": "C.UTF-8"}
-        try:
-            process = await anyio.open_process(
-                _CHILD, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment
-            )
-        except OSError:
-            raise LoadFailure("The process that reads pages cannot be started.") from None
-        return cls(process)
+        with anyio.CancelScope(shield=True):  # what was started is closed by the caller
+            try:
+                reader = await anyio.to_thread.run_sync(cls)
+            except OSError:
+                raise LoadFailure("The process that reads pages cannot be started.") from None
+        return reader
 
-    async def close(self) -> None:
-        """End the process."""
-        with anyio.CancelScope(shield=True):
-            with suppress(ProcessLookupError):
-                self._process.kill()
-            await self._process.aclose()
+    def close(self) -> None:
+        """End the process; it holds nothing that has to be left in order."""
+        self._popen.kill()
+        self._popen.wait()
+        for pipe in (self._input, self._output):
+            pipe.close()
 
     async def read(self, page: LoadedPage) -> PageText:
         """Return the text of a page.
@@ -101,24 +115,30 @@ class PageReader:
         return _bounded(clean_line(texts.get("title", "")), text)
 
     async def _ask(self, page: LoadedPage, texts: dict[str, str]) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
         head = json.dumps({"url": page.address.url, "charset": page.charset})
         # a child that ended early has said what it could
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            await self._process.stdin.send(f"{head}\n".encode())
-            await self._process.stdin.send(bytes(page.body))
-        await self._process.stdin.aclose()
-        line = bytearray()
-        async for data in self._process.stdout:
-            line += data
-            while b"\n" in line:
-                whole, _end, rest = line.partition(b"\n")
-                line = bytearray(rest)
-                values = json.loads(whole)
-                texts |= {str(name): str(value) for name, value in values.items()}
-            if len(line) > _LONGEST_LINE:
-                return
+        with suppress(BrokenPipeError):
+            await self._write(f"{head}\n".encode())
+            await self._write(page.body)
+        self._input.close()
+        line = b""
+        while (data := await self._read()) and len(line) < _LONGEST_LINE:
+            *whole, line = (line + data).split(b"\n")
+            for one in whole:
+                texts |= {str(name): str(value) for name, value in json.loads(one).items()}
+
+    async def _write(self, data: bytes | bytearray) -> None:
+        rest = memoryview(data)
+        while rest:
+            await anyio.wait_writable(self._input)
+            with suppress(BlockingIOError):
+                rest = rest[os.write(self._input.fileno(), rest[:_PIECE]) :]
+
+    async def _read(self) -> bytes:
+        while True:
+            await anyio.wait_readable(self._output)
+            with suppress(BlockingIOError):
+                return os.read(self._output.fileno(), _PIECE)
 
 
 def _looks_like_html(body: bytearray) -> bool:

@@ -360,6 +360,7 @@ READERS: Mapping[str, str] = {
 WRITERS: Mapping[str, str] = {
     "tools/writing/command_notes.py": "JSON files that this program reads back",
     "tools/memory/notes.py": "notes, in a private file, as the question showed them",
+    "web/reading.py": "pages, to its own process",
     "web/extract_child.py": "the text of a page, to the program itself",
     "cli/__init__.py": "its own version",
     "mcp/process.py": "messages to MCP servers",

@@ -27,7 +27,7 @@ async def text_of(body: bytes, kind: str = "text/html", charset: str = "") -> Pa
     try:
         return await reader.read(page)
     finally:
-        await reader.close()
+        reader.close()
 
 
 async def test_the_main_text_comes_as_markdown_without_menus() -> None:

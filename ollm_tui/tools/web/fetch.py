@@ -127,7 +127,7 @@ class PreparedFetch:
                     )
                 text = await reader.read(page)
             finally:
-                await reader.close()
+                reader.close()
         except LoadFailure as failure:
             raise ToolFailure(str(failure)) from None
         return self._output(page, text, time.monotonic() - began)
