@@ -92,7 +92,7 @@ class ChatMemory:
         if self.is_used:
             many = counted(len(self._notes.known), "note")
             say(
-                f"{many} of yours, about {counted(self.tokens, 'token')}, are in the system prompt "
-                "of this chat.",
+                f"The system prompt of this chat has {many} of yours, about "
+                f"{counted(self.tokens, 'token')}.",
                 hint="/memory shows them, and /memory off takes them out.",
             )

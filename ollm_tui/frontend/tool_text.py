@@ -11,7 +11,7 @@ from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolOutcome
 _NOT_ALLOWED: Final = "Not run: it was not allowed."  # beginning of the result of a refused call
 _MAIN: Final = (
     *("path", "file_path", "file", "filename", "directory", "folder", "url", "uri"),
-    *("command", "cmd", "expression", "query", "pattern", "name", "city"),
+    *("command", "cmd", "expression", "query", "pattern", "name", "city", "text"),
 )
 """Arguments that tell most about a call, the most telling first."""
 _LONGEST: Final = 400
@@ -26,6 +26,10 @@ def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
         return raw_args[:_LONGEST]
     named = [args[key] for key in _MAIN if _is_telling(args.get(key))]
     texts = [value for value in args.values() if isinstance(value, str) and value]
+    code = args.get("code")
+    if isinstance(code, str) and code.strip():
+        first, *more = code.strip().split("\n")
+        return f"{first} …"[:_LONGEST] if more else first[:_LONGEST]
     if telling := [*named, *texts]:
         return _written(telling[0])
     others = [(name, value) for name, value in args.items() if value != ""]

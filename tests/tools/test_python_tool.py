@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from ollm_tui.frontend.tool_text import main_argument
 from ollm_tui.protocol.tools import ToolResult
 from ollm_tui.shell.command import CommandSettings
 from ollm_tui.shell.containment import find_containment
@@ -100,3 +101,8 @@ async def test_it_stays_behind_the_walls_of_commands(tmp_path: Path) -> None:
 
 def probe(folder: Path) -> str:
     return find_containment(folder, network=False).walls
+
+
+def test_one_line_of_a_call_shows_its_first_line() -> None:
+    assert main_argument({"code": "\ntotal = 0\nprint(total)\n"}) == "total = 0 …"
+    assert main_argument({"code": "print(1)"}) == "print(1)"

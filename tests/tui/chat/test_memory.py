@@ -45,7 +45,7 @@ async def test_no_chat_gets_notes_unless_that_is_switched_on(tmp_path: Path) -> 
 async def test_each_new_chat_says_that_it_has_them_and_a_private_one_has_none(
     tmp_path: Path,
 ) -> None:
-    said = "1 note of yours, about "
+    said = "has 1 note of yours, about "
     async with staged(tmp_path / "config.toml", await noted(tmp_path, is_on=True)) as stage:
         assert prompt_of(stage) == HEAD
         assert said in stage.shown
