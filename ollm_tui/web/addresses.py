@@ -23,15 +23,23 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 
 USUAL_PORTS: Final = {"http": 80, "https": 443}
 LONGEST: Final = 4_000
-_UNFIT: Final = re.compile(r"[\s\x00-\x20\x7f-\x9f\\<>\"^`{|}]")
+_UNFIT: Final = re.compile(r"[\s\x00-\x20\x7f-\x9f\ud800-\udfff\\<>\"^`{|}]")
 _HOST: Final = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9_])?")
 _KEPT: Final = "%/:?@!$&'()*+,;=~-._[]"
 _DENIED: Final = tuple(
     ipaddress.ip_network(network)
     for network in (
         *("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4"),
-        # IPv6 that stands for an IPv4 address: compatible, NAT64, 6to4 and Teredo
-        *("::/96", "64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "fec0::/10"),
+        # IPv6 that stands for an IPv4 address: compatible, translated, NAT64, 6to4 and Teredo
+        *(
+            "::/96",
+            "::ffff:0:0:0/96",
+            "64:ff9b::/96",
+            "64:ff9b:1::/48",
+            "2002::/16",
+            "2001::/32",
+            "fec0::/10",
+        ),
     )
 )
 

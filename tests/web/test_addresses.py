@@ -72,7 +72,10 @@ def test_networks_of_the_settings_are_allowed() -> None:
 
 # No spelling of a private IPv4 address is taken for a public one
 @settings(max_examples=100)
-@given(st.ip_addresses(v=4), st.sampled_from(["{0}", "::ffff:{0}", "64:ff9b::{0}", "::{0}"]))
+@given(
+    st.ip_addresses(v=4),
+    st.sampled_from(["{0}", "::ffff:{0}", "::ffff:0:{0}", "64:ff9b::{0}", "::{0}"]),
+)
 def test_no_spelling_of_a_private_address_passes(address: ipaddress.IPv4Address, form: str) -> None:
     if address.is_global:
         return
@@ -116,6 +119,7 @@ def test_an_address_is_spelled_as_it_is_sent(text: str, url: str) -> None:
         ("https://-a.example/", "host"),
         ("https://a%2eb/", "host"),
         ("https://☃\u200d.example/", "host"),
+        ("https://example.org/\ud800", "spaces"),
         (f"https://example.org/{'a' * 4000}", "longer"),
     ],
 )
