@@ -16,9 +16,8 @@ import pytest
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import NOT_THERE, CommandCall, parse
-from ollm_tui.tools.builtin import builtin_tools
-from ollm_tui.tools.builtin.guard import FileGuard
-from ollm_tui.tools.writing.file_tools import writing_tools
+from ollm_tui.protocol.errors import AIError
+from ollm_tui.shell.command import check_command
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -185,7 +184,9 @@ HELD: dict[str, tuple[str, ...]] = {
         "test_a_command_that_people_expect_is_refused_with_what_to_do_instead",
     ),
     "The following do not exist yet:": (f"{HERE}::test_what_is_reported_missing_is_missing",),
-    "Tools that search or read the web": (f"{HERE}::test_what_is_reported_missing_is_missing",),
+    "Commands and Python code of models on Windows": (
+        f"{HERE}::test_commands_of_models_are_refused_on_windows",
+    ),
     "Answers of several models": (f"{HERE}::test_what_is_reported_missing_is_missing",),
     "Changing the order of waiting messages, and a line": (
         "tests/linear/test_views.py::test_a_view_that_is_missing_is_refused_with_a_sentence",
@@ -363,11 +364,15 @@ def test_the_package_gives_the_commands_and_extras() -> None:
     assert (ROOT / "LICENSE").read_text("utf-8").startswith("MIT License")
 
 
+def test_commands_of_models_are_refused_on_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.platform", "win32")
+    with pytest.raises(AIError, match=r"Commands cannot be run on Windows yet\."):
+        check_command("dir")
+
+
 def test_what_is_reported_missing_is_missing() -> None:
     assert "compare" in NOT_THERE
     assert not isinstance(parse("/compare", COMMANDS), CommandCall)
-    assert {tool.effect for tool in builtin_tools(ROOT)} == {"read"}
-    assert {tool.effect for tool in writing_tools(ROOT, FileGuard())} == {"write"}
 
 
 LOOK_AROUND = """
