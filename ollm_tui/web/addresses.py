@@ -39,6 +39,9 @@ _DENIED: Final = tuple(
             "2002::/16",
             "2001::/32",
             "fec0::/10",
+            # not of the internet; Python learned of them after 3.11
+            "3fff::/20",
+            "5f00::/16",
         ),
     )
 )

@@ -98,7 +98,8 @@ def test_servers_of_another_client_are_added_after_a_question(ollm: Ollm, config
     [
         (["add"], "needs a name"),
         (["add", "x"], "either a command or an address"),
-        (["add", "x", "--url", "ftp://a"], "http:// or https://"),
+        (["add", "x", "--url", "ftp://a"], "an address such as https://"),
+        (["add", "x", "--url", "http://"], "an address such as https://"),
         (["add", "x", "--url", "http://a", "--header", "A"], "NAME:VALUE"),
         (["add", " x", "--", "y"], "without blanks"),
         (["rm", "olt"], "Did you mean old?"),

@@ -53,6 +53,7 @@ async def test_25_spellings_of_private_addresses_connect_to_nothing() -> None:
         *("192.0.0.8", "198.18.0.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "192.88.99.1"),
         *("fd00::1", "fe80::1%eth0", "ff02::1", "fec0::1", "2001:0:7f00:1::", "64:ff9b:1::1"),
         *("::ffff:10.0.0.1", "2001:db8::1", "2002:a00:1::", "no address"),
+        *("3fff::1", "5f00::1"),
     ],
 )
 def test_private_and_translated_addresses_are_refused(address: str) -> None:

@@ -23,6 +23,7 @@ from ollm_tui.config.origin import dotted, nearest
 from ollm_tui.config.paths import AppPaths, default_paths, expanded
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.config.urls import split_web_url
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import names_secret
@@ -98,8 +99,8 @@ def _typed(options: McpOptions) -> TomlServer:
         )
     table: TomlServer = {}
     if options.url:
-        if not options.url.startswith(("http://", "https://")):
-            raise UsageError("--url takes an address that begins with http:// or https://.")
+        if split_web_url(options.url) is None:
+            raise UsageError("--url takes an address such as https://mcp.example.com/mcp.")
         table["url"] = options.url
     else:
         table["command"] = options.program[0]
