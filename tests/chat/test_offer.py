@@ -151,13 +151,22 @@ async def test_a_change_to_tools_as_text_keeps_the_offer() -> None:
     assert table.secret.calls == []
 
 
-async def test_with_nothing_on_offer_the_call_gets_a_result_and_the_end_is_reported() -> None:
+async def test_with_nothing_on_offer_the_model_is_told_and_asked_once_more() -> None:
     table = Table(native("secret"), DONE, tools=())
     events = await table.ask()
     assert results(events) == ["Not run: no tools are offered. Answer without them."]
+    assert no_answers(events) == []
+    assert events[-1] == chat_events.Finish(reason="stop", turn=2)
+    assert table.client.conversation.messages[-1].text == "Done."
+
+
+async def test_a_model_that_goes_on_calling_what_is_not_offered_ends_the_prompt() -> None:
+    table = Table(native("secret"), tools=())
+    events = await table.ask()
+    assert results(events) == ["Not run: no tools are offered. Answer without them."] * 2
     assert no_answers(events) == ["calls"]
-    assert events[-1] == chat_events.Finish(reason="tool_calls")
-    assert len(table.provider.requests) == 1
+    assert events[-1] == chat_events.Finish(reason="tool_calls", turn=2)
+    assert len(table.provider.requests) == 2
     assert table.client.conversation.messages[-1].text == results(events)[0]
 
 

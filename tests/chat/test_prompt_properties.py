@@ -164,7 +164,8 @@ async def test_a_turn_collects_everything_up_to_its_end_and_nothing_after_it(
         ToolCallEvent(ToolCall(id=f"c{n}", name="look", args={})) if event is None else event
         for n, event in enumerate(events)
     ]
-    client = client_over(ScriptedProvider(script=[*script, end, *late]))
+    # A model that only calls what it does not have is asked again, and then ends.
+    client = client_over(Turns([*script, end, *late], [end]))
     seen = await ask(client)
     assert reported_blocks(seen) == sent_blocks(script)
     assert ends(seen) == [seen[-1]]

@@ -121,4 +121,6 @@ async def test_a_call_of_a_whole_answer_is_refused_as_any_that_was_not_offered()
     provider = refusing()
     provider.answer = Response(content=(), tool_calls=(ToolCall(id="1", name="clock", args={}),))
     events = await ask(provider)
-    assert [e.call.name for e in events if isinstance(e, chat_events.ToolCallResult)] == ["clock"]
+    results = [e for e in events if isinstance(e, chat_events.ToolCallResult)]
+    # The model is told once and asked again.
+    assert [(e.call.name, e.turn) for e in results] == [("clock", 1), ("clock", 2)]
