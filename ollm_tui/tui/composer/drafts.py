@@ -318,15 +318,14 @@ class DraftKeeper:
         return [before] if before is not None and is_gone else []
 
     async def _save(self) -> None:
+        # It stays set when this is cancelled, as the app ends: `_finish` has to write then.
         self._is_saving = True
-        try:
-            while (wanted := self._wanted()) != self._saved:
-                passed_by, own, self._saved = self._passed_by(wanted), self._own(), wanted
-                for key in passed_by:
-                    await self._written(key, "", {})
-                await self._written(*wanted, own)
-        finally:
-            self._is_saving = False
+        while (wanted := self._wanted()) != self._saved:
+            passed_by, own, self._saved = self._passed_by(wanted), self._own(), wanted
+            for key in passed_by:
+                await self._written(key, "", {})
+            await self._written(*wanted, own)
+        self._is_saving = False
 
     async def _written(self, key: str | None, text: str, files: OwnFiles) -> None:
         if self.folder is None or key is None:

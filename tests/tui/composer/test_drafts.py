@@ -144,6 +144,25 @@ async def test_the_last_draft_is_written_as_the_app_ends(config: Path, tmp_path:
     assert folder.read("c1") == "half a sent"
 
 
+async def test_a_draft_that_is_being_saved_as_the_app_ends_is_written(
+    config: Path, tmp_path: Path
+) -> None:
+    folder = DraftFolder(tmp_path / "drafts")
+    async with staged(config, drafts=tmp_path / "drafts") as stage:
+        kept = Kept(stage, "c1")
+        await kept.go_to("c1")
+        stage.chat.composer.insert("/quit")
+        await kept.saved("/quit")
+        stage.chat.composer.load_draft("")
+        async with kept.keeper._file:  # saving waits for it, and is cancelled first
+            kept.keeper.look()
+            await stage.settle()
+            for worker in [w for w in stage.app.workers if w.group == "draft"]:
+                worker.cancel()
+            await stage.settle()
+    assert folder.read("c1") == ""
+
+
 async def test_a_chat_that_is_not_saved_keeps_no_draft(config: Path, tmp_path: Path) -> None:
     folder = tmp_path / "drafts"
     async with staged(config, drafts=folder) as stage:
