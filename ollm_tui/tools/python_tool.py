@@ -14,7 +14,7 @@ import anyio
 import anyio.to_thread
 
 from ollm_tui.config.private_file import write_private
-from ollm_tui.config.regular_file import is_file, real_path
+from ollm_tui.config.regular_file import is_file, real_path, why_unreadable
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.signals import AbortSignal
@@ -28,6 +28,7 @@ from ollm_tui.tools.prepared import CallScope
 LONGEST_CODE: Final = 100_000
 """Characters of code."""
 _FILE: Final = "code.py"
+_NO_FILE: Final = "Not run: the code cannot be put into a temporary file: {}."
 _VARIABLES: Final[Mapping[str, str]] = {
     "MPLBACKEND": "Agg",
     "PYTHONUTF8": "1",
@@ -141,12 +142,17 @@ class PreparedPython:
     async def run(self, args: JsonObject) -> ToolOutput:
         """Run the code; what the question showed counts, not the arguments."""
         del args
-        temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
         before = await anyio.to_thread.run_sync(take_snapshot, self.settings.folder)
+        try:
+            temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
+        except OSError as error:
+            raise ToolFailure(_NO_FILE.format(why_unreadable(error))) from None
         try:
             result = await self._result(temporary)
         except AIError as error:
             raise ToolFailure(error.message) from None
+        except OSError as error:
+            raise ToolFailure(_NO_FILE.format(why_unreadable(error))) from None
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(self._finish, temporary, before)

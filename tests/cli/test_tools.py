@@ -60,6 +60,12 @@ def test_an_unknown_tool_is_named_with_those_there_are() -> None:
     assert "read_file" in (caught.value.hint or "")
 
 
+def test_a_misspelt_tool_that_would_have_to_be_allowed_is_named() -> None:
+    with pytest.raises(UsageError, match="no tool 'wirte_note'") as caught:
+        allowed_tools(["wirte_note"], READING, further=["write_note"])
+    assert caught.value.hint == "Did you mean write_note?"
+
+
 def test_calls_and_results_are_reported_beside_the_answer(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

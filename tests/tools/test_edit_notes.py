@@ -109,6 +109,12 @@ def test_a_system_prompt_gets_them_visibly_and_loses_them_again() -> None:
     assert LastingNotes().put_into("Be brief.") == "Be brief."
 
 
+def test_what_a_person_has_between_the_same_marks_stays() -> None:
+    prompt = "<notes>\nMine.\n</notes>"
+    assert without_notes(prompt) == prompt
+    assert without_notes(LastingNotes(known=("One.",)).put_into(prompt)) == prompt
+
+
 def test_notes_are_bounded() -> None:
     assert with_added((), "a") == ("a",)
     assert with_replaced(("a", "b"), 2, None) == ("a",)

@@ -1,5 +1,6 @@
 """The tool `run_python`: shown whole, contained as commands are, streamed, bounded and ended."""
 
+import errno
 import os
 import sys
 from pathlib import Path
@@ -55,6 +56,16 @@ async def test_refused_code_does_not_run(tmp_path: Path) -> None:
     result = await Bench(tmp_path, Person(allows=False)).run("open('made', 'w')")
     assert result.outcome == "denied"
     assert not (tmp_path / "made").exists()
+
+
+async def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(**_given: object) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.mkdtemp", no_space)
+    result = await Bench(tmp_path).run("print(1)")
+    assert result.is_error
+    assert result.content.startswith("Not run: the code cannot be put into a temporary file: ")
 
 
 async def test_a_fault_is_a_traceback_without_the_temporary_folder(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from ollm_tui.cli.allowing import Allowed
 from ollm_tui.cli.output import NeedsApproval, Output, UsageError
 from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
+from ollm_tui.config.origin import nearest
 from ollm_tui.protocol.tools import includes
 from ollm_tui.runtime.tools.served import ServedTools, ToolServers
 from ollm_tui.runtime.tools.toolbox import OfferedTool
@@ -27,6 +28,7 @@ class PromptTools:
         self._servers = ToolServers(runtime.mcp)
         self._groups = tuple(runtime.mcp.groups) if runtime.mcp is not None else ()
         self._offered = runtime.offered_tools()
+        self._further = (*(tool.name for tool in runtime.tools_off), *self._groups)
         self._enabled = runtime.config.tools.enabled
         self._of_servers = self._servers.named(flags.tools or ())
 
@@ -64,7 +66,7 @@ class PromptTools:
         named = self._flags.tools
         if named is not None:
             own = [name for name in named if name not in self._of_servers]
-            return allowed_tools(own, self._offered, self._may_act, self._groups)
+            return allowed_tools(own, self._offered, self._may_act, self._further)
         reading = (tool.name for tool in self._offered if tool.effect == "read")
         return tuple(name for name in reading if name in self._enabled or "all" in self._enabled)
 
@@ -75,7 +77,7 @@ class PromptTools:
             if name in unread:
                 raise NeedsApproval(f"{name} is not run. {unread[name]}", "")
             if name not in (*self._groups, *served.names) and not served.problems:
-                raise UsageError(f"There is no tool {name!r}.", _available(served.names))
+                raise UsageError(f"There is no tool {name!r}.", _meant(name, served.names))
         if unread and not served.names and not served.problems:
             raise NeedsApproval(next(iter(unread.values())), "")
         for sentence in list(unread.values())[:_MOST_LISTED]:
@@ -98,22 +100,26 @@ def allowed_tools(
     names: Sequence[str],
     offered: Sequence[OfferedTool],
     may_act: Allowed | None = None,
-    groups: Sequence[str] = (),
+    further: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """Return the tools of these names; an error unless all exist, and only read or may act."""
+    """Return the tools of these names; an error unless all exist, and only read or may act.
+
+    `further` are names that could be given, too.
+    """
     acting = may_act.names if may_act is not None else ()
     known = {tool.name: tool for tool in offered}
     wanted = tuple(known) if "all" in names else tuple(dict.fromkeys(names))
     for name in wanted:
         if name not in known:
-            raise UsageError(f"There is no tool {name!r}.", _available((*known, *groups)))
+            raise UsageError(f"There is no tool {name!r}.", _meant(name, (*known, *further)))
         if known[name].effect != "read" and name not in acting:
             raise _needs_approval(name)
     return wanted
 
 
-def _available(names: Sequence[str]) -> str:
-    return f"Available: {', '.join(names) or 'none'}."
+def _meant(name: str, known: Sequence[str]) -> str:
+    near = nearest(name, known)
+    return f"Did you mean {near}?" if near else f"Available: {', '.join(known) or 'none'}."
 
 
 def _needs_approval(name: str) -> NeedsApproval:

@@ -17,9 +17,10 @@ LONGEST_NOTE: Final = 500
 """Characters."""
 _MOST_BYTES: Final = 400_000
 _LOCK_S: Final = 5.0
-_SECTION: Final = re.compile(r"\n*<notes>\n(?P<text>.*?)\n</notes>", re.DOTALL)
-_END: Final = re.compile(r"</?notes>")
 _HEAD: Final = "Notes that the user keeps for all chats:"
+_SECTION: Final = re.compile(rf"\n*<notes>\n{_HEAD}\n.*?\n</notes>", re.DOTALL)
+"""With its first line: a person may have notes of their own in a system prompt."""
+_END: Final = re.compile(r"</?notes>")
 
 Notes = tuple[str, ...]
 
