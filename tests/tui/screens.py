@@ -139,6 +139,12 @@ class RealStage(AppStage):
             return
         raise AssertionError(f"{texts} is not in\n{self.screen_text}")
 
+    @property
+    def last_result(self) -> str:
+        """What the model was told of its last call; there before the answer to it begins."""
+        messages = self.controller.session.client.conversation.messages
+        return [message.text for message in messages if message.role == "tool"][-1]
+
 
 def services(
     runtime: ScriptedRuntime,

@@ -1,8 +1,8 @@
 """Ask the person whether a tool call may run, and remember what they allowed."""
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -131,14 +131,13 @@ class ScreenApprover:
                 dialog.dismiss(None)
 
         self._app.call_next(self._app.push_screen, dialog, take)
-        self._asks(True)
-        try:
-            await answered.wait()
-        finally:
-            if not answers:
-                self._app.call_next(close)
+        with self._asking():
+            try:
+                await answered.wait()
+            finally:
+                if not answers:
+                    self._app.call_next(close)
         self._last_answer = time.monotonic()
-        self._asks(False)
         return answers[0]
 
     async def _ask(
@@ -172,12 +171,23 @@ class ScreenApprover:
         assert self._app is not None
         # opened by the app's own task, as this may run in any other
         self._app.call_next(self._app.push_screen, dialog)
-        self._asks(True)
-        try:
-            given = await answer()
-        finally:
-            dialog.refuse()  # a no-op after an answer
+        with self._asking():
+            try:
+                given = await answer()
+            finally:
+                dialog.refuse()  # a no-op after an answer
         self._last_answer = time.monotonic()
-        # not after a cancellation: the stop has been reported already
-        self._asks(False)
         return given
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Report a question, and its end: also of one that is cancelled while others run."""
+        assert self._app is not None
+        self._asks(True)
+        is_cancelled = True
+        try:
+            yield
+            is_cancelled = False
+        finally:
+            if not is_cancelled or self._app.is_running:
+                self._asks(False)

@@ -57,8 +57,7 @@ async def test_a_page_is_asked_about_with_its_host_then_read(tmp_path: Path) -> 
             assert server.opened == 0
             await allow(stage)
             await stage.until("web_fetch", "✓", "it is sunny there.")
-            messages = stage.controller.session.client.conversation.messages
-            assert messages[-2].text.endswith("\n\nIt rains here.")
+            assert stage.last_result.endswith("\n\nIt rains here.")
             assert [request.path for request in server.received] == ["/"]
 
 
@@ -78,8 +77,7 @@ async def test_a_search_is_asked_about_with_its_words(tmp_path: Path) -> None:
             await stage.send("Search a page, please.")
             await allow(stage, "Run web_search?", "rain in May", "q=rain+in+May")
             await stage.until("web_search", "✓", "it is sunny there.")
-            messages = stage.controller.session.client.conversation.messages
-            assert messages[-2].text.endswith("1. Rain\nhttps://example.org/\nIt rains.")
+            assert stage.last_result.endswith("1. Rain\nhttps://example.org/\nIt rains.")
 
 
 @pytest.mark.engine
@@ -106,8 +104,7 @@ async def test_code_is_shown_whole_in_colours_then_runs(
         assert looks["for"] != looks["'data.txt'"]
         await allow(stage)
         await stage.until("run_python", "✓", "it is sunny there.")
-        messages = stage.controller.session.client.conversation.messages
-        assert messages[-2].text == "42"
+        assert stage.last_result == "42"
 
 
 def _text(reading: Reading, y: int) -> str:

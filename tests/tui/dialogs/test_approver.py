@@ -99,6 +99,16 @@ async def test_it_is_noticed_when_a_question_opens_and_closes() -> None:
     assert received == [True, False]
 
 
+async def test_it_is_noticed_when_a_question_is_cancelled_alone() -> None:
+    received: list[bool] = []
+    async with staged() as stage, anyio.create_task_group() as group:
+        stage.approver.attach(stage.app, received.append)
+        group.start_soon(stage.ask, "one")
+        await stage.dialog()
+        group.cancel_scope.cancel()
+    assert received == [True, False]
+
+
 async def test_the_mode_is_asked_before_the_person() -> None:
     async with staged() as stage:
         stage.approver.permissions.cycle()
