@@ -54,7 +54,9 @@ def test_a_tool_of_a_plugin_is_named_like_any_other(ollm: Ollm, home: Mapping[st
     assert (done.returncode, done.stdout) == (0, "hi\n")
     wrong = ollm("-p", "hi", "--model", "mine://x", "--tools", "shoot", **home)
     assert wrong.returncode == 2
-    assert "search_files, shout." in wrong.stderr
+    assert "There is no tool 'shoot'. Did you mean shout?" in wrong.stderr
+    unknown = ollm("-p", "hi", "--model", "mine://x", "--tools", "nothing_like_it", **home)
+    assert "search_files, shout, write_file, " in unknown.stderr
 
 
 def test_settings_that_name_plugins_are_in_order_while_these_are_installed(
