@@ -3,6 +3,7 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import IO
 
@@ -14,6 +15,8 @@ SHOWN_S = 3.0
 """How long a chat that was chosen may take to be on the screen."""
 AGAIN_S = 0.2
 """How long a pressed Esc may take to end the answer before it is pressed again."""
+ASKED_S = 0.3
+"""Within this time after a chat is left the question opens whether an answer may be stopped."""
 PRESSES = 3
 """How often the approval mode is changed where a press was for the chat that is left."""
 ESC, CTRL_N, CTRL_R, DOWN, SHIFT_TAB = b"\x1b", b"\x0e", b"\x12", b"\x1b[B", b"\x1b[Z"
@@ -73,20 +76,20 @@ class Person:
 
     def begin_chat(self) -> None:
         """Start a new chat, in which tools that read need no yes."""
-        self.rest()
-        self.session.write(CTRL_N)
-        self.session.wait_for(lambda: TITLE not in self._first_line(), PATIENCE_S)
+        self._go(lambda: self.session.write(CTRL_N), lambda: TITLE not in self._first_line())
         self._let_tools_read()
         self.done["new chats"] += 1
 
     def open_other(self, row: int) -> None:
         """Go to another chat of the list and wait until it is there."""
-        self.rest()
-        self.session.write(CTRL_R)
-        self.session.wait_for("Enter open", PATIENCE_S)
-        self.session.write(DOWN * row)
-        self.session.write("\r")
-        self.session.wait_for(lambda: "Enter open" not in self.session.screen_text(), PATIENCE_S)
+
+        def choose() -> None:
+            self.session.write(CTRL_R)
+            self.session.wait_for("Enter open", PATIENCE_S)
+            self.session.write(DOWN * row)
+            self.session.write("\r")
+
+        self._go(choose, lambda: "Enter open" not in self.session.screen_text())
         self._let_tools_read()
         self.done["switches"] += 1
 
@@ -101,6 +104,20 @@ class Person:
             self.session.forget()
             if not wait_until(lambda: bool(self.session.raw), 0.3):
                 return
+
+    def _go(self, leave: Callable[[], None], is_there: Callable[[], bool]) -> None:
+        """Leave the chat; where the app has not seen the answer's end yet, once it has."""
+        while True:
+            self.rest()
+            leave()
+            self.session.wait_for(lambda: is_there() or self._is_asked(), PATIENCE_S)
+            if not wait_until(self._is_asked, ASKED_S):
+                return
+            self.session.write(ESC)
+            self.session.wait_for(lambda: not self._is_asked(), PATIENCE_S)
+
+    def _is_asked(self) -> bool:
+        return "An answer is in progress" in self.session.screen_text()
 
     def _let_tools_read(self) -> None:
         """Allow it once the chat that was left is gone; where none was left it still stands."""

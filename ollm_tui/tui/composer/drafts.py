@@ -254,6 +254,9 @@ class DraftKeeper:
         key = self.chat()
         if self.folder is None:
             return
+        for before in self._passed_by((key, "")):
+            self.dialogs.run(self._written(before, "", {}), "draft")
+            self._saved = (None, "")
         if key is None or not self._has_arrived:
             # nothing of it is written down, or not over what is not read yet; Up brings it back
             self.composer.stash()

@@ -129,6 +129,20 @@ async def test_what_was_sent_is_no_draft_when_its_chat_is_shown_anew(
         assert await kept.go_to("c1") == ""
 
 
+@pytest.mark.parametrize("between", [NEW, None])
+async def test_what_began_a_new_chat_is_no_draft_of_the_one_before(
+    config: Path, tmp_path: Path, between: str | None
+) -> None:
+    async with staged(config, drafts=tmp_path / "drafts") as stage:
+        kept = Kept(stage, "c1")
+        await kept.go_to("c1")
+        stage.chat.composer.insert("/new")
+        await kept.saved("/new")
+        stage.chat.composer.load_draft("")
+        kept.chat = between  # and back before the next look at the input
+        assert await kept.go_to("c1") == ""
+
+
 async def test_the_last_draft_is_written_as_the_app_ends(config: Path, tmp_path: Path) -> None:
     folder = DraftFolder(tmp_path / "drafts")
     async with staged(config, drafts=tmp_path / "drafts") as stage:
