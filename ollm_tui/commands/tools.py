@@ -14,7 +14,6 @@ _GIST: Final = 42
 
 
 _SWITCHES: Final[Mapping[str, bool]] = {"on": True, "all": True, "off": False, "none": False}
-_MOST_MISSING: Final = 5
 
 _WAYS: Final[Mapping[str, str]] = {
     "native": "This model calls tools natively.",
@@ -99,19 +98,6 @@ def _no_such_tool(word: str, names: Sequence[str]) -> str:
     return (
         f'No tool "{clean_name(word[:40])}".{meant} Available: {", ".join(map(clean_name, names))}.'
     )
-
-
-def missing_tools(on: Sequence[str], tools: Sequence[OfferedTool]) -> str | None:
-    """Return a sentence about tools of a saved chat that no longer exist, or None."""
-    known = {tool.name for tool in tools}
-    # A server may still be starting.
-    gone = [name for name in on if name not in known and group_of(name) is None]
-    missing = [clean_name(name[:64]) for name in gone]
-    if not missing:
-        return None
-    more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
-    listed = ", ".join(missing[:_MOST_MISSING]) + more
-    return f"This chat had tools that are no longer available: {listed}."
 
 
 def _state(on: Sequence[str]) -> str:

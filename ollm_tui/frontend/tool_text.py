@@ -1,12 +1,13 @@
-"""What one line shows of a tool call: its main argument, and how it ended."""
+"""What one line shows of a tool call: its main argument, how it ended, and tools that are gone."""
 
 import json
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.message import Message
-from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolOutcome
+from ollm_tui.protocol.tools import CANCELLED, STOPPED, ToolCall, ToolOutcome, group_of
 
 _NOT_ALLOWED: Final = "Not run: it was not allowed."  # beginning of the result of a refused call
 _MAIN: Final = (
@@ -15,6 +16,13 @@ _MAIN: Final = (
 )
 """Arguments that tell most about a call, the most telling first."""
 _LONGEST: Final = 400
+_LONGEST_NAME: Final = 64
+_MOST_MISSING: Final = 5
+
+
+class _Tool(Protocol):
+    @property
+    def name(self) -> str: ...
 
 
 def main_argument(args: JsonObject | None, raw_args: str = "") -> str:
@@ -68,3 +76,16 @@ def saved_outcome(result: Message) -> ToolOutcome:
     if result.text in {STOPPED, CANCELLED}:
         return "stopped"
     return "failed" if result.metadata.get("is_error") else "done"
+
+
+def missing_tools(on: Sequence[str], offered: Iterable[_Tool]) -> str | None:
+    """Return a sentence about tools of a saved chat that no longer exist, or None."""
+    known = {tool.name for tool in offered}
+    # A server may still be starting.
+    gone = [name for name in on if name not in known and group_of(name) is None]
+    missing = [clean_name(name[:_LONGEST_NAME]) for name in gone]
+    if not missing:
+        return None
+    more = "" if len(missing) <= _MOST_MISSING else f" and {len(missing) - _MOST_MISSING} more"
+    listed = ", ".join(missing[:_MOST_MISSING]) + more
+    return f"This chat had tools that are no longer available: {listed}."

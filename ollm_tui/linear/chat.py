@@ -9,7 +9,6 @@ import anyio
 
 from ollm_tui.chat.model_support import count_media, media_words
 from ollm_tui.commands.parse import ShellLine
-from ollm_tui.commands.tools import missing_tools
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import seconds
@@ -19,7 +18,7 @@ from ollm_tui.frontend.notes import reported
 from ollm_tui.frontend.private import PrivateChats
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.session import ChatSession
-from ollm_tui.frontend.tool_text import words_of
+from ollm_tui.frontend.tool_text import missing_tools, words_of
 from ollm_tui.frontend.welcome_note import welcome
 from ollm_tui.linear.approver import LinearApprover
 from ollm_tui.linear.attachments import LinearAttachments

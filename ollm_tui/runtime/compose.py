@@ -20,7 +20,6 @@ from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import MOST_SHOWN, summarize
 from ollm_tui.config.paths import AppPaths, default_paths
 from ollm_tui.config.plugins import Plugin
-from ollm_tui.config.settings_file import SettingsFile
 from ollm_tui.library.starter import STARTER
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonMapping
@@ -67,13 +66,12 @@ from ollm_tui.store.conversations import FILE_NAME, ConversationStore, open_stor
 from ollm_tui.store.copies.daily import DailyCopies, daily_copies
 
 if TYPE_CHECKING:
-    from ollm_tui.chat.tool_check import CheckWish
+    from ollm_tui.config.settings_file import SettingsFile
     from ollm_tui.library.downloads.queue import DownloadQueue
     from ollm_tui.library.hub.repo import Hub
     from ollm_tui.library.machine import Machine
     from ollm_tui.library.registry.catalogue import ModelRegistry
     from ollm_tui.mcp.servers import McpServers
-    from ollm_tui.models.thinking import ThinkingSupport
     from ollm_tui.models.tool_check import ToolCheck
     from ollm_tui.runtime.other_models import OtherFolders
     from ollm_tui.store.search.service import ChatSearch
@@ -150,7 +148,7 @@ class Runtime:
         self.tools, self.offered_tools, self.shell = factory.tools, factory.offered, factory.shell
         self.tools_off = factory.tools_off
         self.profiles = Profiles(loaded, paths, factory.preset, self.catalog.shown_address)
-        self.settings, self.room = SettingsFile(loaded, paths), factory.room
+        self._loaded, self.room, self.check_tools = loaded, factory.room, factory.check_tools
         self.measure, self.take_way_out, self.titles = factory.measure, apply_remedy, factory.titles
         self.exact_prompt = partial(factory.exact_prompt, self.manager.templates)
 
@@ -158,6 +156,15 @@ class Runtime:
         factory.knowledge = providers.engine.known_models.of_model
         self.memory = factory.memory.at(self.paths.data_dir / "memory.txt")
         factory.thinking = self._thinking_of(providers)
+        self.thinking_of = factory.thinking_of
+
+    @cached_property
+    def settings(self) -> "SettingsFile":
+        """The settings, to be shown and changed."""
+        # Needed only once somebody looks at them: it brings what writes TOML.
+        from ollm_tui.config.settings_file import SettingsFile
+
+        return SettingsFile(self._loaded, self.paths)
 
     @cached_property
     def search(self) -> "ChatSearch | None":
@@ -205,10 +212,6 @@ class Runtime:
         """Set the approver of tool calls; the default allows only tools that read."""
         self._chat_factory.approver = approver
 
-    async def thinking_of(self, model: str) -> "ThinkingSupport | None":
-        """Return how a model thinks, None if that is not known; `AIError` if it is not found."""
-        return await self._chat_factory.thinking_of(model)
-
     def tool_mode(self, model: str) -> ToolMode | None:
         """Return how a model is given its tools: natively, or described in text."""
         ref = ModelRef.parse(model)
@@ -234,14 +237,6 @@ class Runtime:
     def recent_models(self) -> Sequence[str]:
         """Return the addresses chatted with before, the latest first."""
         return self._choices.choices.recent_models
-
-    async def check_tools(self, model: str, wish: "CheckWish") -> "ToolCheck":
-        """Check how well a model calls tools; its chats use what is best until the program ends.
-
-        Raises:
-            AIError: it cannot be asked, or the check was stopped.
-        """
-        return await self._chat_factory.check_tools(model, wish)
 
     async def keep_tool_check(self, model: str, check: "ToolCheck") -> None:
         """Keep a check for later runs, and show it with the model.

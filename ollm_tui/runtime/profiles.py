@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import anyio.to_thread
 from pydantic import ValidationError
 
 from ollm_tui.chat.conversation import Conversation, Preset
-from ollm_tui.config.edit import TomlTable, set_table
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.load import LoadedConfig, load_config
 from ollm_tui.config.origin import leaves
@@ -37,6 +37,9 @@ from ollm_tui.protocol.request import GenerationOptions, thinking_level
 from ollm_tui.runtime.details import chat_values
 from ollm_tui.runtime.private import known_secrets
 from ollm_tui.runtime.provider_set import settings_error
+
+if TYPE_CHECKING:
+    from ollm_tui.config.edit import TomlTable
 
 _OPTION_NAMES = tuple(GenerationSettings.model_fields)
 
@@ -163,12 +166,15 @@ class Profiles:
         values = self._values(conversation, self._preset(config))
         _check(values)
         self._refuse_secrets(values, config)
+        # Needed only here: it brings what writes TOML.
+        from ollm_tui.config.edit import set_table
+
         set_table(self._file, ("profiles", known or name), values)
         saved = self._read().config.profiles.get(known or name, ProfileSettings())
         left_out = (*_unsaved(conversation, self._preset(config), saved),)
         return SavedProfile(known or name, self._file, left_out)
 
-    def _values(self, conversation: Conversation, base: Preset) -> TomlTable:
+    def _values(self, conversation: Conversation, base: Preset) -> "TomlTable":
         """Return the table of a chat; what is not set there is left to the other settings."""
         ref = ModelRef.parse(conversation.model or "")
         prompt = conversation.system_prompt or ("" if base.system_prompt else None)
@@ -204,7 +210,7 @@ class Profiles:
                     continue
         return references
 
-    def _refuse_secrets(self, values: TomlTable, config: AppConfig) -> None:
+    def _refuse_secrets(self, values: "TomlTable", config: AppConfig) -> None:
         finder = SecretFinder(
             [*known_secrets(config), *environment_secrets(self._environ)], cut=False
         )
@@ -218,7 +224,7 @@ class Profiles:
                 )
 
 
-def _check(values: TomlTable) -> None:
+def _check(values: "TomlTable") -> None:
     """Refuse what the settings do not accept."""
     try:
         ProfileSettings.model_validate(values)
@@ -243,7 +249,7 @@ def _texts(values: object) -> Iterator[str]:
             yield from _texts(inner)
 
 
-def _options(options: GenerationOptions) -> TomlTable:
+def _options(options: GenerationOptions) -> "TomlTable":
     """Return the options that are set, as the settings have them."""
     values = {name: getattr(options, name) for name in _OPTION_NAMES}
     written = {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}

@@ -25,7 +25,7 @@ row = actions.ActionInfo(
 actions.ACTIONS = MappingProxyType({**actions.ACTIONS, "pin": row})
 
 from ollm_tui.cli.arguments import parse
-from ollm_tui.cli.models import _ACTIONS
+from ollm_tui.cli.models import models_action
 from ollm_tui.commands import COMMANDS
 from ollm_tui.providers.operations import method_of
 from ollm_tui.providers.pool import Member, pool_of
@@ -46,7 +46,7 @@ pool = pool_of("team", "Team", [Member(Pinning(name=name), name) for name in "ab
 anyio.run(method_of(pool, "pin"), "tiny")
 print(json.dumps({
     "action": parse(["models", "pin", "tiny"]).action,
-    "runs": "pin" in _ACTIONS,
+    "runs": callable(models_action("pin")),
     "menu": [*MODEL_COMMANDS].index("pin"),
     "slash": [one.signature for one in COMMANDS if one.help == "Pin a model."],
     "line": "pin" in [one.action for one in named_commands(is_loaded=True)],

@@ -16,7 +16,7 @@ READERS = {
     "tui/models/screen.py: datetime.now": SHOWN,
     "tui/models/details.py: datetime.now": SHOWN,
     "cli/model_format.py: datetime.now": SHOWN,
-    "cli/models.py: datetime.now": SHOWN,
+    "cli/model_list.py: datetime.now": SHOWN,
     "attachments/made.py: time.time": "compared with the age of a file",
     "tui/chat/status/live_line.py: datetime.now": SHOWN,
     "templates/child.py: datetime.now": "a moment that a template asks for",

@@ -8,7 +8,7 @@ import pytest
 
 from ollm_tui.cli import main
 from ollm_tui.cli.model_format import can_text, fit_text, setting_row, template_text
-from ollm_tui.cli.models import sorted_by
+from ollm_tui.cli.model_list import sorted_by
 from ollm_tui.library.fit import Fit
 from ollm_tui.library.machine import Gpu, Machine
 from ollm_tui.protocol.model import ModelCapability, ModelInfo, ModelRef

@@ -6,7 +6,6 @@ import pytest
 
 from ollm_tui.commands import COMMANDS
 from ollm_tui.commands.parse import CommandCall, parse, run_command, suggest
-from ollm_tui.commands.tools import missing_tools
 from ollm_tui.models.thinking import ThinkingSupport
 from ollm_tui.protocol.request import ShouldThink, ThinkingConfig
 from tests.commands.recording_host import RecordingHost, SomeTool
@@ -157,16 +156,6 @@ async def test_what_is_no_tool_is_reported_with_what_was_meant(
 ) -> None:
     assert await run(host, f"/tools {argument}") == message
     assert (host.asked[-1][0], host.current.tools) == ("error", ())
-
-
-def test_tools_of_a_saved_chat_that_are_gone_are_named() -> None:
-    tools = (SomeTool("clock"),)
-    assert missing_tools((), tools) is None
-    assert missing_tools(("clock",), tools) is None
-    line = missing_tools(("clock", "shell\u202e", *"abcdef"), tools)
-    assert line == (
-        "This chat had tools that are no longer available: shell⟦U+202E⟧, a, b, c, d and 2 more."
-    )
 
 
 async def test_a_listed_tool_takes_one_row(host: RecordingHost) -> None:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from ollm_tui.cli.allowing import Allowed
 from ollm_tui.cli.output import NeedsApproval, Output, UsageError
-from ollm_tui.commands.tools import missing_tools
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.origin import nearest
+from ollm_tui.frontend.tool_text import missing_tools
 from ollm_tui.protocol.tools import includes
 from ollm_tui.runtime.tools.served import ServedTools, ToolServers
 from ollm_tui.runtime.tools.toolbox import OfferedTool

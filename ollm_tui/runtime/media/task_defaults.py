@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Final, get_args
 
 from anyio import to_thread
 
-from ollm_tui.config.edit import set_key
 from ollm_tui.models.tasks import TASK_WORDS, ModelTask
 from ollm_tui.protocol.model import ModelInfo, ModelRef
 from ollm_tui.providers.media.answer import offers
@@ -89,6 +88,9 @@ class TaskDefaults:
         Raises:
             AIError: the settings file cannot be changed.
         """
+        # Needed only here: it brings what writes TOML.
+        from ollm_tui.config.edit import set_key
+
         name = None if ref is None else self._catalog.shown_address(ref)
         for task in tasks:
             await to_thread.run_sync(set_key, self._settings_file, f"defaults.{task}", name)

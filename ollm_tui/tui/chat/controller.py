@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from ollm_tui.commands.host import View
 from ollm_tui.commands.parse import CommandCall, Suggestions, UnknownCommand, run_command, suggest
 from ollm_tui.commands.registry import Command
-from ollm_tui.commands.tools import missing_tools
 from ollm_tui.frontend.private import PrivateChats
+from ollm_tui.frontend.tool_text import missing_tools
 from ollm_tui.tui.chat.chat_tree import ChatTree
 from ollm_tui.tui.chat.command_host import ScreenCommandHost
 from ollm_tui.tui.chat.compacting.context import ContextRemedies
