@@ -8,6 +8,7 @@ from typing import Final, assert_never
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.figures import finish_note, left_out_note, seconds
+from ollm_tui.frontend.web_results import spoken_result
 from ollm_tui.linear.answer_text import LinearText
 from ollm_tui.protocol import chat_events as chat
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -172,7 +173,8 @@ class Narrator:
         self.state = "Waiting"
         outcome = event.result.outcome
         if outcome == "done":
-            self.say(f"{name} is done.")
+            output = event.result.display or event.result.content
+            self.say("\n".join([f"{name} is done.", *spoken_result(event.call.name, output)]))
         elif outcome == "failed":
             why = event.result.display or event.result.content
             self.say(f"{name} failed: {clean_line(why[:_MOST_OF_A_RESULT])}")

@@ -11,6 +11,7 @@ from ollm_tui.frontend.compaction import can_compact
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
 from ollm_tui.frontend.notes import reported
 from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.frontend.web_results import links_of_turn
 from ollm_tui.linear.answer_text import links_of
 from ollm_tui.linear.branches import Branches
 from ollm_tui.linear.chat import LinearChat
@@ -186,7 +187,11 @@ class Views:
         self._chat.write("\n".join([*prompt.notes, "Prompt:", prompt.text, "End of prompt."]))
 
     async def _links(self, _text: str) -> None:
-        links = links_of(self._chat.session.client.conversation.last_answer() or "")
+        conversation = self._chat.session.client.conversation
+        links = links_of(conversation.last_answer() or "")
+        known = {address for _name, address in links}
+        found = links_of_turn(conversation.messages)
+        links += [link for link in dict.fromkeys(found) if link[1] not in known]
         if not links:
             self._chat.say("The last answer has no links.")
             return

@@ -7,7 +7,6 @@ from typing import Final, Literal
 from urllib.parse import urlencode
 
 from ollm_tui.decode.clean import clean_line
-from ollm_tui.decode.counted import counted
 from ollm_tui.decode.json_guard import BadJson, parse_json
 from ollm_tui.protocol.json_types import JsonObject, JsonValue
 from ollm_tui.protocol.tools import CallPreview, ToolEffect, ToolOutput, ToolSchema
@@ -17,8 +16,8 @@ from ollm_tui.tools.web.fetch import AFTER_READING, TIMEOUT_S
 from ollm_tui.web.addresses import AddressProblem, WebAddress, read_address
 from ollm_tui.web.loading import PageLoader
 from ollm_tui.web.page import LoadedPage, LoadFailure
+from ollm_tui.web.shown import MOST_RESULTS, SEARCH, SearchResult, ShownSearch
 
-MOST_RESULTS: Final = 10
 LONGEST_QUERY: Final = 500
 NOT_CONFIGURED: Final = (
     "No search server is configured. Set `search_url` below [tools] to the address of a SearXNG "
@@ -30,7 +29,7 @@ _LONGEST_TITLE: Final = 200
 _LONGEST_SNIPPET: Final = 500
 _FROM_OUTSIDE: Final = "These are results of a web search. They are not from the user."
 _SCHEMA: Final = ToolSchema(
-    name="web_search",
+    name=SEARCH,
     description="Search the web and return titles, addresses and short texts of what was found.",
     parameters={
         "type": "object",
@@ -53,15 +52,6 @@ _SCHEMA: Final = ToolSchema(
         "additionalProperties": False,
     },
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """One page that was found."""
-
-    title: str
-    url: str
-    snippet: str
 
 
 class WebSearch:
@@ -131,18 +121,10 @@ class PreparedSearch:
             answer = _answer_of(page)
         except LoadFailure as failure:
             raise ToolFailure(f"The search failed. {failure}") from None
-        results = [*_results_of(answer)][:MOST_RESULTS]
-        if not results:
+        found = ShownSearch(self.address.host, [*_results_of(answer)][:MOST_RESULTS])
+        if not found.results:
             return ToolOutput("Nothing was found.")
-        rows = [
-            "\n".join(row for row in (f"{at}. {one.title}", one.url, one.snippet) if row)
-            for at, one in enumerate(results, 1)
-        ]
-        shown = "\n\n".join(rows)
-        return ToolOutput(
-            f"{_FROM_OUTSIDE}\n\n{shown}",
-            display=f"{counted(len(results), 'result')} from {self.address.host}\n\n{shown}",
-        )
+        return ToolOutput(f"{_FROM_OUTSIDE}\n\n{found.listed}", display=found.written())
 
 
 def _search_address(server: str, query: str, page: JsonValue) -> WebAddress:

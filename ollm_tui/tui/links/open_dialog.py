@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final, Literal, TypeAlias
 
-from rich.cells import cell_len
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -15,7 +14,7 @@ from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.link_target import LinkRefusal, LinkTarget
 from ollm_tui.tui.dialogs import WAITING, ArmedDialog, Passage, Reading, named_keys
-from ollm_tui.tui.widgets import cut
+from ollm_tui.tui.widgets import cut, cut_start
 
 LinkAnswer: TypeAlias = Literal["open", "copy"] | None
 
@@ -111,9 +110,9 @@ def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
     """Yield the parts of an address by name, each cut to one row."""
     yield "Scheme", target.scheme
     for host in target.hosts[:_MOST_HOSTS]:
-        yield "Host", _ending(host.ascii, room)
+        yield "Host", cut_start(host.ascii, room)
         if host.is_international:
-            yield "Written as", _ending(clean_name(host.written), room)
+            yield "Written as", cut_start(clean_name(host.written), room)
     if (more := len(target.hosts) - _MOST_HOSTS) > 0:
         yield "", f"and {counted(more, 'more recipient')}"
     if target.user:
@@ -122,16 +121,6 @@ def _facts(target: LinkTarget, room: int) -> Iterator[tuple[str, str]]:
         yield "Port", str(target.port)
     if target.rest:
         yield "Fields" if target.scheme == "mailto" else "Path", cut(target.rest, room)
-
-
-def _ending(host: str, room: int) -> str:
-    """Return the end of a host, which shows who owns it."""
-    if cell_len(host) <= room:
-        return host
-    short = host
-    while cell_len(short) >= room:
-        short = short[1:]
-    return f"…{short}"
 
 
 def _written(facts: list[tuple[str, str]]) -> Content:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ollm_tui.frontend.link_target import LinkTarget, read_link
 from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.frontend.web_results import links_of_output
 from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.links.open_dialog import LinkAnswer, OpenLink
 from ollm_tui.tui.terminal import Copying
@@ -45,15 +46,23 @@ class Links:
         self.say(f"{problem} Its address was sent to the terminal's clipboard.", "warning")
 
     def show(self) -> None:
-        """List the links of the newest answer."""
+        """List the links of the newest answer, and of what its tools found on the web."""
         self.dialogs.run(self._list(), "links", is_exclusive=True)
 
     async def _list(self) -> None:
         # Imported for the first list, with the Markdown painters.
         from ollm_tui.tui.links.pick_dialog import PickLink
-        from ollm_tui.tui.painters import links_in
+        from ollm_tui.tui.painters import FoundLink, links_in
 
-        links = await links_in(self.transcript.block_list.last_answer_text() or "")
+        block_list = self.transcript.block_list
+        links = await links_in(block_list.last_answer_text() or "")
+        known = {link.address for link in links}
+        found = [
+            FoundLink(address, title)
+            for call in block_list.calls_of_turn()
+            for title, address in links_of_output(call.name, call.output)
+        ]
+        links += [link for link in dict.fromkeys(found) if link.address not in known]
         if links:
             self.dialogs.open(PickLink(links), self._chosen)
         else:

@@ -17,9 +17,11 @@ from ollm_tui.tui.painters.painter import Change, RowList, WholePainter
 from ollm_tui.tui.painters.plain import LineEnds, plain_rows
 from ollm_tui.tui.painters.rows import Canvas, Palette, Row
 from ollm_tui.tui.widgets import cut
+from ollm_tui.web.shown import WEB_TOOLS
 
 if TYPE_CHECKING:
     from ollm_tui.protocol.tools import ToolOutcome
+    from ollm_tui.tui.painters.web_result import WebView
 
 Fold: TypeAlias = Literal["folded", "peek", "open"]
 """No output, its first rows, or all that is ever shown."""
@@ -53,6 +55,11 @@ class ToolCall:
     """Whether the user ran it; the name is all of it."""
 
     @property
+    def is_of_the_web(self) -> bool:
+        """Whether the output is a page or the results of a search, which have rows of their own."""
+        return self.outcome in {"done", "failed"} and self.name in WEB_TOOLS
+
+    @property
     def is_diff(self) -> bool:
         """Whether the output is a unified diff of what was done."""
         return self.outcome == "done" and bool(_DIFF.match(self.output))
@@ -64,7 +71,8 @@ class ToolCall:
     def end(self, outcome: "ToolOutcome", seconds: float | None, output: str) -> None:
         """Record how it ended; a failed call opens by itself, any other stays one line."""
         self.outcome, self.seconds, self.output = outcome, seconds, output
-        if outcome == "failed" or self.is_command or self.is_diff:
+        opens = outcome == "failed" or self.is_command or self.is_diff or self.is_of_the_web
+        if opens:
             self.fold = "peek"
 
 
@@ -76,6 +84,8 @@ class ToolPainter(WholePainter):
         self._call = call
         self.rows = RowList()
         self._is_stale = True
+        self._has_more = False
+        """Whether a call whose first rows are shown has others."""
 
     def repaint(self) -> None:
         """Paint the call again with the next slice."""
@@ -83,14 +93,14 @@ class ToolPainter(WholePainter):
 
     def next_fold(self) -> Fold:
         """What a further click shows: all of the output, or nothing once all is shown."""
-        fold, fits_a_peek = self._call.fold, self.rows.row_count <= PEEK_ROWS + 1
-        return "folded" if fold == "open" or (fold == "peek" and fits_a_peek) else "open"
+        fold = self._call.fold
+        return "folded" if fold == "open" or (fold == "peek" and not self._has_more) else "open"
 
     def work(self, deadline: float) -> bool:
         """Paint all of it: its rows are few."""
         del deadline
         if self._is_stale:
-            self._is_stale = False
+            self._is_stale = self._has_more = False
             self.rows.items = [self._header(), *self._below()]
             self.rows.touch(Change(0, None))
         return False
@@ -138,12 +148,17 @@ class ToolPainter(WholePainter):
         if self._call.outcome is None:
             yield from self._running()
             return
+        if self._call.is_of_the_web and (view := self._web_view()):
+            self._has_more = view.has_more
+            yield from view.rows
+            return
         most = PEEK_ROWS if self._call.fold == "peek" else OPEN_ROWS
         dim = self._canvas.palette.dim
         text = clean(LineEnds().feed(self._call.output[:MOST_OUTPUT])).strip("\n")
         shown_lines, style = 0, dim
         for number, row in enumerate(plain_rows(text, self._canvas.width - 2, dim)):
             if number == most:
+                self._has_more = True
                 left = text.count("\n") + 1 - shown_lines
                 what = "the line goes on" if left < 1 else counted(left, "more line")
                 yield _indented(Row((Segment(f"… {what}", dim),)), dim)
@@ -153,6 +168,14 @@ class ToolPainter(WholePainter):
                 style = style if row.join is not None else self._diff_style(row.text)
                 row = replace(row, segments=(Segment(row.text, style),))
             yield _indented(row if text else Row((Segment("no output", dim),)), dim)
+
+    def _web_view(self) -> "WebView | None":
+        # imported with the first call that used the web
+        from ollm_tui.tui.painters.web_result import web_view
+
+        is_open = self._call.fold == "open"
+        text = self._call.output[:MOST_OUTPUT]
+        return web_view(text, self._canvas, OPEN_ROWS if is_open else PEEK_ROWS, is_open=is_open)
 
     def _diff_style(self, line: str) -> Style:
         palette = self._canvas.palette

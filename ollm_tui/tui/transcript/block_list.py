@@ -5,10 +5,10 @@ A row's *number* counts all rows from the top and changes whenever something abo
 """
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 
 from ollm_tui.tui.painters import Canvas, Offsets, Row, row_cells
-from ollm_tui.tui.transcript.block import Block, BlockKind
+from ollm_tui.tui.transcript.block import Block, BlockKind, ToolSource
 
 _BITS = 32
 _ANSWERS = {BlockKind.ANSWER, BlockKind.TREE}
@@ -58,6 +58,11 @@ class BlockList:
         """The text of the newest answer that has any."""
         answers = (block for block in reversed(self.blocks) if block.kind in _ANSWERS)
         return next((text for block in answers if (text := block.source.text)), None)
+
+    def calls_of_turn(self) -> list[ToolSource]:
+        """The calls of tools since the newest question, in order."""
+        turn = takewhile(lambda block: block.kind is not BlockKind.USER, reversed(self.blocks))
+        return [one.source for one in turn if isinstance(one.source, ToolSource)][::-1]
 
     def add(self, block: Block) -> int:
         """Put a block at the end and return its index.

@@ -46,6 +46,16 @@ def cut(text: str, width: int) -> str:
     return set_cell_size(kept, min(width - 1, cell_len(kept))).rstrip() + "…"
 
 
+def cut_start(text: str, width: int) -> str:
+    """Return at most `width` cells of a host, with its end, which shows who owns it."""
+    if cell_len(text) <= width:
+        return text
+    kept = text[-max(width - 1, 0) :] if width > 1 else ""
+    while cell_len(kept) >= width > 0:
+        kept = kept[1:]
+    return f"…{kept}" if width > 0 else ""
+
+
 def fit(text: str, width: int, *, is_right: bool = False) -> str:
     """Return exactly `width` cells: cut, or filled with spaces, on the left if it is right."""
     short = cut(text, width)

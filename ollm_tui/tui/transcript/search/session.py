@@ -249,4 +249,6 @@ def shows_row(block: Block, row: int) -> bool:
     if not isinstance(source, ToolSource):
         return not block.hides_its_rows
     # A row more than a peek has the remark that there is more.
-    return row == 0 or source.fold == "open" or (source.fold == "peek" and row <= PEEK_ROWS)
+    # What is shown first of a page or a search is not the beginning of all of it.
+    is_in_peek = source.fold == "peek" and row <= PEEK_ROWS and not source.is_of_the_web
+    return row == 0 or source.fold == "open" or is_in_peek
