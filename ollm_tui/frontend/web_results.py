@@ -21,7 +21,7 @@ def spoken_result(name: str, output: str) -> Sequence[str]:
         return ()
     if (page := read_page(output)) is not None:
         title = clean_line(page.title[:_LONGEST]) or "A page without a title"
-        about = f"{title}. Host: {host_of(page.url)}. {_said(page.facts)}."
+        about = f"{title}. Host: {host_of(page.url)}. {_spoken(page.facts)}."
         return (about, *(clean_line(note) for note in page.notes))
     if (search := read_search(output)) is None:
         return ()
@@ -60,5 +60,5 @@ def links_of_turn(messages: Sequence[Message]) -> list[tuple[str, str]]:
     ]
 
 
-def _said(facts: str) -> str:
+def _spoken(facts: str) -> str:
     return clean_line(facts).replace(" · ", ", ")

@@ -190,8 +190,8 @@ class Views:
         conversation = self._chat.session.client.conversation
         links = links_of(conversation.last_answer() or "")
         known = {address for _name, address in links}
-        found = links_of_turn(conversation.messages)
-        links += [link for link in dict.fromkeys(found) if link[1] not in known]
+        of_tools = links_of_turn(conversation.messages)
+        links += [link for link in dict.fromkeys(of_tools) if link[1] not in known]
         if not links:
             self._chat.say("The last answer has no links.")
             return

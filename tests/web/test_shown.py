@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ollm_tui.decode.clean import clean_line
 from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch, read_page, read_search
 
-FACTS = "200 · text/html · 5 kB in 0.1 s · 1,234 characters of text"
+FACTS = "200 · 1,234 characters of text · text/html · 5 kB in 0.1 s"
 PAGE = ShownPage("Rain", "https://example.org/rain", FACTS, ("Stopped: over 10 MB.",), "It rains.")
 LINES = st.text(max_size=40).map(lambda text: " ".join(clean_line(text).split()))
 

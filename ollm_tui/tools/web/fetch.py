@@ -149,9 +149,9 @@ class PreparedFetch:
         length = f"{total:,}" if is_whole else f"{self.start:,} to {following:,} of {total:,}"
         facts = [
             str(page.status),
+            f"{length} characters of text",
             page.media_type or "no type",
             f"{size_text(len(page.body))} in {seconds:.1f} s",
-            f"{length} characters of text",
         ]
         shown = ShownPage(page_text.title, page.address.url, " · ".join(facts), notes, text)
         return ToolOutput(

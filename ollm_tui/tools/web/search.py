@@ -121,10 +121,10 @@ class PreparedSearch:
             answer = _answer_of(page)
         except LoadFailure as failure:
             raise ToolFailure(f"The search failed. {failure}") from None
-        found = ShownSearch(self.address.host, [*_results_of(answer)][:MOST_RESULTS])
-        if not found.results:
+        shown = ShownSearch(self.address.host, [*_results_of(answer)][:MOST_RESULTS])
+        if not shown.results:
             return ToolOutput("Nothing was found.")
-        return ToolOutput(f"{_FROM_OUTSIDE}\n\n{found.listed}", display=found.written())
+        return ToolOutput(f"{_FROM_OUTSIDE}\n\n{shown.listed}", display=shown.written())
 
 
 def _search_address(server: str, query: str, page: JsonValue) -> WebAddress:

@@ -57,12 +57,12 @@ class Links:
         block_list = self.transcript.block_list
         links = await links_in(block_list.last_answer_text() or "")
         known = {link.address for link in links}
-        found = [
+        of_tools = [
             FoundLink(address, title)
             for call in block_list.calls_of_turn()
             for title, address in links_of_output(call.name, call.output)
         ]
-        links += [link for link in dict.fromkeys(found) if link.address not in known]
+        links += [link for link in dict.fromkeys(of_tools) if link.address not in known]
         if links:
             self.dialogs.open(PickLink(links), self._chosen)
         else:

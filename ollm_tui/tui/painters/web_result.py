@@ -11,14 +11,13 @@ from typing import Final
 
 from rich.cells import cell_len
 from rich.segment import Segment
-from rich.style import Style
 
 from ollm_tui.decode.clean import clean, clean_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.frontend.link_target import LinkTarget, read_link
 from ollm_tui.tui.painters.links import linked
 from ollm_tui.tui.painters.plain import LineEnds, plain_rows
-from ollm_tui.tui.painters.rows import BOLD, Canvas, Row, Span
+from ollm_tui.tui.painters.rows import BOLD, Canvas, Palette, Row, Span
 from ollm_tui.tui.widgets import cut, cut_start
 from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch, read_page, read_search
 
@@ -53,10 +52,10 @@ def _page_view(page: ShownPage, canvas: Canvas, most: int, *, is_open: bool) -> 
     rows: list[Row] = []
     if page.title:
         title = cut(clean_line(page.title[:_MOST_TITLE]), width)
-        rows.append(_row((title, palette.text + palette.heading)))
-    rows.append(_row(*_address(page.url, width, canvas)))
-    rows.append(_row((cut(clean_line(page.facts), width), palette.dim)))
-    rows += [_row((cut(clean_line(note), width), palette.warning)) for note in page.notes]
+        rows.append(_row(palette, (title, palette.text + palette.heading)))
+    rows.append(_row(palette, *_address(page.url, width, canvas)))
+    rows.append(_row(palette, (cut(clean_line(page.facts), width), palette.dim)))
+    rows += [_row(palette, (cut(clean_line(note), width), palette.warning)) for note in page.notes]
     text = clean(LineEnds().feed(page.text)).strip("\n")
     most = most if is_open else max(_FEWEST_LINES, most - len(rows) - 1)
     lines = (line for line in text.split("\n") if is_open or line.strip())
@@ -67,7 +66,7 @@ def _page_view(page: ShownPage, canvas: Canvas, most: int, *, is_open: bool) -> 
         rows.append(replace(row, segments=(*bar, *row.segments), gutter=gutter))
     has_more = len(shown) > most
     if has_more:
-        rows.append(_row((f"… {_left(text, shown[:most])}", palette.dim)))
+        rows.append(_row(palette, (f"… {_left(text, shown[:most])}", palette.dim)))
     return WebView(rows, has_more)
 
 
@@ -85,7 +84,7 @@ def _left(text: str, shown: Sequence[Row]) -> str:
 
 def _search_view(search: ShownSearch, canvas: Canvas, *, is_open: bool) -> WebView:
     palette = canvas.palette
-    rows = [_row((clean_line(search.heading), palette.dim))]
+    rows = [_row(palette, (clean_line(search.heading), palette.dim))]
     widest = len(f"{len(search.results)}. ")
     for at, one in enumerate(search.results, 1):
         number = f"{at}. ".ljust(widest)
@@ -99,7 +98,7 @@ def _folded(number: str, result: SearchResult, canvas: Canvas) -> Row:
     host = cut_start(_host(result.url), max(room // 2, 1))
     title = cut(clean_line(result.title[:_MOST_TITLE]), room - cell_len(host) - 2)
     style = linked(palette.text + palette.link, result.url)
-    return _row((number, palette.marker), (title, style), (f"  {host}", palette.dim))
+    return _row(palette, (number, palette.marker), (title, style), (f"  {host}", palette.dim))
 
 
 def _opened(number: str, result: SearchResult, canvas: Canvas) -> Iterator[Row]:
@@ -107,7 +106,7 @@ def _opened(number: str, result: SearchResult, canvas: Canvas) -> Iterator[Row]:
     room = max(canvas.width - len(inset), 1)
     title = cut(clean_line(result.title[:_MOST_TITLE]), room)
     style = linked(palette.text + palette.link, result.url)
-    yield _row((number, palette.marker), (title, style))
+    yield _row(palette, (number, palette.marker), (title, style))
     below = Segment(inset, palette.dim)
     address = [Segment(*span) for span in _address(result.url, room, canvas)]
     yield Row((below, *address), gutter=len(inset))
@@ -138,6 +137,6 @@ def _address(url: str, width: int, canvas: Canvas) -> list[Span]:
     return [(scheme, dim), (host, style + BOLD), ("" if rest == "/" else rest, dim)]
 
 
-def _row(*spans: tuple[str, Style]) -> Row:
-    segments = (Segment(text, style) for text, style in ((_INDENT, Style.null()), *spans) if text)
-    return Row(tuple(segments), gutter=len(_INDENT))
+def _row(palette: Palette, *spans: Span) -> Row:
+    indented = ((_INDENT, palette.dim), *spans)
+    return Row(tuple(Segment(*span) for span in indented if span[0]), gutter=len(_INDENT))

@@ -9,7 +9,7 @@ from ollm_tui.tui.painters.tool_call import OPEN_ROWS, Fold, ToolCall, ToolPaint
 from ollm_tui.web.shown import SearchResult, ShownPage, ShownSearch
 from tests.tui.painters.painting import canvas, settle, texts
 
-FACTS = "200 · text/html · 5 kB in 0.1 s · 1,234 characters of text"
+FACTS = "200 · 1,234 characters of text · text/html · 5 kB in 0.1 s"
 URL = "https://weather.example/rain/may"
 LINES = [f"line {number}" for number in range(20)]
 
@@ -49,9 +49,7 @@ def test_a_page_shows_title_host_length_and_its_first_lines() -> None:
 
 def test_an_opened_page_shows_its_text_as_it_is() -> None:
     painter = painted(page(), "open")
-    assert texts(painter)[4:] == [
-        f"  ▎ {line}".rstrip() for line in "\n\n".join(LINES).split("\n")
-    ]
+    assert texts(painter)[4:] == [f"  ▎ {line}".rstrip() for line in "\n\n".join(LINES).split("\n")]
     assert painter.next_fold() == "folded"
     assert painted(page(), "folded").rows.row_count == 1
     long = painted(page(text="x\n" * (OPEN_ROWS + 50)), "open")
