@@ -99,7 +99,9 @@ def exposed_key(file: TomlFile) -> Iterator[ConfigProblem]:
 
 def _is_literal_key(path: KeyPath, value: object) -> bool:
     of_provider = path[0] == "providers" and path[2:3] in (("api_key",), ("headers",))
-    of_mcp = path[0] == "mcp_servers" and path[2:3] in (("env",), ("headers",))
+    of_mcp = path[0] == "mcp_servers" and (
+        path[2:3] in (("env",), ("headers",)) or path[2:] == ("oauth", "client_secret")
+    )
     secret = of_provider or of_mcp or path == ("hub", "token")
     return secret and isinstance(value, str) and bool(value) and "${" not in value
 

@@ -49,6 +49,8 @@ from ollm_tui.tools.define import ToolFailure
 MOST_PAGES: Final = 50
 _CLIENT: Final = Implementation(name="ollm", version="1")
 _VERSION_HEADER: Final = "mcp-protocol-version"
+_WITHOUT_WORDS: Final = "Server returned an error response"
+"""What the SDK says of an answer that is an error of HTTP."""
 _LONGEST_REASON: Final = 500
 _ENDED_WITHIN_S: Final = 0.5
 Result = TypeVar("Result", bound=BaseModel)
@@ -194,6 +196,9 @@ class Connection:
             return f"Stopped: the MCP server took longer than {timeout_s:g} s."
         if self.refusals is not None and error.message == "Session terminated":
             self.ended.set()
+        refusals = self.refusals
+        if refusals is not None and (refusals.is_too_narrow or error.message == _WITHOUT_WORDS):
+            return f"The MCP server refused the call. {refusals.words}".strip()
         return f"The MCP server refused the call: {error.message[:_LONGEST_REASON]}"
 
     async def _problem(self, what: str, error: Exception) -> AIError:
@@ -202,7 +207,8 @@ class Connection:
                 ErrorCode.SERVICE_UNAVAILABLE, f"It ended before that{await self._how()}."
             )
         if self.refusals is not None and self.refusals.words:
-            code = ErrorCode.AUTH_FAILED if self.is_unknown else ErrorCode.SERVICE_UNAVAILABLE
+            needs_sign_in = self.is_unknown or self.refusals.is_too_narrow
+            code = ErrorCode.AUTH_FAILED if needs_sign_in else ErrorCode.SERVICE_UNAVAILABLE
             return AIError(code, self.refusals.words)
         words = "its answer is malformed" if isinstance(error, ValidationError) else str(error)
         return AIError(ErrorCode.SERVICE_UNAVAILABLE, f"{what}: {words[:_LONGEST_REASON]}.")
@@ -228,7 +234,7 @@ async def open_connection(
         AIError: it cannot be started.
     """
     if isinstance(address, HttpServer):
-        refusals = Refusals(log, tokens.advice) if tokens is not None else Refusals(log)
+        refusals = Refusals(log, tokens)
         auth = await _signed_in(address, tokens, refusals)
         async with (
             http_transport(address.url, address.headers, refusals, auth) as streams,
@@ -256,7 +262,7 @@ async def _signed_in(
     """Return what signs requests; None if the person has not signed in."""
     if tokens is None or not (await tokens.load()).get("tokens"):
         return None
-    auth = SignedIn(address.url, tokens)
+    auth = SignedIn(address, tokens)
     auth.refused = refusals.forget
     return auth
 

@@ -12,8 +12,9 @@ from mcp.shared.message import SessionMessage
 
 from ollm_tui.decode.counted import size_text
 from ollm_tui.mcp.log import ServerLog
+from ollm_tui.mcp.oauth import lacking_scopes
 from ollm_tui.mcp.stdio import LONGEST_LINE
-from ollm_tui.mcp.tokens import NOT_TAKEN
+from ollm_tui.mcp.tokens import NOT_TAKEN, TOO_NARROW, ServerTokens
 from ollm_tui.providers.proxy import proxy_for
 
 _CONNECT_S: Final = 10.0
@@ -54,21 +55,30 @@ class _Bounded(httpx2.AsyncByteStream):
 class Refusals:
     """What the server answered last instead of a message."""
 
-    def __init__(self, log: ServerLog, advice: str = NOT_TAKEN) -> None:
-        """Note refusals; `advice` says why a server does not know the person."""
+    def __init__(self, log: ServerLog, tokens: ServerTokens | None = None) -> None:
+        """Note refusals; `tokens` is where a sign-in is kept, if the server takes one."""
         self._log = log
-        self._advice = advice
+        self._tokens = tokens
         self.words = ""
         self.is_unknown = False
         """Whether the server does not know the person, or no longer."""
+        self.is_too_narrow = False
+        """Whether the last refusal was of something that the sign-in does not cover."""
         self.ended = anyio.Event()
         """Set when no further request makes sense."""
 
     async def look(self, response: httpx2.Response) -> None:
         """Note an answer that is an error."""
         code = response.status_code
-        if code >= _BAD and code != _UNAUTHORIZED:
+        if code < _BAD or code == _UNAUTHORIZED:
+            self.is_too_narrow = False
+            return
+        scopes = lacking_scopes(response)
+        self.is_too_narrow = scopes is not None
+        if scopes is None:
             self._note(f"It answered with HTTP {code}.")
+        else:
+            self._note(self._tokens.wider_advice(scopes) if self._tokens else TOO_NARROW)
 
     async def look_for_person(self, response: httpx2.Response) -> None:
         """Note that the server does not know the person, where no sign-in can be renewed."""
@@ -77,7 +87,7 @@ class Refusals:
 
     def forget(self) -> None:
         """Note that the server does not know the person."""
-        self._note(self._advice)
+        self._note(self._tokens.advice if self._tokens is not None else NOT_TAKEN)
         self.is_unknown = True
         self.ended.set()
 

@@ -4,14 +4,21 @@ The SDK forgets when a token ends and where it is renewed, so both are kept with
 outside a sign-in: a request that needs one is refused by the server, as it would be without.
 """
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.auth.exceptions import OAuthFlowError, OAuthRegistrationError, OAuthTokenError
+from mcp.client.auth.utils import (
+    extract_field_from_www_auth,
+    extract_scope_from_www_auth,
+    union_scopes,
+)
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -19,10 +26,12 @@ from mcp.shared.auth import (
     OAuthMetadata,
     OAuthToken,
 )
-from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic import AnyUrl, BaseModel, PrivateAttr, ValidationError
 
 from ollm_tui.config.urls import split_web_url
+from ollm_tui.mcp.settings import HttpServer
 from ollm_tui.mcp.tokens import ServerTokens
+from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
 
 _UNAUTHORIZED: Final = 401
@@ -30,10 +39,20 @@ _FORBIDDEN: Final = 403
 _ENDED: Final = 1.0
 """A time at which a token has ended."""
 _WITHOUT_BROWSER: Final = "http://127.0.0.1/callback"
+_SCOPE: Final = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}")
+_MOST_SCOPES: Final = 50
 NO_REGISTRATION: Final = (
-    "Its authorization server does not take ollm as a new client. Set a token as "
-    "`headers.Authorization` instead."
+    "Its authorization server does not take ollm as a new client. Set `oauth.client_id` to one "
+    "that you registered there, or a token as `headers.Authorization`."
 )
+_BASIC: Final = "client_secret_basic"
+_POST: Final = "client_secret_post"
+_OF_SERVER: Final = {
+    "issuer",
+    "authorization_endpoint",
+    "token_endpoint",
+    "token_endpoint_auth_methods_supported",
+}
 _Model = TypeVar("_Model", bound=BaseModel)
 UNSAFE: Final = "It names an address for the sign-in that is not safe to use."
 
@@ -50,18 +69,35 @@ class Person:
     """Waits for what the browser brings back."""
 
 
+class _Metadata(OAuthClientMetadata):
+    """Asks for further scopes besides those that the SDK chooses."""
+
+    _further: str = PrivateAttr("")
+
+    def ask_also(self, scopes: str) -> None:
+        """Ask for these, too, whenever scopes are chosen."""
+        self._further = scopes
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        chosen = union_scopes(value, self._further) if name == "scope" and self._further else value
+        super().__setattr__(name, chosen)
+
+
 class SignedIn(OAuthClientProvider):
     """Signs requests with the kept tokens, and renews them; asks only where a person is given."""
 
-    def __init__(self, url: str, tokens: ServerTokens, person: Person | None = None) -> None:
-        metadata = OAuthClientMetadata(
+    def __init__(
+        self, server: HttpServer, tokens: ServerTokens, person: Person | None = None
+    ) -> None:
+        self._metadata = _Metadata(
             redirect_uris=[AnyUrl(person.redirect if person else _WITHOUT_BROWSER)],
             client_name="ollm",
             token_endpoint_auth_method="none",
         )
         show, code = (person.show, person.code) if person else (None, None)
-        super().__init__(url, metadata, self, show, code)
+        super().__init__(server.url, self._metadata, self, show, code)
         self._tokens = tokens
+        self._client = server.client
         self._person = person
         self._kept: JsonObject = {}
         self._refused = ""
@@ -74,8 +110,15 @@ class SignedIn(OAuthClientProvider):
 
     async def get_tokens(self) -> OAuthToken | None:
         """Read all that is kept; a sign-in begins anew."""
-        self._kept = {} if self._person else await self._tokens.load()
-        return _read(OAuthToken, self._kept.get("tokens"))
+        kept = await self._tokens.load()
+        if self._person is None:
+            self._kept = kept
+            return _read(OAuthToken, kept.get("tokens"))
+        if isinstance(lacking := kept.get("lacks"), str):
+            granted = _read(OAuthToken, kept.get("tokens"))
+            before = granted.scope if granted is not None else None
+            self._metadata.ask_also(union_scopes(before, lacking) or "")
+        return None
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
         """Return the client that the authorization server knows, and note what the SDK forgets."""
@@ -85,7 +128,13 @@ class SignedIn(OAuthClientProvider):
         now = self.context.current_tokens
         if now is not None and now.access_token == self._refused:
             self.context.token_expiry_time = _ENDED
-        return _read(OAuthClientInformationFull, self._kept.get("client"))
+        if self._client is None:
+            return _read(OAuthClientInformationFull, self._kept.get("client"))
+        return OAuthClientInformationFull(
+            client_id=self._client.id,
+            client_secret=self._client.secret or await self._tokens.client_secret(),
+            token_endpoint_auth_method="none",
+        )
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """A no-op: it is kept with the tokens."""
@@ -95,12 +144,34 @@ class SignedIn(OAuthClientProvider):
         context = self.context
         server = context.oauth_metadata
         values: JsonObject = {"tokens": _written(tokens), "ends": context.token_expiry_time}
-        if context.client_info is not None:
+        if context.client_info is not None and self._client is None:
             values["client"] = _written(context.client_info)
         if server is not None:
-            fields = {"issuer", "authorization_endpoint", "token_endpoint"}
-            values["server"] = server.model_dump(mode="json", include=fields)
+            values["server"] = server.model_dump(mode="json", include=_OF_SERVER)
+        if self._person is None and "lacks" in self._kept:
+            values["lacks"] = self._kept["lacks"]
         await self._tokens.keep(values)
+
+    # A client that the person registered
+
+    async def _exchange_token_authorization_code(
+        self, auth_code: str, code_verifier: str
+    ) -> httpx2.Request:
+        self._choose_proof()
+        return await super()._exchange_token_authorization_code(auth_code, code_verifier)
+
+    async def _refresh_token(self) -> httpx2.Request:
+        self._choose_proof()
+        return await super()._refresh_token()
+
+    def _choose_proof(self) -> None:
+        """Send the secret of that client as its authorization server wants it."""
+        client, server = self.context.client_info, self.context.oauth_metadata
+        if self._client is None or client is None or client.client_secret is None:
+            return
+        known = server.token_endpoint_auth_methods_supported if server is not None else None
+        is_posted = known is not None and _BASIC not in known and _POST in known
+        client.token_endpoint_auth_method = _POST if is_posted else _BASIC
 
     # Requests
 
@@ -123,8 +194,7 @@ class SignedIn(OAuthClientProvider):
                         step = await anext(flow)
                         continue
                     if self._person is None:
-                        if response.status_code == _UNAUTHORIZED:
-                            self.refused()
+                        await self._note(response)
                         return
                 step = await flow.asend(response)
         except StopAsyncIteration:
@@ -135,6 +205,15 @@ class SignedIn(OAuthClientProvider):
         finally:
             await flow.aclose()
 
+    async def _note(self, refusal: httpx2.Response) -> None:
+        """Say that a sign-in is needed, or keep what the next one asks for."""
+        if refusal.status_code == _UNAUTHORIZED:
+            self.refused()
+        elif (scopes := lacking_scopes(refusal)) is not None:
+            with suppress(AIError):  # then the next one asks for what is usual
+                await self._tokens.lacks(scopes)
+                self._kept["lacks"] = (await self._tokens.load()).get("lacks", scopes)
+
     def _can_renew(self, response: httpx2.Response) -> bool:
         """Return whether the token may have ended before its time; it is then renewed."""
         tokens = self.context.current_tokens
@@ -142,6 +221,16 @@ class SignedIn(OAuthClientProvider):
             return False
         self._refused, self._initialized = tokens.access_token, False
         return self.context.can_refresh_token()
+
+
+def lacking_scopes(response: httpx2.Response) -> str | None:
+    """Return the scopes that a refusal asks for, maybe none by name; None for another refusal."""
+    if response.status_code != _FORBIDDEN:
+        return None
+    if extract_field_from_www_auth(response, "error") != "insufficient_scope":
+        return None
+    named = (extract_scope_from_www_auth(response) or "").split()
+    return " ".join(filter(_SCOPE.fullmatch, named[:_MOST_SCOPES]))
 
 
 def check_address(address: str, server: str) -> None:

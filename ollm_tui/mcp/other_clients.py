@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from ollm_tui.config.sources import escaped
 from ollm_tui.decode.clean import clean_name
@@ -21,7 +21,7 @@ _TABLES: Final = ("mcpServers", "servers", "context_servers")
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}")
 _TEXTS: Final = ("command", "cwd", "url")
 _HTTP: Final = frozenset({"http", "streamable-http", "streamableHttp", "streamable_http"})
-TomlServer = dict[str, str | list[str] | dict[str, str] | bool]
+TomlServer = dict[str, str | list[str] | dict[str, Any] | bool | float]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,23 @@ class ServerProgram:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthClient:
+    """The client that a person registered with an authorization server."""
+
+    id: str
+    secret: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpServer:
     """A server at an address."""
 
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    client: OAuthClient | None = None
+    """None introduces ollm as a new client, where there is a sign-in."""
+    callback_port: int = 0
+    """Where the browser comes back to; 0 is a free port."""
 
     @property
     def has_token(self) -> bool:
@@ -55,7 +67,14 @@ def address_of(settings: McpServerSettings) -> ServerAddress | None:
         return None
     if settings.url is not None:
         headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
-        return HttpServer(url=settings.url, headers=headers)
+        oauth = settings.oauth
+        secret = oauth.client_secret.get_secret_value() if oauth.client_secret else None
+        return HttpServer(
+            url=settings.url,
+            headers=headers,
+            client=OAuthClient(id=oauth.client_id, secret=secret) if oauth.client_id else None,
+            callback_port=oauth.callback_port or 0,
+        )
     assert settings.command is not None
     return ServerProgram(
         command=settings.command,

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import httpx2
 from anyio.abc import SocketAttribute, SocketStream
+from anyio.streams.stapled import MultiListener
 from mcp.shared.auth import AuthorizationCodeResult
 from mcp_types import LATEST_PROTOCOL_VERSION
 
@@ -94,7 +95,7 @@ async def sign_in(
         AIError: it did not work; the sign-in before is kept.
     """
     redirect = Redirect()
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=0) as listener:
+    async with await _listening(server.callback_port) as listener:
         port = listener.extra(SocketAttribute.local_port)
 
         async def ask(address: str) -> None:
@@ -103,7 +104,7 @@ async def sign_in(
             group.start_soon(show, address, redirect.take)
 
         person = Person(f"http://127.0.0.1:{port}{_PATH}", ask, redirect.wait)
-        provider = SignedIn(server.url, tokens, person)
+        provider = SignedIn(server, tokens, person)
         async with anyio.create_task_group() as group:
             group.start_soon(listener.serve, _answering(redirect))
             problem = await _knock(server, provider, tokens)
@@ -111,6 +112,14 @@ async def sign_in(
     if problem:
         raise AIError(ErrorCode.AUTH_FAILED, problem)
     return provider.context.current_tokens is not None
+
+
+async def _listening(port: int) -> MultiListener[SocketStream]:
+    try:
+        return await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+    except OSError as error:
+        words = f"The port {port} of `oauth.callback_port` is used by another program."
+        raise AIError(ErrorCode.CONFLICT, words) from error
 
 
 async def _knock(server: HttpServer, provider: SignedIn, tokens: ServerTokens) -> str:
@@ -129,7 +138,7 @@ async def _knock(server: HttpServer, provider: SignedIn, tokens: ServerTokens) -
                 code = response.status_code
                 session = response.headers.get("mcp-session-id")
             if session is not None:
-                await _leave(server, SignedIn(server.url, tokens), session)
+                await _leave(server, SignedIn(server, tokens), session)
     except _Denied:
         return "The sign-in was refused."
     except TimeoutError:

@@ -6,7 +6,12 @@ from typing import Final
 
 import anyio.to_thread
 
-from ollm_tui.config.keys.stored_keys import SIGN_IN, KeyringProblem, StoredKeys
+from ollm_tui.config.keys.stored_keys import (
+    CLIENT_SECRET,
+    SIGN_IN,
+    KeyringProblem,
+    StoredKeys,
+)
 from ollm_tui.config.urls import url_origin
 from ollm_tui.decode.clean import clean_name
 from ollm_tui.decode.json_fields import as_object
@@ -14,6 +19,10 @@ from ollm_tui.mcp.settings import HttpServer, ServerAddress
 from ollm_tui.protocol.json_types import JsonObject
 
 NOT_TAKEN: Final = "It refuses the token of `headers.Authorization` in the settings."
+TOO_NARROW: Final = (
+    "The token of `headers.Authorization` in the settings does not cover that: it needs one with "
+    "wider access."
+)
 
 
 def tokens_of(
@@ -31,14 +40,26 @@ class ServerTokens:
     def __init__(self, keys: StoredKeys, server: str, url: str) -> None:
         self._keys = keys
         self._name = f"{SIGN_IN}{server}"
+        self._secret_name = f"{CLIENT_SECRET}{server}"
         self._origin = url_origin(url)
         self.server = server
 
     @property
     def advice(self) -> str:
         """Why the server cannot be used without one, and what to do."""
-        command = f"ollm mcp login {shlex.quote(clean_name(self.server))}"
-        return f"It needs you to sign in: `{command}` in a shell."
+        return f"It needs you to sign in: `{self._command}` in a shell."
+
+    def wider_advice(self, scopes: str) -> str:
+        """Why it refuses what the sign-in does not cover, and what to do."""
+        named = f" ({scopes})" if scopes else ""
+        return (
+            f"Your sign-in does not cover that{named}: `{self._command}` in a shell asks for the "
+            "wider access."
+        )
+
+    @property
+    def _command(self) -> str:
+        return f"ollm mcp login {shlex.quote(clean_name(self.server))}"
 
     async def load(self) -> JsonObject:
         """Return what is kept; nothing if there is no sign-in, or it cannot be read.
@@ -49,13 +70,48 @@ class ServerTokens:
         return await anyio.to_thread.run_sync(self._load)
 
     def _load(self) -> JsonObject:
-        kept = next((one for one in self._keys.listed() if one.name == self._name), None)
-        if kept is None or kept.server != self._origin:
-            return {}
         try:
-            return as_object(json.loads(self._keys.value(kept) or "{}"))
-        except (KeyringProblem, ValueError, RecursionError):
+            return as_object(json.loads(self._value(self._name) or "{}"))
+        except (ValueError, RecursionError):
             return {}
+
+    def _value(self, name: str) -> str:
+        kept = next((one for one in self._keys.listed() if one.name == name), None)
+        if kept is None or kept.server != self._origin:
+            return ""
+        try:
+            return self._keys.value(kept) or ""
+        except KeyringProblem:
+            return ""
+
+    async def client_secret(self) -> str | None:
+        """Return the secret of the client that the person registered, if one is kept.
+
+        Raises:
+            AIError: the file cannot be read.
+        """
+        return await anyio.to_thread.run_sync(self._value, self._secret_name) or None
+
+    async def keep_client_secret(self, secret: str) -> None:
+        """Keep the secret of that client.
+
+        Raises:
+            AIError: it cannot be written.
+        """
+        await anyio.to_thread.run_sync(self._keys.set, self._secret_name, self._origin, secret)
+
+    async def lacks(self, scopes: str) -> None:
+        """Note scopes that the sign-in does not cover; the next one asks for them.
+
+        Raises:
+            AIError: it cannot be written.
+        """
+        kept = await self.load()
+        if kept:
+            before = kept.get("lacks")
+            wanted = f"{before} {scopes}" if isinstance(before, str) else scopes
+            lacking: JsonObject = {"lacks": " ".join(dict.fromkeys(wanted.split()))}
+            await self.keep({**kept, **lacking})
 
     async def keep(self, values: JsonObject) -> None:
         """Keep a sign-in in place of the one before.

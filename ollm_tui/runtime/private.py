@@ -23,6 +23,8 @@ def known_secrets(config: AppConfig) -> Iterator[str]:
         named = [value for name, value in server.env.items() if names_secret(name)]
         for text in (one.get_secret_value() for one in (*named, *server.headers.values())):
             yield from (text, text.removeprefix("Bearer "))
+        if server.oauth.client_secret is not None:
+            yield server.oauth.client_secret.get_secret_value()
     for settings in config.providers.values():
         for url in (*settings.addresses, settings.proxy or ""):
             yield from url_secrets(url)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,32 @@ def test_a_server_is_added_listed_tried_and_removed(ollm: Ollm, config: Path) ->
     removed = ollm("mcp", "rm", "box", **env(config))
     assert removed.returncode == 0
     assert config.read_text().rstrip() == SETTINGS.rstrip()
+
+
+def test_what_a_server_may_do_is_said_as_it_is_added(ollm: Ollm, config: Path) -> None:
+    box = ("--sampling", "--elicitation", "--no-roots", "--start-timeout", "30")
+    assert ollm("mcp", "add", "box", *box, "--", "box", **env(config)).returncode == 0
+    web = ("--client-id", "mine", "--callback-port", "8765", "--call-timeout", "600")
+    url = ("--url", "https://mcp.example.com/mcp")
+    assert ollm("mcp", "add", "web", *url, *web, **env(config)).returncode == 0
+    servers = tomllib.loads(config.read_text())["mcp_servers"]
+    assert servers["box"] == {
+        "command": "box",
+        "sampling": True,
+        "elicitation": True,
+        "roots": False,
+        "start_timeout_s": 30.0,
+    }
+    assert servers["web"]["oauth"] == {"client_id": "mine", "callback_port": 8765}
+    assert servers["web"]["call_timeout_s"] == 600
+    for wrong, words in (
+        (("--call-timeout", "0", "--", "x"), "--call-timeout"),
+        (("--callback-port", "0", *url), "--callback-port"),
+        (("--client-id", "mine", "--", "x"), "are for a server with --url"),
+    ):
+        refused = ollm("mcp", "add", "wrong", *wrong, **env(config))
+        assert refused.returncode == 2
+        assert words in refused.stderr
 
 
 def test_one_that_fails_is_an_error_with_the_end_of_its_log(ollm: Ollm, config: Path) -> None:

@@ -91,6 +91,19 @@ def test_a_pasted_address_signs_in_where_no_browser_reaches_this_machine(
     assert "No keys are kept." in ollm("keys", "list", **home).stderr
 
 
+def test_the_secret_of_a_client_is_asked_for_at_a_terminal_only(
+    ollm: Ollm, home: dict[str, str]
+) -> None:
+    refused = ollm("mcp", "login", "work", "--client-secret", **home)
+    assert refused.returncode == 2
+    assert "name no `oauth.client_id`" in refused.stderr
+    with Path(home["OLLM_CONFIG"]).open("a") as config:
+        config.write("[mcp_servers.work.oauth]\nclient_id = 'mine'\n")
+    refused = ollm("mcp", "login", "work", "--client-secret", **home)
+    assert refused.returncode == 2
+    assert "there is no terminal" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [("box", "is a program"), ("other", "has a token in"), ("nope", "There is no MCP server")],

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,15 +12,17 @@ import anyio
 import httpx2
 import pytest
 from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.shared.auth import OAuthClientInformationFull
+from pydantic import AnyUrl
 
 from ollm_tui.config.flags import Flags
 from ollm_tui.config.keys.stored_keys import StoredKeys
 from ollm_tui.config.load import load_config
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.config.tables.mcp_servers import McpServerSettings
+from ollm_tui.config.tables.mcp_servers import McpOAuthSettings, McpServerSettings
 from ollm_tui.mcp.oauth import check_address
 from ollm_tui.mcp.server import McpServer
-from ollm_tui.mcp.settings import HttpServer
+from ollm_tui.mcp.settings import HttpServer, OAuthClient
 from ollm_tui.mcp.signing_in import sign_in
 from ollm_tui.mcp.tokens import ServerTokens, tokens_of
 from ollm_tui.protocol.errors import AIError
@@ -66,9 +69,11 @@ async def signed_in(guarded: GuardedServer, keys: StoredKeys) -> ServerTokens:
 
 
 @asynccontextmanager
-async def started(guarded: GuardedServer, keys: StoredKeys) -> AsyncIterator[McpServer]:
+async def started(
+    guarded: GuardedServer, keys: StoredKeys, oauth: McpOAuthSettings | None = None
+) -> AsyncIterator[McpServer]:
     """Run a server until it is ready or has failed."""
-    settings = McpServerSettings(url=guarded.url)
+    settings = McpServerSettings(url=guarded.url, oauth=oauth or McpOAuthSettings())
     changed = [anyio.Event()]
     server = McpServer("work", "work", settings, lambda: changed[0].set())
     server.tokens = tokens_of(keys, "work", server.address)
@@ -190,6 +195,64 @@ async def test_a_server_that_takes_no_new_clients_is_named(keys: StoredKeys) -> 
             await sign_in(HttpServer(url=closed.url), tokens, agree)
     with pytest.raises(AIError, match="No answer from its address"):
         await sign_in(HttpServer(url=closed.url), tokens, agree)
+
+
+async def test_what_a_sign_in_does_not_cover_is_named_and_the_next_one_asks_for_it(
+    guarded: GuardedServer, keys: StoredKeys
+) -> None:
+    await signed_in(guarded, keys)
+    guarded.authority.needs = "add"
+    async with started(guarded, keys) as server:
+        with pytest.raises(ToolFailure) as refused:
+            await add(server)
+        assert server.state == "ready"  # the rest of it can be used
+        assert len(guarded.authority.clients) == 1  # nobody was asked
+        guarded.authority.end_access()
+        with pytest.raises(ToolFailure):
+            await add(server)  # a renewal forgets nothing
+    assert str(refused.value) == (
+        "The MCP server refused the call. Your sign-in does not cover that (add): `ollm mcp login "
+        "work` in a shell asks for the wider access."
+    )
+    tokens = await signed_in(guarded, keys)
+    assert "lacks" not in await tokens.load()
+    async with started(guarded, keys) as server:
+        assert await add(server) == "42"
+    assert {"use", "add"} <= set([*guarded.authority.access.values()][-1].scopes)
+
+
+@pytest.mark.parametrize("secret", [None, "hush-123456789"])
+async def test_a_client_that_was_registered_before_signs_in_with_its_secret(
+    secret: str | None, guarded: GuardedServer, keys: StoredKeys
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    proof = "client_secret_basic" if secret else "none"
+    guarded.authority.clients["mine"] = OAuthClientInformationFull(
+        client_id="mine",
+        client_secret=secret,
+        redirect_uris=[AnyUrl(f"http://127.0.0.1:{port}/callback")],
+        token_endpoint_auth_method=proof,
+        scope="use",
+    )
+    tokens = ServerTokens(keys, "work", guarded.url)
+    if secret:
+        await tokens.keep_client_secret(secret)
+    address = HttpServer(url=guarded.url, client=OAuthClient(id="mine"), callback_port=port)
+    assert await sign_in(address, tokens, agree)
+    assert list(guarded.authority.clients) == ["mine"]
+    guarded.authority.end_access()
+    async with started(guarded, keys, McpOAuthSettings(client_id="mine")) as server:
+        assert await add(server) == "42"
+    assert guarded.authority.renewed == 1
+    assert "client" not in await tokens.load()
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        with pytest.raises(AIError, match="is used by another program"):
+            await sign_in(address, tokens, agree)
 
 
 async def test_tokens_are_for_one_origin_and_are_no_setting(

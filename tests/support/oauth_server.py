@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import uvicorn
 from mcp.server.auth.provider import (
@@ -35,6 +35,8 @@ class Authority:
     """The authorization server: what it has given out, and what a test makes of it."""
 
     says_yes: bool = True
+    needs: str = ""
+    """A scope without which the server refuses calls of tools."""
     takes_clients: bool = True
     clients: dict[str, OAuthClientInformationFull] = field(default_factory=dict)
     codes: dict[str, AuthorizationCode] = field(default_factory=dict)
@@ -131,6 +133,32 @@ class GuardedServer:
     authority: Authority
 
 
+def _narrow(app: Any, authority: Authority) -> Any:
+    """Refuse calls of tools to those whose token lacks a scope."""
+
+    async def narrowed(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST" or not authority.needs:
+            await app(scope, receive, send)
+            return
+        message = await receive()
+        token = dict(scope["headers"]).get(b"authorization", b"").decode().removeprefix("Bearer ")
+        known = authority.access.get(token)
+        if b"tools/call" not in message["body"] or known is None or authority.needs in known.scopes:
+            waiting = [message]
+
+            async def again() -> Any:
+                return waiting.pop() if waiting else await receive()
+
+            await app(scope, again, send)
+            return
+        asked = f'Bearer error="insufficient_scope", scope="{authority.needs} \x1b[2J"'
+        headers = [(b"www-authenticate", asked.encode()), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 403, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    return narrowed
+
+
 @contextmanager
 def guarded_server(authority: Authority | None = None) -> Iterator[GuardedServer]:
     """Serve on a free port of this machine."""
@@ -139,7 +167,7 @@ def guarded_server(authority: Authority | None = None) -> Iterator[GuardedServer
         listening.bind(("127.0.0.1", 0))
         origin = f"http://127.0.0.1:{listening.getsockname()[1]}"
         options = ClientRegistrationOptions(
-            enabled=authority.takes_clients, valid_scopes=["use"], default_scopes=["use"]
+            enabled=authority.takes_clients, valid_scopes=["use", "add"], default_scopes=["use"]
         )
         auth = AuthSettings(
             issuer_url=AnyHttpUrl(origin),
@@ -158,7 +186,9 @@ def guarded_server(authority: Authority | None = None) -> Iterator[GuardedServer
             return left + right
 
         config = uvicorn.Config(
-            server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1
+            _narrow(server.streamable_http_app(), authority),
+            log_level="critical",
+            timeout_graceful_shutdown=1,
         )
         running = uvicorn.Server(config)
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -25,6 +25,22 @@ class McpOptions:
     """Headers of every request, as `NAME: VALUE`."""
     folder: Path | None = None
     """The folder in which it runs."""
+    sampling: bool | None = None
+    """Whether it may ask the model of the chat."""
+    elicitation: bool | None = None
+    """Whether it may ask the person."""
+    roots: bool | None = None
+    """Whether it is told the working folder."""
+    start_timeout_s: float | None = None
+    """Seconds to wait until it has started."""
+    call_timeout_s: float | None = None
+    """Time limit for one call, in seconds."""
+    client_id: str | None = None
+    """The id under which its authorization server knows ollm."""
+    callback_port: int | None = None
+    """Where the browser comes back to after a sign-in."""
+    client_secret: bool = False
+    """Whether to ask for the secret of that client."""
     clients_file: Path | None = None
     """A file of another client, whose servers are added."""
 
@@ -47,6 +63,8 @@ def add_mcp(commands: "argparse._SubParsersAction[Any]", shared: argparse.Argume
     about = "sign in to a server at an address, in the browser"
     login = add_command(actions, "login", about, shared)
     login.add_argument("server", metavar="NAME", help="the name of a server")
+    about = "ask for the secret of `oauth.client_id` first, and keep it where the keys are"
+    login.add_argument("--client-secret", action="store_true", help=about)
     about = "sign out of a server: remove its tokens from this machine"
     logout = add_command(actions, "logout", about, shared)
     logout.add_argument("server", metavar="NAME", help="the name of a server")
@@ -65,9 +83,28 @@ def _add_options(add: argparse.ArgumentParser) -> None:
     about = "a header of every request, such as 'Authorization: Bearer ${TOKEN}'; may be repeated"
     option("--header", metavar="NAME:VALUE", action="append", help=about)
     option("--cwd", dest="folder", metavar="DIR", type=Path, help="the folder in which it runs")
+    _add_rights(add)
     about = "add the servers of another client's file with `mcpServers`, after a question"
     option("--from", dest="clients_file", metavar="FILE", type=Path, help=about)
     option("--yes", action="store_true", help="add them without a question")
+
+
+def _add_rights(add: argparse.ArgumentParser) -> None:
+    option, switch = add.add_argument, argparse.BooleanOptionalAction
+    about = "whether it may ask the model of the chat; each request is a question"
+    option("--sampling", action=switch, help=about)
+    about = "whether it may ask you to fill a form or to open a page"
+    option("--elicitation", action=switch, help=about)
+    about = "whether it is told the working folder (default: programs are, addresses are not)"
+    option("--roots", action=switch, help=about)
+    about = "how long it may take to start (default: 10)"
+    option("--start-timeout", dest="start_timeout_s", metavar="SECONDS", type=float, help=about)
+    about = "how long a call may take (default: 60)"
+    option("--call-timeout", dest="call_timeout_s", metavar="SECONDS", type=float, help=about)
+    about = "the id under which the authorization server of an address knows you"
+    option("--client-id", metavar="ID", help=about)
+    about = "the port of http://127.0.0.1:PORT/callback, where the browser comes back to"
+    option("--callback-port", metavar="PORT", type=int, help=about)
 
 
 def mcp_options(values: Mapping[str, Any]) -> McpOptions:

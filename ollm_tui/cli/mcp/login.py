@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable
+from getpass import getpass
 
 import anyio
 
@@ -11,7 +12,7 @@ from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.foreign import off_the_loop
-from ollm_tui.config.keys.stored_keys import StoredKeys
+from ollm_tui.config.keys.stored_keys import LONGEST_KEY, StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
 from ollm_tui.decode.clean import clean_name
@@ -44,10 +45,14 @@ def tokens_of(name: str, loaded: LoadedConfig, paths: AppPaths) -> tuple[HttpSer
 
 
 async def login(
-    name: str, _arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
+    name: str, arguments: Arguments, loaded: LoadedConfig, paths: AppPaths, output: Output
 ) -> int:
     """Have the person sign in, and keep what the server gives."""
     address, tokens = tokens_of(name, loaded, paths)
+    shown = clean_name(name)
+    if arguments.mcp.client_secret:
+        await tokens.keep_client_secret(_typed_secret(name, address))
+        output.note(f"Kept the secret of the client, which `ollm mcp rm {shown}` removes.")
     try:
         sign_in = await off_the_loop(lambda: import_name("ollm_tui.mcp.signing_in:sign_in"))
     except ImportError:
@@ -57,13 +62,27 @@ async def login(
         try:
             is_signed_in = await sign_in(address, tokens, _Browser(name, output).show)
         except AIError as error:
-            output.error(f"{clean_name(name)}: {error.message}", error.hint)
+            output.error(f"{shown}: {error.message}", error.hint)
             return ERROR
-        shown = clean_name(name)
         done = f"Signed in to {shown}." if is_signed_in else f"{shown} wants no sign-in."
         output.note(done)
         return OK
     return stop.exit_code
+
+
+def _typed_secret(name: str, address: HttpServer) -> str:
+    """Return the secret of a client from a hidden prompt; an argument would show it to others."""
+    if address.client is None:
+        raise UsageError(f"The settings of {clean_name(name)} name no `oauth.client_id`.")
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(
+            "--client-secret asks for it, and there is no terminal.",
+            'Set `oauth.client_secret` to "${NAME}", a variable of the environment.',
+        )
+    secret = getpass(f"Secret of the client {clean_name(address.client.id)} (not shown): ").strip()
+    if not secret or len(secret) > LONGEST_KEY or not (secret.isascii() and secret.isprintable()):
+        raise UsageError("This is no secret: it is one line of letters, digits and signs.")
+    return secret
 
 
 async def logout(

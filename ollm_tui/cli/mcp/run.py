@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+from pydantic import ValidationError
 
 from ollm_tui.cli.arguments import Arguments
 from ollm_tui.cli.mcp.arguments import McpOptions
@@ -16,8 +17,9 @@ from ollm_tui.cli.model_actions import confirm
 from ollm_tui.cli.output import ERROR, OK, Output, UsageError
 from ollm_tui.cli.settings import load_for
 from ollm_tui.cli.stop import stopping
+from ollm_tui.config.complaints import complaint
 from ollm_tui.config.edit import set_key, set_table
-from ollm_tui.config.keys.stored_keys import SIGN_IN, StoredKeys
+from ollm_tui.config.keys.stored_keys import CLIENT_SECRET, SIGN_IN, StoredKeys
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.origin import dotted, nearest
 from ollm_tui.config.paths import AppPaths, default_paths, expanded
@@ -34,6 +36,7 @@ from ollm_tui.runtime.tools.toolbox import configured_servers
 
 _TABLE: Final = "mcp_servers"
 _LONGEST_NAME: Final = 64
+_RIGHTS: Final = ("sampling", "elicitation", "roots", "start_timeout_s", "call_timeout_s")
 _OF_ONE: Final = {"review": review, "login": login, "logout": logout}
 
 
@@ -112,6 +115,25 @@ def _typed(options: McpOptions) -> TomlServer:
         table["env"] = dict(_pair(one, "=", "--env") for one in options.env)
     if options.header:
         table["headers"] = dict(_pair(one, ":", "--header") for one in options.header)
+    return {**table, **_rights(options)}
+
+
+def _rights(options: McpOptions) -> TomlServer:
+    """Return what was typed of what the server may do, and how one signs in to it."""
+    typed = {name: getattr(options, name) for name in _RIGHTS}
+    table: TomlServer = {name: value for name, value in typed.items() if value is not None}
+    oauth = {"client_id": options.client_id, "callback_port": options.callback_port}
+    client = {name: value for name, value in oauth.items() if value is not None}
+    if client and not options.url:
+        raise UsageError("--client-id and --callback-port are for a server with --url.")
+    if client:
+        table["oauth"] = client
+    try:
+        McpServerSettings.model_validate(table)
+    except ValidationError as error:
+        fault = error.errors(include_input=False)[0]
+        option = str(fault["loc"][-1]).removesuffix("_s").replace("_", "-")
+        raise UsageError(f"--{option} {complaint(fault)}.") from error
     return table
 
 
@@ -197,7 +219,8 @@ def _write(name: str, table: TomlServer, loaded: LoadedConfig) -> None:
 def _remove(name: str, loaded: LoadedConfig, paths: AppPaths, output: Output) -> int:
     key = dotted((_TABLE, name))
     set_key(loaded.path, key, None)
-    StoredKeys(paths.data_dir).remove(f"{SIGN_IN}{name}")
+    for kind in (SIGN_IN, CLIENT_SECRET):
+        StoredKeys(paths.data_dir).remove(f"{kind}{name}")
     output.note(f"Removed {clean_name(name)} from {loaded.path}.")
     return OK
 

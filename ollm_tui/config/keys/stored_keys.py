@@ -24,6 +24,8 @@ HUB: Final = "hub"
 """The name of the hub's token."""
 SIGN_IN: Final = "mcp:"
 """What the name of an MCP server's sign-in begins with; it is no setting."""
+CLIENT_SECRET: Final = "mcp-client:"
+"""The same for the secret of the client with which a person signs in to it."""
 LONGEST_KEY: Final = 10_000
 _SERVICE: Final = "ollm"
 _LARGEST_INDEX: Final = 1_000_000
@@ -39,7 +41,7 @@ class StoredKey:
     """One kept key."""
 
     name: str
-    """The provider, `hub`, or `mcp:` with an MCP server."""
+    """The provider, `hub`, or `mcp:` or `mcp-client:` with an MCP server."""
     server: str
     """The origin of the server that it was given for."""
     place: Place
@@ -213,7 +215,7 @@ def stored_settings(layers: Layers, keys: StoredKeys) -> Iterator[Setting | Conf
         yield ConfigProblem(error.message, Origin("file", str(keys.path)), hint=error.hint)
         return
     for kept in listed:
-        if kept.name.startswith(SIGN_IN):
+        if kept.name.startswith((SIGN_IN, CLIENT_SECRET)):
             continue
         path = key_path_of(kept.name)
         named_by = (*path[:-1], f"{path[-1]}_env")

@@ -8,7 +8,30 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr, field_validator
 
-from ollm_tui.config.values import FilePath, Seconds, SettingsSection, Text, header_names
+from ollm_tui.config.values import FilePath, NoSwitch, Seconds, SettingsSection, Text, header_names
+
+
+class McpOAuthSettings(SettingsSection):
+    """How ollm signs in to a server whose authorization server takes no new clients by itself."""
+
+    client_id: Text | None = Field(
+        None,
+        examples=["my-client"],
+        description="Id under which its authorization server knows ollm; not set introduces ollm "
+        "as a new client.",
+    )
+    client_secret: SecretStr | None = Field(
+        None,
+        examples=["${WORK_SECRET}"],
+        description='Secret of that client, best as "${NAME}"; `ollm mcp login NAME '
+        "--client-secret` keeps one where the keys are.",
+    )
+    callback_port: Annotated[int, Field(ge=1, le=65_535), NoSwitch] | None = Field(
+        None,
+        examples=[8765],
+        description="Port of http://127.0.0.1:PORT/callback, where the browser comes back to; not "
+        "set takes a free one.",
+    )
 
 
 class McpServerSettings(SettingsSection):
@@ -44,6 +67,13 @@ class McpServerSettings(SettingsSection):
         {},
         examples=[{"Authorization": "Bearer ${WORK_KEY}"}],
         description="Extra headers of every request to that address.",
+    )
+    oauth: McpOAuthSettings = Field(
+        McpOAuthSettings(),
+        examples=[{"client_id": "my-client", "callback_port": 8765}],
+        description="Your own client for the sign-in at that address: `client_id`, "
+        '`client_secret` (best as "${NAME}") and `callback_port`, of the address '
+        "http://127.0.0.1:PORT/callback. Not set introduces ollm as a new client.",
     )
     enabled: bool = Field(True, description="Whether it is started, and its tools are offered.")
     start_timeout_s: Seconds = Field(
