@@ -28,7 +28,7 @@ from mcp_types import (
 )
 from pydantic import BaseModel, ValidationError
 
-from ollm_tui.decode.clean import clean_line
+from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.mcp.callbacks import callbacks_of
 from ollm_tui.mcp.content import output_of
 from ollm_tui.mcp.http import Refusals, http_transport
@@ -37,7 +37,7 @@ from ollm_tui.mcp.log import ServerLog
 from ollm_tui.mcp.oauth import SignedIn
 from ollm_tui.mcp.offers import ServerOffers
 from ollm_tui.mcp.process import ServerProcess
-from ollm_tui.mcp.requests import QuestionClock, ServerRights
+from ollm_tui.mcp.requests import ServerRights
 from ollm_tui.mcp.settings import HttpServer, ServerAddress
 from ollm_tui.mcp.stdio import stdio_transport
 from ollm_tui.mcp.tokens import ServerTokens
@@ -60,10 +60,11 @@ class Connection:
     """An open session. Its calls may come from any task; it belongs to the one that opened it."""
 
     def __init__(
-        self, session: ClientSession, dispatcher: JSONRPCDispatcher[Any], clock: QuestionClock
+        self, session: ClientSession, dispatcher: JSONRPCDispatcher[Any], rights: ServerRights
     ) -> None:
         self._session = session
-        self._clock = clock
+        self._clock = rights.clock
+        self._who = f"MCP server {clean_name(rights.name)}"
         self._dispatcher = dispatcher
         self.ended = anyio.Event()
         """Set when the server is gone."""
@@ -163,7 +164,7 @@ class Connection:
             ) from error
         except (ValidationError, RuntimeError) as error:
             raise AIError(
-                ErrorCode.SERVICE_UNAVAILABLE, "The answer of the MCP server is malformed."
+                ErrorCode.SERVICE_UNAVAILABLE, f"The answer of the {self._who} is malformed."
             ) from error
 
     async def call(
@@ -184,22 +185,22 @@ class Connection:
         except MCPError as error:
             raise ToolFailure(await self._reason(error, timeout_s)) from error
         except (ValidationError, RuntimeError) as error:
-            raise ToolFailure("The answer of the MCP server is malformed.") from error
+            raise ToolFailure(f"The answer of the {self._who} is malformed.") from error
         if result is None:
-            raise ToolFailure(f"Stopped: the MCP server took longer than {timeout_s:g} s.")
+            raise ToolFailure(f"Stopped: the {self._who} took longer than {timeout_s:g} s.")
         return output_of(result)
 
     async def _reason(self, error: MCPError, timeout_s: float) -> str:
         if error.code == CONNECTION_CLOSED:
-            return f"The MCP server ended during the call{await self._how()}."
+            return f"The {self._who} ended during the call{await self._how()}."
         if error.code == REQUEST_TIMEOUT:
-            return f"Stopped: the MCP server took longer than {timeout_s:g} s."
+            return f"Stopped: the {self._who} took longer than {timeout_s:g} s."
         if self.refusals is not None and error.message == "Session terminated":
             self.ended.set()
         refusals = self.refusals
         if refusals is not None and (refusals.is_too_narrow or error.message == _WITHOUT_WORDS):
-            return f"The MCP server refused the call. {refusals.words}".strip()
-        return f"The MCP server refused the call: {error.message[:_LONGEST_REASON]}"
+            return f"The {self._who} refused the call. {refusals.words}".strip()
+        return f"The {self._who} refused the call: {error.message[:_LONGEST_REASON]}"
 
     async def _problem(self, what: str, error: Exception) -> AIError:
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
@@ -293,5 +294,5 @@ async def _session(
         **callbacks_of(rights),
     )
     async with session:
-        connections.append(Connection(session, dispatcher, rights.clock))
+        connections.append(Connection(session, dispatcher, rights))
         yield connections[0]

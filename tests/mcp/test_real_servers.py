@@ -56,6 +56,10 @@ def settings_of(name: str, folder: Path) -> McpServerSettings:
         "MEMORY_FILE_PATH": SecretStr(str(folder / "memory.json")),
         "NO_PROXY": SecretStr("127.0.0.1"),
     }
+    if name == "fetch":
+        # With Node.js it has npm install an extractor at the first page in HTML, and answers
+        # nothing meanwhile. Without it takes its own.
+        env["PATH"] = SecretStr(str(folder / "programs"))
     return McpServerSettings(
         command=str(program(command)),
         args=args.get(name, []),
@@ -147,8 +151,10 @@ async def answer(request: Received, reply: Reply) -> None:
             await reply.whole(b"", 404)
         case "/silent":
             await anyio.sleep_forever()
+        case "/page":
+            page = b"<title>Rivers</title><body><h1>Danube</h1><p>It is long.</p></body>"
+            await reply.whole(page, 200, "text/html")
         case _:
-            # text: for HTML the server would have npm install an extractor
             await reply.whole(b"The Danube is long.", 200, "text/plain")
 
 
@@ -161,8 +167,28 @@ def pages() -> Iterator[str]:
 async def test_fetch(tmp_path: Path, pages: str) -> None:
     async with started("fetch", tmp_path) as servers:
         assert "The Danube is long." in (await run(servers, "fetch", url=f"{pages}/a")).content
+        assert "It is long." in (await run(servers, "fetch", url=f"{pages}/page")).content
         refused = await run(servers, "fetch", url="http://127.0.0.1:9/")
         assert refused.is_error
+
+
+async def test_fetch_whose_npm_hangs_is_one_sentence_and_leaves_no_process(
+    tmp_path: Path, pages: str
+) -> None:
+    """Its extractor is installed by npm at the first page in HTML, which may wait for a network."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for name, asked, version in (("node", "-v", "v22.0.0"), ("npm", "version", "10.0.0")):
+        script = f'PATH=/usr/bin:/bin\n[ "$1" = {asked} ] && echo {version} || sleep 600'
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    async with started("fetch", tmp_path) as servers:
+        server = servers.all["fetch"]
+        server.timing = replace(server.timing, call_s=2.0)
+        with anyio.fail_after(PATIENCE_S), pytest.raises(ToolFailure) as caught:
+            await run(servers, "fetch", url=f"{pages}/page")
+        assert str(caught.value) == "Stopped: the MCP server fetch took longer than 2 s."
+        assert len(processes_of(server)) > 2
 
 
 async def test_sqlite(tmp_path: Path) -> None:

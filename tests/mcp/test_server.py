@@ -81,7 +81,9 @@ async def test_a_call_that_hangs_has_a_limit_and_the_server_is_told(
 ) -> None:
     async with running("hang_call", call_timeout_s=0.3) as box:
         await box.until("ready")
-        with pytest.raises(ToolFailure, match=r"took longer than 0\.3 s"):
+        with pytest.raises(
+            ToolFailure, match=r"^Stopped: the MCP server \w+ took longer than 0\.3 s\.$"
+        ):
             await box.server.call(box.tool(), {})
         await _until_recorded(record, "notifications/cancelled")
 
