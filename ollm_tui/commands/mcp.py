@@ -7,7 +7,7 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.commands.server_prompts import prompt_commands
 from ollm_tui.config.origin import nearest
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
         if server.state == "ready":
             state = f"ready, {counted(len(server.listed.tools), 'tool')}"
         name = clean_name(server.name)
-        yield f"{name:<{width}}  {state:<20}  {clean_line(server.place)}".rstrip()
+        yield f"{name:<{width}}  {state:<20}  {spelled_line(server.place)}".rstrip()
     yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart starts it anew."
 
 
@@ -114,20 +114,20 @@ def _offers(server: "McpServer") -> Iterator[str]:
 
 
 def _details(server: "McpServer") -> Iterator[str]:
-    about = f" ({clean_line(server.about)})" if server.about else ""
+    about = f" ({spelled_line(server.about)})" if server.about else ""
     state = "sign in needed" if server.needs_sign_in else _STATES[server.state]
     yield f"{clean_name(server.name)}: {state}{about}"
-    yield f"It is {clean_line(server.place) or 'not described in the settings'}"
+    yield f"It is {spelled_line(server.place) or 'not described in the settings'}"
     if server.problem:
-        yield clean_line(server.problem)
+        yield spelled_line(server.problem)
     yield from _rights(server)
     for tool in server.listed.tools:
-        gist = clean_line(tool.description)
+        gist = spelled_line(tool.description)
         gist = gist if len(gist) <= _GIST else f"{gist[:_GIST]}…"
         yield f"  {clean_name(tool.name)}  {gist}".rstrip()
-    yield from (f"  {clean_line(reason)}" for reason in server.listed.refused)
+    yield from (f"  {spelled_line(reason)}" for reason in server.listed.refused)
     yield from _offers(server)
     lines = [line for line in server.log.tail(_LOG_LINES) if line.strip()]
     if lines:
         yield "The end of its log:"
-        yield from (f"  {clean_line(line)}" for line in lines)
+        yield from (f"  {spelled_line(line)}" for line in lines)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, overload
 
 from ollm_tui.commands.registry import Command, Completion
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.protocol.forms import FormField
@@ -58,7 +58,7 @@ def prompt_commands(servers: Servers) -> tuple[Command, ...]:
             name=_typed(server, prompt),
             aliases=(),
             usage=_usage(prompt),
-            help=clean_line(prompt.description) or f"Prompt of {clean_name(server.name)}.",
+            help=spelled_line(prompt.description) or f"Prompt of {clean_name(server.name)}.",
             run=partial(_run, server, prompt),
             complete=partial(_completions, prompt),
         )
@@ -93,7 +93,7 @@ def _completions(
     given = {word.partition("=")[0] for word in before.split()}
     kept = f"{before} " if before else ""
     return [
-        Completion(f"{kept}{clean_name(one.name)}=", clean_line(one.description), is_example=True)
+        Completion(f"{kept}{clean_name(one.name)}=", spelled_line(one.description), is_example=True)
         for one in prompt.arguments
         if one.name not in given
     ]

@@ -84,6 +84,19 @@ def clean_name(text: str) -> str:
     )
 
 
+def spelled_out(text: str, kept: str = "\n") -> str:
+    """Return a text as `clean_name` does, but for the characters that are kept."""
+    return "".join(
+        piece if piece in kept else clean_name(piece)
+        for piece in re.split(f"([{re.escape(kept)}])", text)
+    )
+
+
+def spelled_line(text: str) -> str:
+    """Return a text as `clean_line` does, and all that is still invisible as `clean_name` does."""
+    return clean_name(clean_line(text))
+
+
 class Cleaner:
     """Clean a text that arrives in parts; holds back at most the start of one flag."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class ServerNews:
 
 def _words(server: "McpServer", before: "ServerState", tools: int) -> str:
     """Return a sentence about a change of state, if it is one that matters to the chat."""
-    name, why = clean_name(server.name), clean_line(server.problem)
+    name, why = clean_name(server.name), spelled_line(server.problem)
     if server.state == "waiting" and before == "ready":
         off = f" {counted(tools, 'tool')} of it {'is' if tools == 1 else 'are'} off until then."
         return f"The MCP server {name}: {why} It is started again.{off if tools else ''}"

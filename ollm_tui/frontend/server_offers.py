@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ollm_tui.commands.registry import Completion
 from ollm_tui.commands.server_prompts import find_prompt, read_arguments
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted, size_text
 from ollm_tui.decode.matching import best_rank
 from ollm_tui.protocol.errors import AIError
@@ -64,9 +64,9 @@ class ServerOffers:
     def _known(self) -> Iterator[Completion]:
         for server in self.servers().values():
             for one in server.catalogue.resources:
-                yield Completion(f"{server.prefix}:{one.uri}", clean_line(one.about))
+                yield Completion(f"{server.prefix}:{one.uri}", spelled_line(one.about))
             for template in server.catalogue.templates:
-                about = clean_line(f"{template.uri[len(template.beginning) :]} {template.about}")
+                about = spelled_line(f"{template.uri[len(template.beginning) :]} {template.about}")
                 beginning = f"{server.prefix}:{template.beginning}"
                 yield Completion(beginning, about, takes_more=True)
 
@@ -92,9 +92,11 @@ async def _filled(server: "McpServer", uri: str) -> list[Completion]:
             continue
         values = await server.template_values(template.uri, *variable)
         for one in [template.filled(value) for value in values if " " not in value]:
-            filled[one] = Completion(f"{server.prefix}:{one}", clean_line(template.about))
+            filled[one] = Completion(f"{server.prefix}:{one}", spelled_line(template.about))
         if template.matches(uri):
-            filled.setdefault(uri, Completion(f"{server.prefix}:{uri}", clean_line(template.about)))
+            filled.setdefault(
+                uri, Completion(f"{server.prefix}:{uri}", spelled_line(template.about))
+            )
     return list(filled.values())
 
 

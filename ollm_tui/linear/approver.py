@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.clean import clean_name, spelled_out
 from ollm_tui.frontend.consent import Permissions, can_grant, granted_words
 from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
@@ -60,7 +60,7 @@ class LinearApprover:
         """Read out a question of the model; whatever is answered allows nothing."""
         question = tool.question
         async with self._lock:
-            text = "\n".join(clean_name(line) for line in question.text.split("\n"))
+            text = spelled_out(question.text)
             rows = [f"The model has a question, which allows nothing: {text}"]
             rows += [f"{at}. {clean_name(one)}" for at, one in enumerate(question.choices, 1)]
             self.say("\n".join(rows))
@@ -111,7 +111,7 @@ def _previewed(preview: CallPreview) -> list[str]:
     """Return all that a prepared call will do, with invisible characters spelled out."""
     rows: list[str] = []
     for heading, text in preview.parts:
-        rows += [f"{heading}:", *(clean_name(line) for line in text.split("\n"))]
+        rows += [f"{heading}:", spelled_out(text)]
     return rows
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_line, clean_name, spelled_line
 from ollm_tui.frontend.consent import Arming
 from ollm_tui.linear.terminal import ESCAPE, INTERRUPT, Terminal
 from ollm_tui.protocol.forms import FieldValue, FormField, FormValues
@@ -211,7 +211,7 @@ class LinearForms:
 
     async def _entered(self, one: FormField) -> tuple[bool, FieldValue | None]:
         name, options = clean_name(one.shown), [clean_name(option.shown) for option in one.options]
-        about = [clean_line(one.about), f"One of: {', '.join(options)}" if options else ""]
+        about = [spelled_line(one.about), f"One of: {', '.join(options)}" if options else ""]
         self.say(". ".join([name, *filter(None, about)]))
         while True:
             typed = await self.questions.line(f"{name}: ", one.written(one.default))

@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol, TypeAlias, TypeVar
 
@@ -11,7 +10,7 @@ import mcp_types as wire
 from pydantic import BaseModel
 
 from ollm_tui.attachments.attachment import AttachedText, Attachment, FileBytes, attachment_of
-from ollm_tui.decode.clean import clean, clean_name
+from ollm_tui.decode.clean import clean, clean_name, spelled_out
 from ollm_tui.decode.counted import counted
 from ollm_tui.mcp.catalogue import Catalogue, read_prompts, read_resources, read_templates
 from ollm_tui.protocol.errors import AIError, ErrorCode
@@ -26,11 +25,8 @@ MOST_CHARACTERS: Final = 200_000
 _LONGEST_SHOWN: Final = 100
 _MOST_VALUES: Final = 100
 _LONGEST_VALUE: Final = 300
-_HIDDEN: Final = re.compile(
-    "[\u00ad\u034f\u115f\u1160\u180e\u200b\u2060-\u2064\u3164\ufe00-\ufe0d\ufeff\uffa0"
-    "\U000e0100-\U000e01ef]"
-)
-"""Draws nothing, and can carry a text that only a model reads."""
+_KEPT: Final = "\n\t\u00a0\u202f\u3000"
+"""Line ends and spaces that texts of many languages have; they hide nothing."""
 
 
 class Requests(Protocol):
@@ -187,7 +183,7 @@ def _attached(contents: wire.TextResourceContents | wire.BlobResourceContents) -
 def _visible(text: str) -> str:
     """Return a text as a person sees it: what is hidden in it is spelled out."""
     seen = clean(text.replace("\r\n", "\n").replace("\r", "\n"))
-    return _HIDDEN.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", seen)
+    return spelled_out(seen, _KEPT)
 
 
 def _decoded(data: str, name: str) -> bytes:

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ollm_tui.decode.clean import Cleaner, clean, clean_line, clean_name
+from ollm_tui.decode.clean import (
+    Cleaner,
+    clean,
+    clean_line,
+    clean_name,
+    spelled_line,
+    spelled_out,
+)
 
 FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff\U000e0001\U000e0000]"
@@ -209,6 +216,21 @@ def test_a_line_of_chrome_stays_one_line(text: str, line: str) -> None:
 )
 def test_a_name_shows_everything_that_draws_nothing(text: str, name: str) -> None:
     assert clean_name(text) == name
+
+
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x2069), (0xFEFF, 0xFEFF)),
+        *((0xFE00, 0xFE0F), (0xE0000, 0xE01EF)),
+    ],
+)
+def test_a_text_of_lines_hides_nothing_either(first: int, last: int) -> None:
+    for code in range(first, last + 1):
+        mark = f"⟦U+{code:04X}⟧"
+        assert spelled_out(f"a\n{chr(code)}b\t") == f"a\n{mark}b⟦U+0009⟧"
+        assert spelled_out(f"a\n{chr(code)}\tb\u3000", "\n\t\u3000") == f"a\n{mark}\tb\u3000"
+        assert spelled_line(f"a\r\n{chr(code)}\tb") == f"a {mark} b"
 
 
 @settings(max_examples=300)

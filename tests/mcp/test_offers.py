@@ -44,7 +44,7 @@ async def test_prompts_are_listed_and_their_words_come_cleaned(running: Running)
         assert words == ["Greet Ada in a plain tone."]
         assert await server.prompt(hostile.name, {}) == [
             "User:",
-            "Look␛[2J here⟦U+200B⟧⟦U+E0041⟧",
+            "Look␛[2J here⟦U+200B⟧⟦U+200F⟧⟦U+2062⟧⟦U+2066⟧⟦U+E0041⟧\n\tno\u3000more",
             "Assistant:",
             "Yes?",
         ]

@@ -186,7 +186,7 @@ def offered(message: dict[str, Any]) -> None:
                 ]
             }
         case "prompts/get" if params["name"] == "hostile":
-            hidden = "Look\x1b[2J here\u200b\U000e0041"
+            hidden = "Look\x1b[2J here\u200b\u200f\u2062\u2066\U000e0041\r\n\tno\u3000more"
             part = {"type": "text", "text": hidden}
             answer = {"type": "text", "text": "Yes?"}
             result = {

@@ -9,7 +9,7 @@ from ollm_tui.cli.output import ERROR, OK, Output
 from ollm_tui.cli.stop import stopping
 from ollm_tui.config.load import LoadedConfig
 from ollm_tui.config.paths import AppPaths
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.mcp.known_tools import KnownTools, difference
 from ollm_tui.mcp.listing import ToolDefinition
@@ -70,6 +70,6 @@ def _unread(
 
 def report_problem(server: McpServer, output: Output) -> None:
     """Say why a server is not ready, with the end of its log."""
-    output.error(f"{clean_name(server.name)}: {clean_line(server.problem)}")
+    output.error(f"{clean_name(server.name)}: {spelled_line(server.problem)}")
     for line in server.log.tail(_LOG_LINES):
-        output.note(f"  {clean_line(line)}")
+        output.note(f"  {spelled_line(line)}")

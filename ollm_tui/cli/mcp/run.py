@@ -26,7 +26,7 @@ from ollm_tui.config.paths import AppPaths, default_paths, expanded
 from ollm_tui.config.regular_file import read_bounded, why_unreadable
 from ollm_tui.config.tables.mcp_servers import McpServerSettings
 from ollm_tui.config.urls import split_web_url
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_line, clean_name, spelled_line
 from ollm_tui.decode.counted import counted
 from ollm_tui.decode.redact import names_secret
 from ollm_tui.mcp.other_clients import LARGEST, TomlServer, read_servers
@@ -256,10 +256,10 @@ def _report(server: McpServer, output: Output) -> None:
     name = clean_name(server.name)
     if server.state == "ready":
         tools = counted(len(server.listed.tools), "tool")
-        output.line(f"{name}: ready, {tools} ({clean_line(server.about)})")
+        output.line(f"{name}: ready, {tools} ({spelled_line(server.about)})")
         for tool in server.listed.tools:
             output.line(f"  {clean_name(tool.name)}")
     else:
         report_problem(server, output)
     for reason in server.listed.refused:
-        output.note(f"  {clean_line(reason)}")
+        output.note(f"  {spelled_line(reason)}")

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ollm_tui.decode.clean import clean_line, clean_name
+from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.protocol.forms import FieldValue, FormField, FormValues
 from ollm_tui.tui.dialogs.questions import ChoiceRow, Choose, LineEntry
 
@@ -67,7 +67,7 @@ async def _choose(ask: Ask, title: str, one: FormField) -> tuple[bool, FieldValu
 
 def _about(one: FormField) -> str:
     name = clean_name(one.shown)
-    words = [f"{name}: {clean_line(one.about)}" if one.about else name]
+    words = [f"{name}: {spelled_line(one.about)}" if one.about else name]
     if one.kind == "choices":
         named = ", ".join(clean_name(option.shown) for option in one.options[:_MOST_NAMED])
         words.append(f"Any of {named}; commas between.")

@@ -18,7 +18,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ollm_tui.decode.clean import clean_name
+from ollm_tui.decode.clean import clean_name, spelled_out
 from ollm_tui.tui.painters import plain_rows
 
 _BAR = "▌ "
@@ -43,11 +43,6 @@ class Passage:
     """Whether lines that are removed and added are coloured."""
     language: str = ""
     """The language of code, which is coloured; empty is none."""
-
-
-def spelled(text: str) -> str:
-    """Spell out invisible characters; only line feeds end a line."""
-    return "\n".join(clean_name(line) for line in text.split("\n"))
 
 
 def is_whole(widget: Widget) -> bool:
@@ -92,7 +87,7 @@ class Reading(ScrollView, can_focus=False):
         """Show passages; `margin` rows of the screen are left for the dialog."""
         super().__init__()
         self._passages = [
-            replace(one, heading=clean_name(one.heading), text=spelled(one.text))
+            replace(one, heading=clean_name(one.heading), text=spelled_out(one.text))
             for one in passages
         ]
         self._margin = margin

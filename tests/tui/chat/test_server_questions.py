@@ -47,7 +47,7 @@ FORM = FormRequest(
     "weather",
     "Which city\x1b[2J?",
     (
-        FormField("city", about="Where you are.", is_required=True),
+        FormField("city", about="Where you\u200b are.", is_required=True),
         FormField(
             "unit", "choice", options=(FieldOption("c", "Celsius"), FieldOption("f", "Fahrenheit"))
         ),
@@ -163,7 +163,7 @@ async def test_a_form_is_filled_field_by_field_and_sent_after_a_last_look(tmp_pa
         await answers.dialog("The MCP server weather asks you something.")
         assert "Which city⟦U+001B⟧[2J?" in answers.shown
         await stage.pilot.press("y")
-        await until(stage, "For the MCP server weather · 1 of 3", "Where you are.")
+        await until(stage, "For the MCP server weather · 1 of 3", "Where you⟦U+200B⟧ are.")
         await stage.pilot.press("enter")
         await until(stage, "A value is required.")
         await stage.pilot.press(*"Oslo", "enter")
@@ -284,6 +284,30 @@ async def test_it_looks_as_drawn(kind: str, tmp_path: Path, svg_snapshot: SvgSna
         await answers.dialog("MCP server", reads=False)
         svg_snapshot(answers.stage.app)
         await answers.stage.pilot.press("escape")
+
+
+async def test_the_fields_of_a_form_look_as_drawn(
+    tmp_path: Path, svg_snapshot: SvgSnapshot
+) -> None:
+    async with asking(tmp_path, lambda one: one.fill(FORM)) as answers:
+        stage = answers.stage
+        await answers.dialog("The MCP server weather asks you something.")
+        await stage.pilot.press("y")
+        await until(stage, "1 of 3")
+        await stage.pilot.press("enter")
+        await until(stage, "A value is required.")
+        await stage.settle()
+        svg_snapshot(stage.app)
+        await stage.pilot.press(*"Oslo", "enter")
+        await until(stage, "2 of 3")
+        await stage.settle()
+        svg_snapshot(stage.app)
+        await stage.pilot.press("enter")
+        await until(stage, "3 of 3")
+        await stage.pilot.press("enter")
+        await answers.dialog("Send this to the MCP server weather?")
+        svg_snapshot(stage.app)
+        await stage.pilot.press("escape")
 
 
 async def test_the_question_for_a_tool_looks_as_drawn(
