@@ -211,8 +211,8 @@ async def test_what_a_sign_in_does_not_cover_is_named_and_the_next_one_asks_for_
         with pytest.raises(ToolFailure):
             await add(server)  # a renewal forgets nothing
     assert str(refused.value) == (
-        "The MCP server refused the call. Your sign-in does not cover that (add): `ollm mcp login "
-        "work` in a shell asks for the wider access."
+        "The MCP server work refused the call. Your sign-in does not cover that (add): `ollm mcp "
+        "login work` in a shell asks for the wider access."
     )
     tokens = await signed_in(guarded, keys)
     assert "lacks" not in await tokens.load()
