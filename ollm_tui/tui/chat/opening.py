@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
+
 from ollm_tui.tui.chat.parts import queue_line
 from ollm_tui.tui.widgets import FLASH_S, HintLine
 
@@ -237,3 +239,15 @@ async def _commands_of_plugins(
     from ollm_tui.config.foreign import off_the_loop
 
     return await off_the_loop(partial(plugin_commands, COMMANDS))
+
+
+async def load_painters() -> None:
+    """Load what the first answer needs in a thread, so that it does not wait for it."""
+    await anyio.to_thread.run_sync(_load_markdown)
+
+
+def _load_markdown() -> None:
+    # The import takes most of the time.
+    from ollm_tui.tui.painters import load_markdown
+
+    load_markdown()

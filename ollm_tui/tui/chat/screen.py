@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.widgets import TextArea
 
 from ollm_tui.frontend.prompt_history import PromptHistory
-from ollm_tui.tui.chat.opening import OpeningChat, open_controller
+from ollm_tui.tui.chat.opening import OpeningChat, load_painters, open_controller
 from ollm_tui.tui.chat.parts import ChatParts, KeyHints, Prompt, SelectionCopier
 from ollm_tui.tui.chat.status.status_bar import StatusBar
 from ollm_tui.tui.composer import AttachmentLines, Completions, Composer
@@ -138,6 +138,7 @@ class ChatScreen(TranscriptSelection[None]):
         self.controller = controller
         self._opening.hand_over(controller)
         await controller.open(self.problems)
+        await load_painters()
 
     # What is typed is drawn at once, before more of an answer is: Textual draws at the next beat
     # of a clock, and one that is late skips a beat, so in a busy moment a letter waited 33 ms.

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from ollm_tui.tui.painters.inline import parser
     from ollm_tui.tui.painters.json_tree import TreePainter, TreeSource
     from ollm_tui.tui.painters.links import FoundLink, address_at
-    from ollm_tui.tui.painters.markdown import MarkdownPainter, links_in
+    from ollm_tui.tui.painters.markdown import MarkdownPainter, links_in, load_markdown
     from ollm_tui.tui.painters.painter import Change, Offsets, PaintedRows, Painter, WholePainter
     from ollm_tui.tui.painters.plain import LineEnds, PlainPainter, plain_rows
     from ollm_tui.tui.painters.rows import (
@@ -49,6 +49,7 @@ else:
             "markdown": (
                 "MarkdownPainter",
                 "links_in",
+                "load_markdown",
             ),
             "painter": (
                 "Change",
@@ -120,6 +121,7 @@ __all__ = [
     "code_meanings",
     "has_copy_word",
     "links_in",
+    "load_markdown",
     "parser",
     "plain_rows",
     "row_cells",

@@ -9,7 +9,7 @@ import anyio.lowlevel
 from ollm_tui.decode.clean import Cleaner
 from ollm_tui.tui.painters.answer_parts import Jobs, Parts
 from ollm_tui.tui.painters.formulas import is_ready
-from ollm_tui.tui.painters.inline import costs_too_much_open
+from ollm_tui.tui.painters.inline import costs_too_much_open, parser
 from ollm_tui.tui.painters.links import FoundLink, links_of
 from ollm_tui.tui.painters.plain import LineEnds
 from ollm_tui.tui.painters.rows import Canvas, Palette
@@ -32,6 +32,12 @@ _LONG_LINE = 2000
 _SLICE_S = 0.008
 _LIST_WIDTH = 400  # cells; wide enough to wrap few lines and cut no reasonable table
 _ROWS_AT_ONCE = 2_000
+
+
+def load_markdown() -> None:
+    """Load what the first answer needs; it takes a while, so call this in a thread."""
+    for maths in (False, True):
+        parser(maths=maths)
 
 
 def _expand(line: str) -> str:

@@ -12,6 +12,7 @@ from ollm_tui.protocol.errors import AIError, ErrorCode
 from ollm_tui.tui.app import OllmApp
 from ollm_tui.tui.chat.screen import ChatScreen
 from ollm_tui.tui.models.picker import PickModel
+from ollm_tui.tui.painters import parser
 from tests.tui.screens import RecordingOpener, Stage, is_ready, services, staged
 from tests.tui.scripted import FIRST, ScriptedClient, ScriptedRuntime
 
@@ -192,3 +193,11 @@ async def test_without_animations_nothing_glides(config: Path) -> None:
         app = OllmApp(services(ScriptedRuntime(), config), is_animated=is_animated)
         async with app.run_test():
             assert (app.animation_level == "none") is not is_animated
+
+
+async def test_what_an_answer_needs_is_loaded_before_the_first_one(config: Path) -> None:
+    parser.cache_clear()
+    async with staged(config):
+        with anyio.fail_after(20):
+            while parser.cache_info().currsize < 2:  # with formulas, and without
+                await anyio.sleep(0.002)
