@@ -5,8 +5,10 @@ from dataclasses import replace
 from time import monotonic
 
 import anyio.lowlevel
+from rich.cells import cell_len
 
 from ollm_tui.decode.clean import Cleaner
+from ollm_tui.decode.lexing import find_lexer
 from ollm_tui.tui.painters.answer_parts import Jobs, Parts
 from ollm_tui.tui.painters.formulas import is_ready
 from ollm_tui.tui.painters.inline import costs_too_much_open, parser
@@ -38,6 +40,8 @@ def load_markdown() -> None:
     """Load what the first answer needs; it takes a while, so call this in a thread."""
     for maths in (False, True):
         parser(maths=maths)
+    find_lexer("python")  # brings the table of all lexers
+    cell_len("\N{EN DASH}")  # brings the table of wide characters
 
 
 def _expand(line: str) -> str:
