@@ -8,14 +8,17 @@ file systems read-only but some folders, others hidden, no network) and Landlock
 the former from being changed. Everything that the program starts inherits both.
 """
 
+import contextlib
 import ctypes
+import fcntl
 import json
 import os
 import resource
+import socket
 import stat
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +30,7 @@ CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 MOUNT_ATTR_RDONLY, AT_RECURSIVE, AT_FDCWD = 1, 0x8000, -100
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS = 24, 38
 MOST_CAPABILITIES: Final = 64
 SYS_MOUNT_SETATTR, SYS_CREATE, SYS_ADD_RULE, SYS_RESTRICT = 442, 444, 445, 446
@@ -38,6 +42,9 @@ OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 READING: Final = EXECUTE | READ_FILE | READ_DIR
 TCP: Final = 3
 """To bind and to connect."""
+TEMPORARY: Final = (Path("/tmp"), Path("/var/tmp"))
+MOST_ENTRIES: Final = 20_000
+"""Of folders of temporary files that are looked through."""
 SCOPES: Final = 3
 """No abstract sockets and no signals to processes outside."""
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
@@ -75,6 +82,10 @@ def enter_namespaces(*, network: bool) -> None:
     ):
         with Path(f"/proc/self/{name}").open("w", encoding="ascii") as file:
             file.write(text)
+    if not network:
+        # servers of the command, such as those of tests, are reached by itself
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            fcntl.ioctl(one, SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", IFF_UP))
 
 
 def mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
@@ -97,13 +108,59 @@ def set_read_only(path: str, *, is_on: bool) -> None:
     )
 
 
-def rearrange(writable: Sequence[str], hidden: Sequence[str]) -> None:
+def find_sockets() -> Sequence[Path]:
+    """Return where programs of this system take requests, before the network is another one.
+
+    A terminal multiplexer, for one, starts what it is asked for, outside of all walls. Those that
+    the kernel lists come with those in folders of temporary files.
+    """
+    with Path("/proc/net/unix").open(encoding="utf-8", errors="surrogateescape") as table:
+        fields = [line.rstrip("\n").split(" ", 7)[-1] for line in table]
+    sockets = {Path(field) for field in fields if field.startswith("/")}
+    folders = [*TEMPORARY]
+    for looked_at, path in enumerate(entries_of(folders)):
+        with contextlib.suppress(OSError):
+            mode = path.lstat().st_mode
+            if stat.S_ISDIR(mode) and path.parent in TEMPORARY:
+                folders.append(path)
+            elif stat.S_ISSOCK(mode):
+                sockets.add(path)
+        if looked_at > MOST_ENTRIES:
+            break
+    return sorted(sockets)
+
+
+def entries_of(folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield what is in folders, to which more may be added meanwhile."""
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            yield from folder.iterdir()
+
+
+def hide_socket(path: Path, writable: Sequence[str]) -> None:
+    """Put nothing in the place of a socket, or of a private temporary folder around it."""
+    folder = path.parent
+    try:
+        is_socket = stat.S_ISSOCK(path.stat().st_mode)
+        is_private = folder.parent in TEMPORARY and not folder.stat().st_mode & 0o077
+    except OSError:
+        return  # nobody can reach it
+    if is_socket and is_private:
+        hide(str(folder), writable)
+    if is_socket and path.exists():
+        with contextlib.suppress(FileNotFoundError):
+            hide(str(path), writable)
+
+
+def rearrange(writable: Sequence[str], hidden: Sequence[str], sockets: Sequence[Path]) -> None:
     """Make everything read-only but some folders, and hide others."""
     mount("none", "/", None, MS_REC | MS_PRIVATE)
     for path in writable:
         mount(path, path, None, MS_BIND | MS_REC)
     for path in hidden:
         hide(path, writable)
+    for server in sockets:
+        hide_socket(server, writable)
     set_read_only("/", is_on=True)
     if Path("/dev/shm").is_dir():
         mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m")
@@ -173,13 +230,15 @@ def confine(spec: Mapping[str, Any]) -> None:
     """Put up the walls that are asked for."""
     writable: list[str] = spec["writable"]
     if spec["namespaces"]:
+        sockets = find_sockets()
         enter_namespaces(network=spec["network"])
-        rearrange(writable, spec["hidden"])
+        rearrange(writable, spec["hidden"], sockets)
     limit(spec["limits"])
     if spec["namespaces"] or spec["landlock"]:
         drop_privileges()
     if spec["landlock"]:
-        restrict(writable, network=spec["network"])
+        # without the network of the system, there is only that of the command itself
+        restrict(writable, network=spec["network"] or spec["namespaces"])
 
 
 def main(arguments: list[str]) -> None:

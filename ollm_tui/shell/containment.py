@@ -23,7 +23,9 @@ _SOCKETS: Final = (
     *("/run/systemd/private", "/var/run/docker.sock", "/tmp/.X11-unix"),
 )
 """Doors to programs that would do the work of a command outside; hidden where there is a network.
-Without one, all of `/run` is."""
+Without one, all of `/run` is. Other sockets are looked for when a command begins."""
+_TERMINALS: Final = "/dev/pts"
+"""Hidden, since a command could read what a person types into one."""
 
 Walls: TypeAlias = Literal["namespaces", "landlock", "seatbelt", "none"]
 
@@ -58,7 +60,8 @@ class Containment:
             case "landlock":
                 return (
                     "Partly contained: it writes only in this folder, but can read all files, "
-                    "change permissions elsewhere and use the network."
+                    "change permissions elsewhere, use the network and ask other programs to do "
+                    "more."
                 )
             case "seatbelt":
                 network = "" if self.network else " and uses no network"
@@ -79,7 +82,11 @@ class Containment:
         spec = {
             "limits": limits,
             "writable": [*writable],
-            "hidden": [*hidden, *(_SOCKETS if self.network else ("/run", "/tmp/.X11-unix"))],
+            "hidden": [
+                *hidden,
+                _TERMINALS,
+                *(_SOCKETS if self.network else ("/run", "/tmp/.X11-unix")),
+            ],
             "namespaces": has_namespaces,
             "landlock": self.walls != "none",
             "network": self.network,

@@ -2,8 +2,10 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -137,6 +139,60 @@ def test_nothing_happens_outside(walls: Containment, tmp_path: Path, command: st
     )
 
 
+ASK = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+
+
+@pytest.mark.parametrize("network", [False, True])
+@pytest.mark.parametrize("is_private", [False, True])
+def test_programs_outside_take_no_request(
+    walls: Containment, tmp_path: Path, *, network: bool, is_private: bool
+) -> None:
+    """A terminal multiplexer, an agent or a daemon would do what a command must not."""
+    del walls  # has skipped where there are none
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp", prefix="agent-") as folder,
+        socket.socket(socket.AF_UNIX) as server,
+    ):
+        place = Path(folder, "server") if is_private else tmp_path / "server"
+        server.bind(str(place))
+        server.listen()
+        (tmp_path / "root").mkdir()
+        has = Containment("namespaces", network)
+        assert contained(has, tmp_path / "root", f"python3 -c '{ASK}' {place}") == 1
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        later = f"test -S {folder}/server || test -e {folder}/server"
+        assert contained(has, tmp_path / "root", later) == 1
+
+
+def test_a_program_inside_may_listen(walls: Containment, tmp_path: Path) -> None:
+    own = (
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind('own'); s.listen(); "
+        "socket.socket(socket.AF_UNIX).connect('own')"
+    )
+    assert contained(walls, tmp_path, f'python3 -c "{own}" && rm own') == 0
+
+
+def test_a_server_of_a_command_is_reached_by_it(walls: Containment, tmp_path: Path) -> None:
+    both = (
+        "import socket; s = socket.create_server(('127.0.0.1', 0)); "
+        "c = socket.create_connection(s.getsockname(), 5); s.accept()[0].send(b'hi'); "
+        "assert c.recv(2) == b'hi'"
+    )
+    assert contained(walls, tmp_path, f'python3 -c "{both}"') == 0
+
+
+def test_what_is_typed_into_a_terminal_cannot_be_read(walls: Containment, tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    try:
+        os.write(ours, b"a password\n")
+        assert contained(walls, tmp_path, f"read -r line < {os.ttyname(theirs)}") != 0
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
 def test_work_inside_goes_on(walls: Containment, tmp_path: Path) -> None:
     work = (
         "mkdir a && echo x > a/b && chmod 700 a/b && mv a/b c && rm c && echo y > /dev/null && "
@@ -160,7 +216,7 @@ def test_a_wall_that_cannot_be_put_up_means_that_nothing_runs(tmp_path: Path) ->
     ("holds", "word", "says"),
     [
         (["namespaces"], "contained: writes, network", "has no network"),
-        (["landlock"], "partly contained: writes", "use the network"),
+        (["landlock"], "partly contained: writes", "use the network and ask other programs"),
         ([], "not contained", "all that you can"),
     ],
 )
