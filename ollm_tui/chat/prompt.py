@@ -68,6 +68,16 @@ def merged_options(base: GenerationOptions, over: GenerationOptions | None) -> G
     return replace(base, **{name: value for name, value in chosen.items() if value is not None})
 
 
+def has_results(history: Sequence[Message]) -> bool:
+    """Whether tools have been used since the newest prompt of the person."""
+    for message in reversed(history):
+        if message.role == "tool":
+            return True
+        if message.role == "user" and not message.metadata.get("correction"):
+            return False
+    return False
+
+
 def messages_to_send(
     history: Sequence[Message],
     *,

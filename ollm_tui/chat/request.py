@@ -8,12 +8,18 @@ from anyio import to_thread
 from ollm_tui.chat.answer_schema import AnswerSchema
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.chat.parts import ChatParts
-from ollm_tui.chat.prompt import EVERY_MEDIUM, ChatOptions, merged_options, messages_to_send
+from ollm_tui.chat.prompt import (
+    EVERY_MEDIUM,
+    ChatOptions,
+    has_results,
+    merged_options,
+    messages_to_send,
+)
 from ollm_tui.chat.react import STOP_SEQUENCES, as_react, react_instructions
 from ollm_tui.chat.readers import AnswerReader, LeakedCallReader, ReActReader
 from ollm_tui.chat.templates import system_prompt_of
 from ollm_tui.chat.thinking import PlannedThinking, is_refused, no_effect
-from ollm_tui.chat.tool_loop import NothingOffered, ToolOffer
+from ollm_tui.chat.tool_loop import GoesOn, NothingOffered, ToolOffer
 from ollm_tui.chat.turn import Turn
 from ollm_tui.protocol.errors import AIError
 from ollm_tui.protocol.json_types import JsonObject
@@ -85,6 +91,8 @@ class RequestBuilder:
             NothingOffered(not_offered("", ())) if parts.tools is None else parts.tools.offer(names)
         )
         """The tools of this prompt; later changes of the settings do not affect it."""
+        if isinstance(self.offer, GoesOn) and has_results(conversation.messages):
+            self.offer.go_on()
         self._generation = _generation(conversation.options, options)
         schema = self._generation.response_format
         self.answer_schema = AnswerSchema(schema) if isinstance(schema, dict) else None

@@ -47,6 +47,14 @@ class KeepsResults(Protocol):
         """Return the result of a call, or None if it has not ended or is unknown."""
 
 
+@runtime_checkable
+class GoesOn(Protocol):
+    """An offer for which it matters whether the model has read something before."""
+
+    def go_on(self) -> None:
+        """Count what was read earlier in the same turn."""
+
+
 class OffersTools(Protocol):
     """The tool runner, as a prompt uses it; tests put offers of their own in its place."""
 

@@ -91,7 +91,7 @@ class NobodyToAsk:
         tells = preview is not None and (preview.is_command or preview.host is not None)
         about = preview.parts[0][1] if preview is not None and tells else ""
         if preview is not None and not about:
-            about = preview.summary
+            about = preview.summary.rstrip(".")
         self.needed.append(clean_line(f"{call.name} {about}".strip())[:_LONGEST])
         return Approval(allowed=False, reason="It needs an approval, and nobody can give it here.")
 

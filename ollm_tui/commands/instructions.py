@@ -7,7 +7,9 @@ from ollm_tui.commands.host import CommandHost
 from ollm_tui.commands.registry import Completion, command
 from ollm_tui.decode.counted import counted
 
-_OFF = ("off", "none")
+_OFF = ("off", "none", "remove", "rm")
+_ON = ("add", "use", "on")
+"""Words that may stand in front of a name."""
 
 
 def _completions(host: CommandHost, argument: str) -> Sequence[Completion]:
@@ -42,7 +44,8 @@ async def use_instructions(host: CommandHost, argument: str) -> None:
             "info" if removed else "warning",
         )
     else:
-        entry = await host.instructions.add(argument)
+        name = rest.strip() if act.casefold() in _ON else ""
+        entry = await host.instructions.add(name or argument)
         host.say(
             f"{entry.name} is in the system prompt of this chat: about "
             f"{counted(entry.tokens, 'token')}, sent with every prompt. /skills off takes it out."

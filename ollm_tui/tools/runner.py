@@ -200,6 +200,10 @@ class ToolRunner:
         """Offer the tools with these names for one prompt; unknown names are ignored."""
         return ToolOffer(self, self._registry.named(names), secrets.token_hex(8))
 
+    def note_reading(self, prompt_id: str) -> None:
+        """Note that text from outside came to the model in a prompt."""
+        self._read_in.add(prompt_id)
+
     def result_of(self, call_id: str) -> ToolResult | None:
         """Return the result of a call, or None if it has not ended or is unknown."""
         entry = self._entries.get(call_id)
@@ -238,7 +242,7 @@ class ToolRunner:
         tool = offered.get(call.name)
         is_own = tool is None or tool.effect == "write" or call.name in _OWN_WORDS
         if not (is_own or entry.is_denied):
-            self._read_in.add(prompt_id)
+            self.note_reading(prompt_id)
         return entry.result
 
     async def _again(self, call: ToolCall, entry: _Entry) -> ToolResult:
@@ -282,6 +286,10 @@ class ToolOffer:
     def listen(self, call_id: str, show: Callable[[str], None]) -> None:
         """Have `show` called with the end of a call's output while it runs."""
         self._listeners[call_id] = show
+
+    def go_on(self) -> None:
+        """Count what was read earlier in the same turn, such as before the limit of requests."""
+        self._runner.note_reading(self._prompt_id)
 
     def result_of(self, call_id: str) -> ToolResult | None:
         """Return the result of a call, or None if it has not ended or is unknown."""

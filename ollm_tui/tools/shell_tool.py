@@ -152,8 +152,8 @@ class PreparedCommand:
     async def run(self, args: JsonObject) -> ToolOutput:
         """Run the command; what the question showed counts, not the arguments."""
         del args
-        temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
         before = await anyio.to_thread.run_sync(take_snapshot, self.settings.folder)
+        temporary = await anyio.to_thread.run_sync(partial(tempfile.mkdtemp, prefix="ollm-"))
         finish = partial(self._finish, temporary, before)
         if self.goes_on:
             return await self._start(temporary, finish)

@@ -14,6 +14,7 @@ from ollm_tui.protocol import chat_events
 from ollm_tui.protocol.chat_events import ToolCallResult, ToolCallStart
 from ollm_tui.protocol.json_types import JsonObject
 from ollm_tui.protocol.tools import CANCELLED, ToolEffect, ToolOutput
+from ollm_tui.tools.prepared import CallScope
 from ollm_tui.tools.runner import ToolRegistry, ToolRunner
 from tests.chat.test_tools_in_chat import DONE, FakeTools, Turns, ask, client_over, shape, wants
 from tests.support.tools import AllowAll, ScriptedTool
@@ -127,6 +128,25 @@ async def test_after_the_limit_it_goes_on_for_as_many_turns_as_were_given(
         last = [event async for event in events][-1]
     assert last == chat_events.Finish(reason="max_turns", turn=asked)
     assert len(provider.requests) == asked
+
+
+async def test_what_was_read_before_the_limit_counts_after_it() -> None:
+    """Else an address could pass on without a question what the model has read."""
+    had_read: list[bool] = []
+
+    class Prepares(ScriptedTool):
+        async def prepare(self, _args: JsonObject, scope: CallScope) -> "Prepares":
+            had_read.append(scope.has_read)
+            return self
+
+    registry = ToolRegistry([Prepares("look")])
+    provider = Turns(wants(1), wants(2), DONE, wants(3), DONE)
+    client = client_over(provider, ToolRunner(registry, AllowAll()), ChatLimits(max_turns=1))
+    await ask(client)
+    async with client.go_on(ChatOptions(max_turns=2)) as events:
+        assert [event async for event in events][-1] == chat_events.Finish(reason="stop", turn=2)
+    await ask(client)  # another prompt
+    assert had_read == [False, True, False]
 
 
 async def test_wrapping_up_asks_for_an_answer_without_tools() -> None:

@@ -130,6 +130,15 @@ class Unread:
         raise AssertionError("nobody asked")
 
 
+async def test_the_line_about_calls_ends_with_one_full_stop() -> None:
+    nobody = NobodyToAsk(Allowed.of([]))
+    tool = Unread("")
+    tool.preview = CallPreview("It is always asked about.", ())
+    await nobody.approve(ToolCall(id="1", name="box__echo", args={}), cast("Tool", tool))
+    [line] = nobody.sentences
+    assert line.endswith(": box__echo It is always asked about.")
+
+
 async def test_a_pattern_covers_the_tools_of_a_server_but_nothing_unread() -> None:
     nobody = NobodyToAsk(Allowed.of(["box__*"]))
     call = ToolCall(id="1", name="box__echo", args={})

@@ -25,10 +25,13 @@ async def test_one_is_added_and_its_cost_is_told() -> None:
         "AGENTS.md is in the system prompt of this chat: about 12 tokens, sent with every prompt."
         " /skills off takes it out."
     )
+    [(_say, same, *_)] = (await ran("/skills add AGENTS.md")).asked
+    assert same == words
 
 
 async def test_one_or_all_are_taken_out() -> None:
     assert ("remove_instructions", "review") in (await ran("/skills off review")).asked
+    assert ("remove_instructions", "review") in (await ran("/skills rm review")).asked
     assert ("remove_instructions", "") in (await ran("/skills none")).asked
     nothing = (await ran("/skills off nothing")).asked
     assert any("has no such instructions" in one[1] for one in nothing)

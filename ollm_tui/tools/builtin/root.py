@@ -189,7 +189,7 @@ def _encodable(path: str) -> str:
 def _outside(root: Path, requested: str, target: str) -> ToolFailure:
     shown = clean_name(requested)
     leads = "" if requested == target else f" leads to {clean_name(target)}, which"
-    return ToolFailure(f"{shown}{leads} is outside {root}; only what is inside can be read.")
+    return ToolFailure(f"{shown}{leads} is outside {root}; tools reach only what is inside.")
 
 
 @dataclass(slots=True)

@@ -17,7 +17,13 @@ from ollm_tui.tools.builtin.guard import FileGuard
 from ollm_tui.tools.define import ToolFailure
 from ollm_tui.tools.writing.command_notes import CommandNotes
 from ollm_tui.tools.writing.diffs import diff_of
-from ollm_tui.tools.writing.replacing import Change, ChangedSince, remove_empty, replace
+from ollm_tui.tools.writing.replacing import (
+    Change,
+    ChangedSince,
+    is_as_before,
+    remove_empty,
+    replace,
+)
 
 MOST_KEPT_BYTES: Final = 64_000_000
 """Of one chat; the oldest changes are forgotten first."""
@@ -74,6 +80,8 @@ class ChangeJournal:
         self._guard = guard or FileGuard()
         self._lock = threading.Lock()
         self._entries: list[Entry] | None = None
+        self._passed: set[int] = set()
+        """What could not be taken back, so that `undo` goes on with what is older."""
         self.commands = CommandNotes(folder)
         """Which files commands changed."""
 
@@ -105,16 +113,19 @@ class ChangeJournal:
     def undo(self, *, only_call: bool = False) -> list[TakenBack]:
         """Take back the changes of the newest prompt, or only of its newest call.
 
-        A file that has changed since stays as it is.
+        A file that has changed since stays as it is; the next time, an older prompt has its turn.
         """
         with self._lock:
             entries = self._loaded()
             if not entries:
                 return []
-            newest = entries[-1]
+            if all(one.number in self._passed for one in entries):
+                self._passed.clear()
+            left = [one for one in entries if one.number not in self._passed]
+            newest = left[-1]
             wanted = [
                 one
-                for one in entries
+                for one in left
                 if one.prompt_id == newest.prompt_id
                 and (not only_call or one.call_id == newest.call_id)
             ]
@@ -147,20 +158,28 @@ class ChangeJournal:
             if change.names not in stuck:
                 try:
                     replace(change.reverse, self._guard)
-                except ChangedSince:
-                    stuck[change.names] = f"{change.shown} has changed since, so it was left alone."
                 except ToolFailure as failure:
-                    stuck[change.names] = str(failure)
-                else:
+                    # the program may have ended between keeping the entry and writing the file
+                    if not is_as_before(change, self._guard):
+                        stuck[change.names] = self._problem(change, failure)
+                if change.names not in stuck:
                     remove_empty(change, entry.made_folders, self._guard)
                     entries.remove(entry)
                     self._forget(entry)
+            if change.names in stuck:
+                self._passed.add(entry.number)
         first: dict[tuple[str, ...], Change] = {}
         for entry in wanted:
             first.setdefault(entry.change.names, entry.change)
         for names, change in first.items():
             what = "removed" if change.old is None else "restored"
             yield TakenBack(change.shown, what, stuck.get(names))
+
+    @staticmethod
+    def _problem(change: Change, failure: ToolFailure) -> str:
+        if isinstance(failure, ChangedSince):
+            return f"{change.shown} has changed since, so it was left alone."
+        return str(failure)
 
     def copy_to(self, folder: Path, call_ids: Collection[str]) -> None:
         """Write what some calls changed for a copy of the chat.

@@ -97,6 +97,15 @@ def replace(change: Change, guard: FileGuard) -> None:
         raise ToolFailure(_refusal(change.shown, error)) from None
 
 
+def is_as_before(change: Change, guard: FileGuard) -> bool:
+    """Whether a file is as it was before a change, which then needs not be taken back."""
+    try:
+        with place_in_root(change.root, "/".join(change.names), guard) as place:
+            return place.names == change.names and read_place(place)[0] == change.old
+    except (OSError, ToolFailure):
+        return False
+
+
 def remove_empty(change: Change, count: int, guard: FileGuard) -> None:
     """Remove the innermost `count` folders of a file that is gone, as far as they are empty."""
     names = change.names

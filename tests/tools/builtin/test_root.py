@@ -89,7 +89,7 @@ def test_an_absolute_path_inside_is_inside(root: Path) -> None:
     ],
 )
 def test_a_path_that_leaves_is_refused(root: Path, path: str) -> None:
-    assert refusal(root, path) == f"{path} is outside {root}; only what is inside can be read."
+    assert refusal(root, path) == f"{path} is outside {root}; tools reach only what is inside."
 
 
 def test_a_folder_whose_name_begins_like_the_root_is_outside(root: Path) -> None:
@@ -112,7 +112,7 @@ def test_a_link_that_leaves_is_refused_with_where_it_leads(
     (root / "link").symlink_to(target)
     expected = leads.format(parent=root.parent)
     assert refusal(root, "link") == (
-        f"link leads to {expected}, which is outside {root}; only what is inside can be read."
+        f"link leads to {expected}, which is outside {root}; tools reach only what is inside."
     )
     assert f"leads to {expected}" in refusal(root, "link/secret.txt")
 

@@ -60,6 +60,29 @@ async def test_a_file_that_was_changed_since_is_left_alone(root: Path) -> None:
     assert (root / "a.txt").read_text() == "a\n"
 
 
+async def test_what_is_older_has_its_turn_after_a_file_that_was_changed_since(root: Path) -> None:
+    desk = Desk(root)
+    await desk.done("write_file", path="b.txt", content="b\n")
+    desk.new_prompt()
+    await desk.done("write_file", path="a.txt", content="b\n")
+    (root / "a.txt").write_text("mine\n")
+    assert [one.problem is None for one in desk.journal.undo()] == [False]
+    assert desk.journal.undo() == [TakenBack("b.txt", "removed")]
+    assert [one.problem is None for one in desk.journal.undo()] == [False]
+    assert (root / "a.txt").read_text() == "mine\n"
+
+
+async def test_a_change_that_a_crash_prevented_holds_up_nothing(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "journal"
+    desk = Desk(root, journal=ChangeJournal(folder))
+    await desk.done("write_file", path="a.txt", content="b\n")
+    await desk.done("write_file", path="a.txt", content="c\n")
+    (root / "a.txt").write_text("b\n")  # as if the second entry was kept, and nothing written
+    assert ChangeJournal(folder).undo() == [TakenBack("a.txt", "restored")]
+    assert (root / "a.txt").read_text() == "a\n"
+    assert ChangeJournal(folder).undo() == []
+
+
 async def test_all_changes_of_a_file_are_one_diff(root: Path) -> None:
     desk = Desk(root)
     await desk.done("write_file", path="a.txt", content="b\n")
