@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from ollm_tui.decode.clean import clean_name
 from ollm_tui.tui.dialogs.armed import WAITING, ArmedDialog, named_keys
 from ollm_tui.tui.dialogs.reading import Passage, Reading
 from ollm_tui.tui.widgets import TextField
@@ -44,8 +45,11 @@ class AskedByModel(ArmedDialog[str | None]):
     ) -> None:
         super().__init__(clock=clock, answered_at=answered_at)
         self._has_choices = bool(question.choices)
-        rows = [Passage(f"type {at}", text) for at, text in enumerate(question.choices, 1)]
-        self._passages = [Passage("it asks", question.text), *rows]
+        rows = [f"{at}. {clean_name(one)}" for at, one in enumerate(question.choices, 1)]
+        self._passages = [Passage("it asks", question.text, is_prose=True)]
+        if rows:
+            heading = "type the number of one, or your own answer"
+            self._passages.append(Passage(heading, "\n".join(rows), is_prose=True))
         self._answered = anyio.Event()
         self._typed: str | None = None
 

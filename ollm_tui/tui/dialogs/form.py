@@ -71,5 +71,10 @@ def _about(one: FormField) -> str:
     if one.kind == "choices":
         named = ", ".join(clean_name(option.shown) for option in one.options[:_MOST_NAMED])
         words.append(f"Any of {named}; commas between.")
-    words.append("Enter goes on, Esc cancels." if one.is_required else "May be empty. Esc cancels.")
+    if one.kind in {"choice", "boolean"}:
+        words.append("Enter chooses, Esc cancels.")
+    elif one.is_required:
+        words.append("Enter goes on, Esc cancels.")
+    else:
+        words.append("May be empty. Enter goes on, Esc cancels.")
     return " · ".join(words)

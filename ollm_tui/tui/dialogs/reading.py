@@ -43,6 +43,8 @@ class Passage:
     """Whether lines that are removed and added are coloured."""
     language: str = ""
     """The language of code, which is coloured; empty is none."""
+    is_prose: bool = False
+    """Whether rows end between words: of a text that allows nothing."""
 
 
 def is_whole(widget: Widget) -> bool:
@@ -203,7 +205,7 @@ def _rows_of(passage: Passage, width: int) -> list[tuple[RowKind, str]]:
         return rows
     room = width - len(_BAR)
     if not passage.is_diff:
-        body = plain_rows(passage.text, room, none, words=False)
+        body = plain_rows(passage.text, room, none, words=passage.is_prose)
         return [*rows, *(("text", row.text) for row in body)]
     for line in passage.text.split("\n"):
         kind = _DIFF_KINDS.get(line[:1], "text")

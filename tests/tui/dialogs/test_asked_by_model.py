@@ -41,7 +41,13 @@ async def test_it_looks_like_no_approval_and_a_paused_typist_answers() -> None:
         dialog._say_when_armed()
         await pilot.pause()
         shown = "\n".join(strip.text for strip in app.screen._compositor.render_strips())
-        for words in ("The model has a question", "It allows nothing", "Wien", "Oslo", "type 2"):
+        for words in (
+            "The model has a question",
+            "It allows nothing",
+            "1. Wien",
+            "2. Oslo",
+            "type the number",
+        ):
             assert words in shown
         assert "\x1b" not in shown
         assert "\u202e" not in shown
