@@ -167,6 +167,21 @@ HELD: dict[str, tuple[str, ...]] = {
         "tests/tui/chat/test_stopping.py::"
         "test_control_c_stops_then_clears_then_quits_when_pressed_twice",
     ),
+    "[Tools](docs/guides/tools.md) that you": (
+        LINKS,
+        "tests/tui/chat/test_acting.py::test_a_change_is_asked_about_refused_made_shown_and_taken_back",
+        "tests/runtime/test_public.py::test_tools_that_only_the_settings_switch_on_need_an_approver",
+        "tests/tui/chat/test_web_tools.py::test_a_page_is_asked_about_with_its_host_then_read",
+        "tests/tui/chat/test_web_tools.py::test_a_search_is_asked_about_with_its_words",
+        "tests/tui/chat/test_web_tools.py::test_code_is_shown_whole_in_colours_then_runs",
+        "tests/tools/test_edit_notes.py::test_a_note_is_shown_as_a_difference_then_kept",
+        "tests/tui/dialogs/test_asked_by_model.py::"
+        "test_it_looks_like_no_approval_and_a_paused_typist_answers",
+    ),
+    "More tools come from": (
+        LINKS,
+        "tests/mcp/test_sdk_server.py::test_over_the_streams_of_a_program",
+    ),
     "Only the answer goes to standard": (
         "tests/cli/test_run.py::test_the_answer_and_nothing_else_goes_to_standard_output",
     ),
