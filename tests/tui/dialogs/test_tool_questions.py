@@ -15,6 +15,11 @@ from tests.mcp.test_reading import SCOPE
 from tests.tui.screens import Stage, staged
 from tests.tui.svg import SvgSnapshot
 
+CHANGE: JsonObject = {
+    "action": "replace",
+    "number": 2,
+    "text": "Speaks German and Dutch, not\u202e French.",
+}
 QUESTIONS = {
     "choices": PersonQuestion(
         "For which of your projects do I write the letter, and how formal should it be?",
@@ -50,13 +55,8 @@ async def test_the_question_of_a_model_looks_as_drawn(
 async def test_a_change_of_notes_looks_as_drawn(svg_snapshot: SvgSnapshot, tmp_path: Path) -> None:
     file = tmp_path / "memory.txt"
     file.write_text("Sings in a choir.\nSpeaks German.\nLikes rain.\n")
-    arguments: JsonObject = {
-        "action": "replace",
-        "number": 2,
-        "text": "Speaks German and Dutch, not\u202e French.",
-    }
-    call = ToolCall(id="c1", name="edit_notes", args=arguments)
-    prepared = await EditNotes(LastingNotes(file)).prepare(arguments, SCOPE)
+    call = ToolCall(id="c1", name="edit_notes", args=CHANGE)
+    prepared = await EditNotes(LastingNotes(file)).prepare(CHANGE, SCOPE)
     async with staged(tmp_path / "config.toml") as stage:
         await armed(stage, ApproveTool(call, prepared.effect, preview=prepared.preview))
         svg_snapshot(stage.app)
