@@ -9,6 +9,7 @@ from tests.e2e.test_speech import DICTATED, HearingOpenAI, settings
 from tests.support.fake_drawing import FakeWebUI
 from tests.support.http_server import in_thread
 from tests.support.picture_bytes import png
+from tests.support.pty_session import wait_until
 from tests.support.sounds import file_device, played, wav
 
 pytestmark = pytest.mark.pty
@@ -37,7 +38,7 @@ def test_dictate_ask_listen_draw_edit_and_save(start: Start, home: Path, tmp_pat
             session.write("\r")
             session.wait_for(DICTATED, timeout=20)
             session.write("\r")
-            session.wait_for(lambda: len(played(home / "played")) == 2, timeout=20)
+            assert wait_until(lambda: len(played(home / "played")) == 2)
 
             session.write(b"\x0c")  # Ctrl+L
             session.wait_for("For other tasks", timeout=20)

@@ -8,6 +8,7 @@ import pytest
 from tests.e2e.conftest import CONFIG, Start, ready
 from tests.support.fake_openai import FakeOpenAI
 from tests.support.http_server import Received, Reply, in_thread
+from tests.support.pty_session import wait_until
 from tests.support.sounds import file_device, file_output, played, wav
 
 pytestmark = pytest.mark.pty
@@ -55,7 +56,7 @@ def test_dictate_ask_and_have_the_answer_read(start: Start, home: Path) -> None:
             session.write("\r")
             session.wait_for(DICTATED, timeout=20)
             session.write("\r")
-            session.wait_for(lambda: len(played(home / "played")) == 2, timeout=20)
-            assert played(home / "played") == [b"RIFFOne is read.", b"RIFFTwo is read."]
+            both = [b"RIFFOne is read.", b"RIFFTwo is read."]
+            assert wait_until(lambda: played(home / "played") == both), played(home / "played")
             sent = [one for one in server.received if one.path == "/v1/audio/transcriptions"]
             assert [wav() in one.body for one in sent] == [True]

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.conftest import OLLM, ask, environment
 from tests.support.fake_ollama import fake_ollama
 from tests.support.http_server import in_thread
-from tests.support.pty_session import PtySession
+from tests.support.pty_session import PtySession, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.pty]
 
@@ -44,7 +44,7 @@ def test_a_first_run_leaves_nothing_that_others_can_read(tmp_path: Path) -> None
             ask(session, "hello")
             session.wait_for("first token")
             ask(session, "/theme paper")
-            session.wait_for(lambda: (home / "config" / "ollm" / "config.toml").exists())
+            assert wait_until((home / "config" / "ollm" / "config.toml").exists)
             ask(session, "/quit")
             assert session.exit_status() == 0
     names = {path.name for path in home.rglob("*") if path.is_file()}
