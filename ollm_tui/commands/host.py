@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ollm_tui.chat.conversation import Conversation
 from ollm_tui.commands.files import Exports, Instructions, Memory, Profiles, Snippets
-from ollm_tui.commands.tool_host import Changes, LoopControl, PermissionList, WorkInProgress
+from ollm_tui.commands.tool_host import (
+    Changes,
+    LoopControl,
+    PermissionList,
+    SignInControl,
+    WorkInProgress,
+)
 from ollm_tui.models.actions import ModelAction
 from ollm_tui.models.tasks import ModelTask
 from ollm_tui.protocol.tools import ToolEffect
@@ -232,6 +238,8 @@ class CommandHost(CommandContext, Protocol):
     """What runs in this chat."""
     loop: LoopControl
     """What happens after the limit of turns with tools."""
+    sign_ins: SignInControl
+    """Sign-ins to MCP servers."""
 
     @property
     def permissions(self) -> PermissionList:

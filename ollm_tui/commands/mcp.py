@@ -1,6 +1,6 @@
 """The command about MCP servers: /mcp."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ollm_tui.commands.host import CommandHost
@@ -9,6 +9,7 @@ from ollm_tui.commands.server_prompts import prompt_commands
 from ollm_tui.config.origin import nearest
 from ollm_tui.decode.clean import clean_name, spelled_line
 from ollm_tui.decode.counted import counted
+from ollm_tui.protocol.forms import FormField
 
 if TYPE_CHECKING:
     from ollm_tui.mcp.server import McpServer, ServerState
@@ -36,25 +37,29 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
         return [Completion(one.name, _STATES[one.state]) for one in servers.values()]
     if name not in servers:
         return []
-    return [
+    acts = [
         Completion(f"{name} restart", "start it anew"),
         Completion(f"{name} off", "stop it until the app ends"),
     ]
+    if servers[name].tokens is not None:
+        acts += [
+            Completion(f"{name} login", "sign in, in the browser"),
+            Completion(f"{name} logout", "sign out: remove its tokens from this machine"),
+        ]
+    return acts
 
 
 @command(
     "mcp",
-    usage="[NAME [restart | off]]",
+    usage="[NAME [restart | off | login | logout]]",
     complete=_choices,
     is_offered=lambda host: bool(host.servers()),
 )
 async def show_servers(host: CommandHost, argument: str) -> None:
-    """Show the MCP servers, or one; restart or stop one."""
+    """Show the MCP servers; restart, stop or sign in to one."""
     servers = host.servers()
-    name, _, act = argument.strip().rpartition(" ")
-    if act.casefold() not in _ACTS or not name:
-        name, act = argument.strip(), ""
-    server = servers.get(name.strip())
+    name, act = _read(argument.strip(), servers)
+    server = servers.get(name)
     if not servers:
         host.say(_NONE)
     elif not name:
@@ -63,13 +68,71 @@ async def show_servers(host: CommandHost, argument: str) -> None:
         near = nearest(name, servers)
         hint = f"Did you mean {clean_name(near)}?" if near else f"Available: {_names(servers)}."
         host.say(f'No MCP server "{clean_name(name[:40])}". {hint}', "error")
+    elif act in _SIGN_INS:
+        await _SIGN_INS[act](host, server)
     elif act:
-        is_on = _ACTS[act.casefold()]
+        is_on = _ACTS[act]
         server.switch(is_on=is_on)
         done = "starts anew" if is_on else "is off until the app ends, or until you restart it"
         host.say(f"The MCP server {clean_name(server.name)} {done}.")
     else:
         host.say("\n".join(_details(server)))
+
+
+def _read(words: str, servers: Mapping[str, "McpServer"]) -> tuple[str, str]:
+    """Return the name of a server and what to do with it, which may stand before or after it."""
+    first, _, rest = words.partition(" ")
+    name, _, last = words.rpartition(" ")
+    if words in servers:
+        return words, ""
+    if name and (act := last.casefold()) in {*_ACTS, *_SIGN_INS}:
+        return name.strip(), act
+    if rest and (act := first.casefold()) in {*_ACTS, *_SIGN_INS}:
+        return rest.strip(), act
+    return words, ""
+
+
+async def _sign_in(host: CommandHost, server: "McpServer") -> None:
+    """Begin a sign-in, or take the address where the browser of one ended."""
+    name = clean_name(server.name)
+    if why := _why_none(server):
+        host.say(why, "error")
+    elif not host.sign_ins.is_going(server.name):
+        host.say(f"Asking {name} where you sign in. /mcp logout {name} gives it up.")
+        host.sign_ins.begin(server)
+    else:
+        about = "It begins with http://127.0.0.1."
+        fields = [FormField("address", title="Where the browser ended", about=about)]
+        typed = await host.forms.ask(f"The sign-in to {name} waits for the browser", fields)
+        if typed and not host.sign_ins.take(server.name, str(typed.get("address", ""))):
+            host.say("This is not the address where the sign-in ended.", "error")
+
+
+async def _sign_out(host: CommandHost, server: "McpServer") -> None:
+    """Give a sign-in up, or forget one."""
+    name = clean_name(server.name)
+    if host.sign_ins.cancel(server.name):
+        return
+    if why := _why_none(server):
+        host.say(why, "error")
+    elif server.tokens is None or not await server.tokens.remove():
+        host.say(f"You are not signed in to {name}.")
+    else:
+        server.switch(is_on=server.state != "off")
+        host.say(f"Signed out of {name}: its tokens are removed from this machine.")
+
+
+_SIGN_INS: Final[Mapping[str, Callable[[CommandHost, "McpServer"], Awaitable[None]]]] = {
+    "login": _sign_in,
+    "logout": _sign_out,
+}
+
+
+def _why_none(server: "McpServer") -> str:
+    # what reads the keys is not needed before
+    from ollm_tui.mcp.tokens import why_no_sign_in
+
+    return why_no_sign_in(server.name, server.address)
 
 
 def _names(servers: Mapping[str, "McpServer"]) -> str:

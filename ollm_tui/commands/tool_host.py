@@ -1,7 +1,10 @@
 """What commands may ask about tools: what they changed, what they may do, and what runs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from ollm_tui.mcp.server import McpServer
 
 
 class TakenBack(Protocol):
@@ -147,6 +150,22 @@ class WorkInProgress(Protocol):
 
     def stop_job(self, number: int) -> bool:
         """Have one of them ended with all that it started; False if it does not run."""
+
+
+class SignInControl(Protocol):
+    """Sign-ins to MCP servers, in the browser; nothing opens without a yes."""
+
+    def begin(self, server: "McpServer") -> None:
+        """Have the person sign in to a server."""
+
+    def is_going(self, server: str) -> bool:
+        """Whether the person is signing in to this server."""
+
+    def take(self, server: str, address: str) -> bool:
+        """Take the address where the browser ended; False if it answers no sign-in."""
+
+    def cancel(self, server: str) -> bool:
+        """Give a sign-in up; False if there is none."""
 
 
 class ByCommands(Protocol):

@@ -17,6 +17,7 @@ from ollm_tui.commands.tool_host import (
     ChangedFile,
     Changes,
     LoopControl,
+    SignInControl,
     TakenBack,
     ToolAtWork,
     WorkInProgress,
@@ -144,6 +145,7 @@ class OpenChatHost:
     loop: LoopControl = field(init=False)
     instructions: ChatInstructions = field(init=False)
     memory: Memory = field(init=False)
+    sign_ins: SignInControl = field(init=False)
 
     def __post_init__(self) -> None:
         self.memory = ChatMemory(self.session)

@@ -115,6 +115,35 @@ def values_question(request: "FormRequest", values: FormValues) -> RequestQuesti
 
 def address_question(request: "AddressRequest", target: LinkTarget) -> RequestQuestion:
     """Ask whether to open a page; its real host stands by itself."""
+    parts = (*_address_parts(target), ("what it writes", request.message))
+    return RequestQuestion(
+        f"The MCP server {clean_name(request.server)} wants you to open a page.",
+        CallPreview(
+            "It opens in your browser. The server does not learn from ollm what you do there.",
+            parts,
+            may_last=False,
+        ),
+        "open it",
+        "decline",
+    )
+
+
+def sign_in_question(server: str, target: LinkTarget) -> RequestQuestion:
+    """Ask whether to open the page of a sign-in that the person began."""
+    return RequestQuestion(
+        f"Open the sign-in to the MCP server {clean_name(server)}?",
+        CallPreview(
+            "It opens in your browser, which comes back to ollm by itself.",
+            tuple(_address_parts(target)),
+            may_last=False,
+        ),
+        "open it",
+        "only show the address",
+    )
+
+
+def _address_parts(target: LinkTarget) -> list[tuple[str, str]]:
+    """Return all that is to be known of an address."""
     host = target.hosts[0]
     port = f":{target.port}" if target.port is not None else ""
     parts = [("host", f"{host.ascii}{port}")]
@@ -126,14 +155,4 @@ def address_question(request: "AddressRequest", target: LinkTarget) -> RequestQu
         parts.append(("before the @, which is not the host", target.user))
     if target.scheme != "https":
         parts.append(("not encrypted", "The address begins with http, so others can read along."))
-    parts += [("the whole address", target.address), ("what it writes", request.message)]
-    return RequestQuestion(
-        f"The MCP server {clean_name(request.server)} wants you to open a page.",
-        CallPreview(
-            "It opens in your browser. The server does not learn from ollm what you do there.",
-            tuple(parts),
-            may_last=False,
-        ),
-        "open it",
-        "decline",
-    )
+    return [*parts, ("the whole address", target.address)]

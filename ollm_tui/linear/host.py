@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,8 +16,10 @@ from ollm_tui.commands.host import Attachments, Drawings, Forms, ModelActions, S
 from ollm_tui.commands.tool_host import PermissionList
 from ollm_tui.config.paths import expanded
 from ollm_tui.decode.clean import clean_name
+from ollm_tui.frontend.link_target import LinkRefusal, read_link
 from ollm_tui.frontend.open_chat import OpenChatHost
 from ollm_tui.frontend.opener import SystemOpener
+from ollm_tui.frontend.sign_in import SignIns
 from ollm_tui.linear.chat import LinearChat
 from ollm_tui.linear.model_actions import LinearModelActions
 from ollm_tui.linear.questions import LinearForms
@@ -30,6 +33,7 @@ from ollm_tui.runtime.media.task_models import maker_in_chat
 
 if TYPE_CHECKING:
     from ollm_tui.commands.host import Severity
+    from ollm_tui.mcp.server import McpServer
 
 _TASKS: Final[dict[Makes, ModelTask]] = {"image": "picture", "video": "video", "audio": "music"}
 _WORDS: Final[dict[Makes, str]] = {"image": "picture", "video": "video", "audio": "music"}
@@ -110,6 +114,47 @@ class LinearLoop:
 
 
 @dataclass(slots=True)
+class LinearSignIns(SignIns):
+    """Says where a person signs in to a server, and takes one key or a pasted address."""
+
+    chat: LinearChat
+    opener: SystemOpener = field(default_factory=SystemOpener)
+
+    def begin(self, server: "McpServer") -> None:
+        """Have the person sign in to a server; Escape gives it up."""
+        work = self.chat.work.until_stopped(
+            lambda: self.run(server, partial(self.show, server.name), self.chat.say),
+            lambda: "Waiting for the sign-in",
+        )
+        self.chat.begun.append(work)
+
+    async def show(self, server: str, address: str, take: Callable[[str], bool]) -> None:
+        """Say the address, and ask until the browser came back or the person gives it up."""
+        target = read_link(address)
+        if isinstance(target, LinkRefusal):
+            self.chat.say(f"The address of the sign-in is unusable. {target.reason}", "warning")
+            return
+        shown = clean_name(server)
+        self.chat.say(f"To sign in to {shown}, open this address in a browser: {target.address}")
+        question = (
+            f"Sign in at {target.hosts[0].ascii}. o opens it in the browser, p takes the address "
+            "where a browser elsewhere ended, Escape gives it up:"
+        )
+        while True:
+            key = await self.chat.questions.key(question, {"o": "open", "p": "paste"})
+            if key is None:
+                self.cancel(server)
+                return
+            if key == "open":
+                problem = await self.opener.open(target.address)
+                self.chat.say(problem or "Waiting for the browser.")
+            elif typed := await self.chat.questions.line("Address: "):
+                if take(typed):
+                    return
+                self.chat.say("This is not the address where the sign-in ended.")
+
+
+@dataclass(slots=True)
 class LinearHost(OpenChatHost):
     """The chat as the commands see it; see `CommandHost` for what its members do."""
 
@@ -129,6 +174,7 @@ class LinearHost(OpenChatHost):
         OpenChatHost.__post_init__(self)
         self.loop = LinearLoop(self.chat)
         self.writing = Writing(self.chat)
+        self.sign_ins = LinearSignIns(self.chat)
         self.views = Views(self.chat, self.writing)
         self.model_actions = LinearModelActions(self.chat, self.chat.begun.append)
         self.drawings = LinearDrawings(self.chat, self.chat.begun.append)

@@ -41,6 +41,7 @@ from ollm_tui.linear.commands import LinearCommands, help_lines, without_screen
 from ollm_tui.linear.host import LinearHost
 from ollm_tui.linear.narrator import error_line
 from ollm_tui.linear.questions import Questions
+from ollm_tui.linear.shell_commands import JobNews
 from ollm_tui.linear.terminal import END, ESCAPE, INTERRUPT, Terminal
 from ollm_tui.linear.work import Background, background
 from ollm_tui.protocol.errors import AIError
@@ -204,6 +205,7 @@ class LinearApp:
             reads_thinking=self._reads_thinking,
             begin=self._background.begin,
         )
+        self._job_news = JobNews(session, say)
         self._host = LinearHost(session, self._chat, self._leave, self._copy)
         self._host.writing.submit = self._submit
         self._host.snippets.listed()  # completion knows them then
@@ -246,6 +248,7 @@ class LinearApp:
 
     def _take_lines(self) -> None:
         while not self._is_over:
+            self._job_news.look()  # between what was read and what is typed
             try:
                 text = self._typed()
             except KeyboardInterrupt:

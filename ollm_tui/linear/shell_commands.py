@@ -1,8 +1,9 @@
 """Commands that a person types after a `!`: asked about and read in words, and kept in the chat."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
 
 from ollm_tui.chat.command_output import command_message, shown_output
 from ollm_tui.decode.clean import clean, clean_name
@@ -14,6 +15,8 @@ from ollm_tui.shell.command import run_command
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ollm_tui.shell.jobs import Job
 
 _GRANT: Final = "!"
 _KEYS: Final = {"y": "once", "a": "session", "n": "no"}
@@ -54,3 +57,19 @@ class LinearCommands:
         if answer == "session":
             self.permissions.grant(_GRANT, "run")
         return answer in {"once", "session"}
+
+
+@dataclass(frozen=True, slots=True)
+class JobNews:
+    """Says once of each command in the background that it has ended."""
+
+    session: ChatSession
+    say: Callable[[str], None]
+    _reported: "WeakSet[Job]" = field(default_factory=WeakSet)
+
+    def look(self) -> None:
+        """Say which have ended since the last look."""
+        for job in self.session.client.jobs.listed:
+            if not job.is_running and job not in self._reported:
+                self._reported.add(job)
+                self.say(f"The command {job.number} in the background has ended. {job.words}")

@@ -34,6 +34,16 @@ def tokens_of(
     return ServerTokens(keys, server, address.url)
 
 
+def why_no_sign_in(server: str, address: ServerAddress | None) -> str:
+    """Return why a server takes no sign-in, as a sentence; empty if it may."""
+    shown = clean_name(server)
+    if not isinstance(address, HttpServer):
+        return f"{shown} is a program: only addresses take a sign-in."
+    if address.has_token:
+        return f"{shown} has a token in `headers.Authorization`, which is used instead."
+    return ""
+
+
 class ServerTokens:
     """Reads and keeps the sign-in of one server; no other origin gets its tokens."""
 
@@ -47,19 +57,26 @@ class ServerTokens:
     @property
     def advice(self) -> str:
         """Why the server cannot be used without one, and what to do."""
-        return f"It needs you to sign in: `{self._command}` in a shell."
+        return (
+            f"It needs you to sign in: `{self._command}` in a shell, or /mcp login {self._shown} "
+            "in the app."
+        )
 
     def wider_advice(self, scopes: str) -> str:
         """Why it refuses what the sign-in does not cover, and what to do."""
         named = f" ({scopes})" if scopes else ""
         return (
-            f"Your sign-in does not cover that{named}: `{self._command}` in a shell asks for the "
-            "wider access."
+            f"Your sign-in does not cover that{named}: `{self._command}` in a shell, or /mcp login "
+            f"{self._shown} in the app, asks for the wider access."
         )
 
     @property
+    def _shown(self) -> str:
+        return clean_name(self.server)
+
+    @property
     def _command(self) -> str:
-        return f"ollm mcp login {shlex.quote(clean_name(self.server))}"
+        return f"ollm mcp login {shlex.quote(self._shown)}"
 
     async def load(self) -> JsonObject:
         """Return what is kept; nothing if there is no sign-in, or it cannot be read.

@@ -59,7 +59,7 @@ def test_a_sign_in_by_the_browser_lasts_until_it_is_taken_back(
 ) -> None:
     refused = ollm("mcp", "test", "work", **home)
     assert refused.returncode == 1
-    assert "work: It needs you to sign in: `ollm mcp login work` in a shell." in refused.stderr
+    assert "work: It needs you to sign in: `ollm mcp login work` in a shell" in refused.stderr
     with signing_in(home) as (process, address):
         with urllib.request.build_opener().open(address, timeout=20) as page:
             assert b"go back to ollm" in page.read()

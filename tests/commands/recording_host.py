@@ -185,6 +185,25 @@ class RecordingLoop:
         self.did.append(("give_up", None))
 
 
+@dataclass(frozen=True)
+class RecordingSignIns:
+    host: "RecordingHost"
+
+    def begin(self, server: McpServer) -> None:
+        self.host.asked.append(("sign_in", server.name))
+
+    def is_going(self, server: str) -> bool:
+        return server in self.host.signing_in
+
+    def take(self, server: str, address: str) -> bool:
+        self.host.asked.append(("take", server, address))
+        return address.startswith("http://127.0.0.1")
+
+    def cancel(self, server: str) -> bool:
+        self.host.asked.append(("cancel_sign_in", server))
+        return server in self.host.signing_in
+
+
 @dataclass
 class RecordingHost:
     models: tuple[str, ...] = ("local://qwen3:8b", "local://gemma3:4b", "embedded://smollm2")
@@ -282,6 +301,17 @@ class RecordingHost:
 
     def servers(self) -> Mapping[str, McpServer]:
         return self.mcp
+
+    signing_in: set[str] = field(default_factory=set)
+    """The servers to which a sign-in goes on."""
+
+    @property
+    def sign_ins(self) -> "RecordingSignIns":
+        return RecordingSignIns(self)
+
+    @sign_ins.setter
+    def sign_ins(self, sign_ins: object) -> None:
+        raise NotImplementedError
 
     def tools_off(self) -> Sequence[SomeTool]:
         return self.off

@@ -77,6 +77,29 @@ async def test_one_is_stopped_and_restarted(host: RecordingHost) -> None:
     assert server._is_on
 
 
+@pytest.mark.parametrize("line", ["/mcp my work login", "/mcp login my work"])
+async def test_a_sign_in_begins_in_either_order_of_the_words(
+    line: str, host: RecordingHost
+) -> None:
+    await ran(host, line)
+    assert ("sign_in", "my work") in host.asked
+    host.signing_in.add("my work")
+    host.entered = {"address": "elsewhere"}
+    assert "is not the address" in await ran(host, line)
+    assert ("take", "my work", "elsewhere") in host.asked
+    host.entered = {"address": "http://127.0.0.1:1/callback?code=1"}
+    await ran(host, line)
+    assert host.asked[-1][0] == "take"
+    await ran(host, line.replace("login", "logout"))
+    assert host.asked[-1] == ("cancel_sign_in", "my work")
+
+
+async def test_what_takes_no_sign_in_says_why(host: RecordingHost) -> None:
+    for act in ("login", "logout"):
+        assert "is a program" in await ran(host, f"/mcp time {act}")
+    assert "You are not signed in to my work." in await ran(host, "/mcp logout my work")
+
+
 async def test_a_wrong_name_has_a_suggestion_and_without_servers_there_is_a_next_step(
     host: RecordingHost,
 ) -> None:

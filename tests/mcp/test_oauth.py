@@ -29,7 +29,7 @@ from ollm_tui.protocol.errors import AIError
 from ollm_tui.tools.define import ToolFailure
 from tests.support.oauth_server import Authority, GuardedServer, guarded_server
 
-ADVICE = "It needs you to sign in: `ollm mcp login work` in a shell."
+ADVICE = "It needs you to sign in: `ollm mcp login work` in a shell, or /mcp login work in the app."
 
 
 @pytest.fixture(autouse=True)
@@ -212,7 +212,7 @@ async def test_what_a_sign_in_does_not_cover_is_named_and_the_next_one_asks_for_
             await add(server)  # a renewal forgets nothing
     assert str(refused.value) == (
         "The MCP server work refused the call. Your sign-in does not cover that (add): `ollm mcp "
-        "login work` in a shell asks for the wider access."
+        "login work` in a shell, or /mcp login work in the app, asks for the wider access."
     )
     tokens = await signed_in(guarded, keys)
     assert "lacks" not in await tokens.load()

@@ -21,7 +21,7 @@ from ollm_tui.frontend.opener import SystemOpener
 from ollm_tui.lazy import import_name
 from ollm_tui.mcp.server import MISSING_PACKAGE
 from ollm_tui.mcp.settings import HttpServer, address_of
-from ollm_tui.mcp.tokens import ServerTokens
+from ollm_tui.mcp.tokens import ServerTokens, why_no_sign_in
 from ollm_tui.protocol.errors import AIError
 
 _LONGEST = 16_384
@@ -34,13 +34,9 @@ def tokens_of(name: str, loaded: LoadedConfig, paths: AppPaths) -> tuple[HttpSer
         UsageError: it takes none.
     """
     address = address_of(loaded.config.mcp_servers[name])
-    if not isinstance(address, HttpServer):
-        raise UsageError(f"{clean_name(name)} is a program: only addresses take a sign-in.")
-    if address.has_token:
-        raise UsageError(
-            f"{clean_name(name)} has a token in `headers.Authorization`, which is used instead.",
-            "Remove it from the settings first.",
-        )
+    if why := why_no_sign_in(name, address):
+        raise UsageError(why)
+    assert isinstance(address, HttpServer)
     return address, ServerTokens(StoredKeys(paths.data_dir), name, address.url)
 
 

@@ -11,6 +11,7 @@ from ollm_tui.frontend.open_chat import OpenChatHost
 from ollm_tui.tui.chat.dialogs import ThemeSwitch
 from ollm_tui.tui.chat.model_choice import ModelChoice
 from ollm_tui.tui.chat.prompts import Prompts
+from ollm_tui.tui.chat.servers import ScreenSignIns
 from ollm_tui.tui.dialogs import ScreenForms
 from ollm_tui.tui.services import Say
 from ollm_tui.tui.terminal import Copying
@@ -41,6 +42,8 @@ class ScreenCommandHost(OpenChatHost):
         OpenChatHost.__post_init__(self)
         self.forms = ScreenForms(self.themes.dialogs.ask)
         self.loop = self.prompts
+        dialogs, services = self.themes.dialogs, self.themes.services
+        self.sign_ins = ScreenSignIns(dialogs, services, self.say)
 
     def show(self, view: View, text: str = "") -> None:
         """Open a dialog, or another screen."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from ollm_tui.decode.clean import clean_line, clean_name
 from ollm_tui.frontend.link_target import LinkRefusal, read_link
@@ -14,6 +14,7 @@ from ollm_tui.frontend.server_requests import (
     answer_question,
     form_question,
     sampling_question,
+    sign_in_question,
     values_question,
 )
 from ollm_tui.frontend.session import ChatSession
@@ -31,7 +32,37 @@ from ollm_tui.tui.dialogs import ScreenApprover, ScreenForms
 if TYPE_CHECKING:
     from ollm_tui.protocol.forms import FormValues
 
+_WAITING: Final = (
+    "Waiting for the browser. If it runs on another machine, or cannot come back: type /mcp login "
+    "{} once more and paste the address where it ends, which begins with http://127.0.0.1."
+)
 _ACTIONS: "dict[RequestAnswer, Action]" = {"yes": "accept", "no": "decline", "closed": "cancel"}
+
+
+@dataclass(frozen=True, slots=True)
+class SignInPage:
+    """Shows where a person signs in to a server, and opens it after a yes."""
+
+    server: str
+    approver: ScreenApprover
+    opener: SystemOpener
+    say: Callable[[str, Literal["info", "warning"]], None]
+
+    async def show(self, address: str, _take: Callable[[str], bool]) -> None:
+        """Ask whether to open the address; it is shown in the chat, too."""
+        target, server = read_link(address), clean_name(self.server)
+        if isinstance(target, LinkRefusal):
+            self.say(
+                f"The address of the sign-in to {server} is unusable. {target.reason}", "warning"
+            )
+            return
+        async with self.approver.turn():
+            answer = await self.approver.decide(sign_in_question(self.server, target))
+        problem = await self.opener.open(target.address) if answer == "yes" else None
+        if problem is not None:
+            self.say(problem, "warning")
+        self.say(f"To sign in to {server}, open {target.address}", "info")
+        self.say(_WAITING.format(server), "info")
 
 
 @dataclass(frozen=True, slots=True)

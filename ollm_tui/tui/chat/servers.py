@@ -10,6 +10,8 @@ from ollm_tui.commands.server_prompts import CommandList
 from ollm_tui.frontend.server_news import ServerNews
 from ollm_tui.frontend.server_offers import ServerOffers
 from ollm_tui.frontend.session import ChatSession
+from ollm_tui.frontend.sign_in import SignIns
+from ollm_tui.tui.dialogs import Dialogs
 from ollm_tui.tui.services import Say, Services
 
 if TYPE_CHECKING:
@@ -49,3 +51,21 @@ class ChatServers:
                 session, client, services.approver, services.opener, say
             )
         ServerNews(self.runtime.mcp, say, show_tools).start()
+
+
+@dataclass(slots=True)
+class ScreenSignIns(SignIns):
+    """Sign-ins in the background of the screen."""
+
+    dialogs: Dialogs
+    services: Services
+    say: Say
+
+    def begin(self, server: "McpServer") -> None:
+        """Have the person sign in to a server."""
+        # Needed only for servers.
+        from ollm_tui.tui.chat.server_questions import SignInPage
+
+        services = self.services
+        page = SignInPage(server.name, services.approver, services.opener, self.say)
+        self.dialogs.run(self.run(server, page.show, self.say), f"sign-in {server.name}")
