@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: bench-download bench-echo bench-exits
 .PHONY: bench-hostile bench-idle bench-import bench-kill bench-kill-download bench-kill-pull bench-long-chat
 .PHONY: bench-models bench-open bench-parsers bench-peers bench-pictures bench-registry bench-search bench-similar
-.PHONY: bench-servers bench-startup bench-stream bench-tools bench-wire
+.PHONY: bench-mcp-start bench-servers bench-startup bench-stream bench-tools bench-wire
 
 help:  ## Explain these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -145,6 +145,10 @@ bench-servers: need-python  ## A running server beside curl (ARGS="KIND URL MODE
 bench-startup: need-python  ## Time to a usable prompt, against a minimal Textual app
 	@$(BOOTSTRAP) test
 	$(BIN)/python -m benchmarks.startup
+
+bench-mcp-start: need-python  ## The same with ten MCP servers, one of which never answers, against none
+	@$(BOOTSTRAP) test
+	$(BIN)/python -m benchmarks.mcp_start $(ARGS)
 
 bench-abort: need-python  ## From the Esc byte to the disconnect, 200 times
 	@$(BOOTSTRAP) test

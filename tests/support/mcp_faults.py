@@ -21,7 +21,8 @@ PNG = (
     "rkJggg=="
 )
 ASKS = set((sys.argv[3] if len(sys.argv) > 3 else "s1,s2,s3,s4").split(","))
-"""What the mode `requests` asks for."""
+"""What the modes of `ASKING` ask for."""
+ASKING = {"requests", "asks_at_once"}
 state: dict[str, Any] = {"description": "Say a text again."}
 
 
@@ -160,7 +161,7 @@ def ask_for_all() -> None:
 def take_answer(message: dict[str, Any]) -> None:
     """Note an answer; after the last one the call is answered."""
     state["open"].discard(message["id"])
-    if not state["open"]:
+    if not state["open"] and "call" in state:
         outcome = {"content": [{"type": "text", "text": "hi"}]}
         send({"id": state["call"], "result": outcome})
 
@@ -274,7 +275,11 @@ def main() -> None:
                 listed(message)
             case "tools/call":
                 called(message)
-            case None if MODE == "requests" and str(message.get("id", ""))[:1] == "s":
+            case "notifications/initialized" if MODE == "asks_at_once":
+                ask_for_all()
+            case None if (
+                MODE in {"requests", "asks_at_once"} and str(message.get("id", ""))[:1] == "s"
+            ):
                 take_answer(message)
             case str() if MODE == "offers" and "id" in message:
                 offered(message)
