@@ -152,10 +152,12 @@ def hide_socket(path: Path, writable: Sequence[str]) -> None:
             hide(str(path), writable)
 
 
-def rearrange(writable: Sequence[str], hidden: Sequence[str], sockets: Sequence[Path]) -> None:
-    """Make everything read-only but some folders, and hide others."""
+def rearrange(
+    writable: Sequence[str], kept: Sequence[str], hidden: Sequence[str], sockets: Sequence[Path]
+) -> None:
+    """Make everything read-only but some folders, also what is `kept` in them; hide others."""
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    for path in writable:
+    for path in (*writable, *kept):
         mount(path, path, None, MS_BIND | MS_REC)
     for path in hidden:
         hide(path, writable)
@@ -232,7 +234,7 @@ def confine(spec: Mapping[str, Any]) -> None:
     if spec["namespaces"]:
         sockets = find_sockets()
         enter_namespaces(network=spec["network"])
-        rearrange(writable, spec["hidden"], sockets)
+        rearrange(writable, spec["kept"], spec["hidden"], sockets)
     limit(spec["limits"])
     if spec["namespaces"] or spec["landlock"]:
         drop_privileges()

@@ -82,6 +82,7 @@ class Containment:
         spec = {
             "limits": limits,
             "writable": [*writable],
+            "kept": _program_within(writable),
             "hidden": [
                 *hidden,
                 _TERMINALS,
@@ -92,6 +93,16 @@ class Containment:
             "network": self.network,
         }
         return (*CONFINED, json.dumps(spec))
+
+
+def _program_within(writable: Sequence[str]) -> list[str]:
+    """Return where this program is in writable folders; a changed one would put up no walls."""
+    places = {str(Path(place).resolve()) for place in (sys.prefix, sys.base_prefix)}
+    return sorted(
+        place
+        for place in places
+        if any(place.startswith(f"{folder.rstrip('/')}/") for folder in writable)
+    )
 
 
 def system_name() -> str:

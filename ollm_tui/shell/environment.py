@@ -30,7 +30,9 @@ def command_environment(environ: Mapping[str, str], further: Iterable[str] = ())
     """Return the environment of a command; variables whose names sound like keys are left out."""
     wanted = PASSED_ON | {name for name in further if not names_secret(name)}
     passed = {
-        name: value for name, value in environ.items() if name in wanted or name.startswith("LC_")
+        name: value
+        for name, value in environ.items()
+        if name in wanted or (name.startswith("LC_") and not names_secret(name))
     }
     return {**passed, **ALWAYS}
 

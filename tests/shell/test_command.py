@@ -116,6 +116,7 @@ def test_the_shell_is_the_persons_own_if_it_can_be_run(tmp_path: Path) -> None:
     for wrong in ("", "bash", "/no/shell", str(tmp_path)):
         assert shell_of({"SHELL": wrong}) == Path("/bin/sh")
     assert "SSH_AUTH_SOCK" not in command_environment({"SSH_AUTH_SOCK": "x"})
+    assert "LC_API_KEY" not in command_environment({"LC_API_KEY": "x"})
 
 
 @linux

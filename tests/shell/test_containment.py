@@ -183,6 +183,21 @@ def test_a_server_of_a_command_is_reached_by_it(walls: Containment, tmp_path: Pa
     assert contained(walls, tmp_path, f'python3 -c "{both}"') == 0
 
 
+def test_the_program_itself_cannot_be_changed(
+    walls: Containment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a virtual environment below the folder; the next command would have no walls."""
+    own = tmp_path / ".venv" / "bin"
+    own.mkdir(parents=True)
+    (own / "python").write_text("kept")
+    monkeypatch.setattr(sys, "prefix", str(own.parent))
+    for way in ("echo x > .venv/bin/python", "mv .venv other", "rm -r .venv", "touch .venv/new"):
+        assert contained(walls, tmp_path, way) != 0
+    assert [path.name for path in own.parent.iterdir()] == ["bin"]
+    assert (own / "python").read_text() == "kept"
+    assert contained(walls, tmp_path, "echo x > new") == 0
+
+
 def test_what_is_typed_into_a_terminal_cannot_be_read(walls: Containment, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:

@@ -15,7 +15,10 @@ _NAMES: Final = words(
     .wgetrc .pdbrc .pythonrc .irbrc .pryrc .rprofile .mcp.json mcp.json mcp_config.json
     .claude.json agents.md claude.md gemini.md skill.md .cursorrules crontab anacrontab
     ld.so.preload environment.d authorized_keys authorized_keys2 known_hosts conftest.py
-    sitecustomize.py usercustomize.py .gitlab-ci.yml
+    sitecustomize.py usercustomize.py .gitlab-ci.yml agents.override.md copilot-instructions.md
+    .windsurfrules .clinerules mise.toml .mise.toml .tool-versions lefthook.yml .lefthook.yml
+    pre-commit pre-push pre-rebase pre-receive commit-msg prepare-commit-msg post-commit
+    post-checkout post-merge post-rewrite post-receive
     """
 )
 """Names in lower case, anywhere in a path."""
@@ -44,7 +47,8 @@ _ENDINGS: Final = re.compile(r".*\.(?:pth|service|timer|desktop|plist|bashrc|zsh
 def is_protected(names: Sequence[str]) -> bool:
     """Return whether a change of a path, from the top of the disk, is always asked about."""
     forms = [set(original_names(name)) for name in names]
-    if any(forms[-1] & _NAMES or _ENDINGS.fullmatch(form) for form in forms[-1]):
+    # a file named .git leads to a folder with settings and hooks
+    if any(forms[-1] & (_NAMES | _FOLDERS) or _ENDINGS.fullmatch(form) for form in forms[-1]):
         return True
     if any(form & (_FOLDERS | _NAMES) for form in forms[:-1]):
         return True

@@ -21,6 +21,7 @@ home/u/p/.mcp.json home/u/p/.claude/settings.json home/u/p/AGENTS.md
 home/u/p/.devcontainer/devcontainer.json home/u/p/conftest.py home/u/p/venv/x.pth etc/crontab
 etc/cron.d/x etc/profile.d/x.sh var/spool/cron/u etc/ld.so.preload home/u/p/.BASHRC
 home/u/p/.bashrc.bak home/u/p/.Git/Hooks/x home/u/p/sitecustomize.py
+home/u/q/.git home/u/r/.GIT srv/repo.git/hooks/post-receive home/u/p/.github/copilot-instructions.md
 """
 
 
