@@ -221,7 +221,7 @@ def _shared_options() -> _Parser:
     about = "profile of the settings to use: a preset of model, system prompt, options, tools and "
     about += "thinking"
     add("--profile", metavar="NAME", help=about)
-    add("--tools", metavar="NAMES", help="tools the model may call: names with commas, or all")
+    add("--tools", metavar="NAMES", help="tools the model may call: names with commas, all or none")
     about = "what tools may do without a question, with -p: a tool's name, 'shell:git log *', or "
     about += "'time__*' for all tools of an MCP server"
     add("--allow", metavar="WHAT", action="append", help=about)
@@ -285,7 +285,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     for kind in ("images", "attached"):
         values[kind] = tuple(values.get(kind, ()))
     if (names := values.get("tools")) is not None:
-        values["tools"] = tuple(name for name in re.split(r"[,\s]+", names) if name)
+        listed = tuple(name for name in re.split(r"[,\s]+", names) if name)
+        values["tools"] = () if listed == ("none",) else listed
     values["allow"] = tuple(values.get("allow") or ())
     flags, models = Flags(**typed_fields(Flags, values)), model_options(values)
     media, chats = media_options(values), chat_options(values)

@@ -7,7 +7,7 @@ from typing import Final
 
 import anyio
 
-from ollm_tui.decode.clean import clean_name, spelled_out
+from ollm_tui.decode.clean import clean_name, spelled_line, spelled_out
 from ollm_tui.frontend.consent import Permissions, can_grant, granted_words
 from ollm_tui.frontend.tool_text import words_of
 from ollm_tui.linear.questions import Questions
@@ -104,7 +104,7 @@ class LinearApprover:
 
 def tool_line(call: ToolCall) -> str:
     """Return a sentence that names a call by what tells most of it."""
-    return f"Tool {words_of(call)}."
+    return f"Tool {spelled_line(words_of(call))}."
 
 
 def _previewed(preview: CallPreview) -> list[str]:
@@ -118,7 +118,7 @@ def _previewed(preview: CallPreview) -> list[str]:
 def _arguments(call: ToolCall) -> list[str]:
     """Return every argument in full."""
     if call.args is None:
-        return ["What the model wrote:", call.raw_args]
+        return ["What the model wrote:", spelled_out(call.raw_args)]
     if not call.args:
         return ["It has no arguments."]
     return [f"{clean_name(name)}: {_written(value)}" for name, value in call.args.items()]
@@ -126,5 +126,5 @@ def _arguments(call: ToolCall) -> list[str]:
 
 def _written(value: object) -> str:
     if isinstance(value, str):
-        return value or "empty"
-    return json.dumps(value, ensure_ascii=False, indent=2)
+        return spelled_out(value) or "empty"
+    return spelled_out(json.dumps(value, ensure_ascii=False, indent=2))

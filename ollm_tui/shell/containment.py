@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+from ollm_tui.config.regular_file import real_path
 from ollm_tui.shell.seatbelt import seatbelt_launcher
 
 CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
@@ -59,9 +60,9 @@ class Containment:
                 return f"Contained: it writes only in this folder and {network}."
             case "landlock":
                 return (
-                    "Partly contained: it writes only in this folder, but can read all files, "
-                    "change permissions elsewhere, use the network and ask other programs to do "
-                    "more."
+                    "Partly contained: it writes only in this folder and in shared memory, but can "
+                    "read all files, change permissions elsewhere, use the network and ask other "
+                    "programs to do more."
                 )
             case "seatbelt":
                 network = "" if self.network else " and uses no network"
@@ -97,7 +98,7 @@ class Containment:
 
 def _program_within(writable: Sequence[str]) -> list[str]:
     """Return where this program is in writable folders; a changed one would put up no walls."""
-    places = {str(Path(place).resolve()) for place in (sys.prefix, sys.base_prefix)}
+    places = {str(real_path(Path(place))) for place in (sys.prefix, sys.base_prefix)}
     return sorted(
         place
         for place in places

@@ -90,6 +90,12 @@ def test_a_tool_that_was_not_offered_is_one_line_and_the_model_is_told(desk: Des
     assert not (desk.root / "ran").exists()
 
 
+def test_no_tools_are_offered_where_none_are_wanted(desk: Desk) -> None:
+    desk.fake.lines = [DONE]
+    desk.ask("--tools", "none")
+    assert not desk.fake.requests[0].get("tools")
+
+
 def test_the_limit_of_turns_can_be_named(desk: Desk) -> None:
     desk.fake.lines = [wants("current_time"), DONE]
     assert desk.ask("--tools", "current_time", "--max-turns", "4").returncode == TURN_LIMIT

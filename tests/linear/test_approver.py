@@ -57,6 +57,19 @@ async def test_a_permission_for_the_folder_is_kept_for_other_chats(tmp_path: Pat
     assert not other.permissions.allows("shell", "run", Prepared(("git", "log", "-p")).preview)
 
 
+async def test_invisible_characters_of_arguments_are_spelled_out() -> None:
+    heard = ""
+    for call in (
+        ToolCall(id="c1", name="look", args={"path": "a\u202eb", "many": ["c\u200bd"]}),
+        ToolCall(id="c2", name="look", args=None, raw_args="e\u2066f"),
+    ):
+        made, typist = approver(None, "once")
+        await made.approve(call, ScriptedTool("look"))
+        heard += "\n".join(typist.heard)
+    assert all(hidden not in heard for hidden in "\u202e\u200b\u2066")
+    assert all(f"U+{code}" in heard for code in ("202E", "200B", "2066"))
+
+
 async def test_where_nothing_can_be_kept_it_is_not_offered(tmp_path: Path) -> None:
     for folder, argv in ((None, ("git", "log")), (tmp_path, None)):
         made, typist = approver(folder, None)
