@@ -152,21 +152,22 @@ def hide_socket(path: Path, writable: Sequence[str]) -> None:
             hide(str(path), writable)
 
 
-def rearrange(
-    writable: Sequence[str], kept: Sequence[str], hidden: Sequence[str], sockets: Sequence[Path]
-) -> None:
+def rearrange(spec: Mapping[str, Any], sockets: Sequence[Path]) -> None:
     """Make everything read-only but some folders, also what is `kept` in them; hide others."""
+    writable: list[str] = spec["writable"]
+    # what is `held` is a mount as well, since those cannot be renamed
+    open_folders = [*writable, *spec["held"]]
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    for path in (*writable, *kept):
+    for path in (*open_folders, *spec["kept"]):
         mount(path, path, None, MS_BIND | MS_REC)
-    for path in hidden:
+    for path in spec["hidden"]:
         hide(path, writable)
     for server in sockets:
         hide_socket(server, writable)
     set_read_only("/", is_on=True)
     if Path("/dev/shm").is_dir():
         mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "size=64m")
-    for path in writable:
+    for path in open_folders:
         set_read_only(path, is_on=False)
     os.chdir(Path.cwd())  # into the mount that is writable
 
@@ -234,7 +235,7 @@ def confine(spec: Mapping[str, Any]) -> None:
     if spec["namespaces"]:
         sockets = find_sockets()
         enter_namespaces(network=spec["network"])
-        rearrange(writable, spec["kept"], spec["hidden"], sockets)
+        rearrange(spec, sockets)
     limit(spec["limits"])
     if spec["namespaces"] or spec["landlock"]:
         drop_privileges()

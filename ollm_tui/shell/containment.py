@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from ollm_tui.config.regular_file import real_path
+from ollm_tui.config.regular_file import is_file, is_folder, real_path
 from ollm_tui.shell.seatbelt import seatbelt_launcher
 
 CONFINED: Final = (sys.executable, "-I", "-S", str(Path(__file__).with_name("confined.py")))
@@ -27,6 +27,13 @@ _SOCKETS: Final = (
 Without one, all of `/run` is. Other sockets are looked for when a command begins."""
 _TERMINALS: Final = "/dev/pts"
 """Hidden, since a command could read what a person types into one."""
+
+_STARTED: Final = (
+    *(".git/hooks", ".git/config", ".envrc", ".profile", ".bashrc", ".bash_profile"),
+    *(".bash_login", ".bash_aliases", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".local/bin"),
+    *(".config/autostart", ".config/systemd", ".config/fish", ".config/git", ".gitconfig"),
+)
+"""What shells and git run by themselves, read-only for commands where it is."""
 
 Walls: TypeAlias = Literal["namespaces", "landlock", "seatbelt", "none"]
 
@@ -80,10 +87,12 @@ class Containment:
             return ()
         has_namespaces = self.walls == "namespaces"
         limits = {**_LIMITS, "NPROC": _MOST_PROCESSES} if has_namespaces else _LIMITS
+        kept = _kept_within(writable)
         spec = {
             "limits": limits,
             "writable": [*writable],
-            "kept": _program_within(writable),
+            "kept": kept,
+            "held": _held_above(kept, writable),
             "hidden": [
                 *hidden,
                 _TERMINALS,
@@ -96,14 +105,28 @@ class Containment:
         return (*CONFINED, json.dumps(spec))
 
 
-def _program_within(writable: Sequence[str]) -> list[str]:
-    """Return where this program is in writable folders; a changed one would put up no walls."""
+def _kept_within(writable: Sequence[str]) -> list[str]:
+    """Return what commands never change in writable folders, since it would run without walls.
+
+    This is the program itself, and what is there of files that shells and git run by themselves.
+    """
     places = {str(real_path(Path(place))) for place in (sys.prefix, sys.base_prefix)}
-    return sorted(
-        place
-        for place in places
-        if any(place.startswith(f"{folder.rstrip('/')}/") for folder in writable)
-    )
+    for folder in writable:
+        started = [real_path(Path(folder, name)) for name in _STARTED]
+        pointer = Path(folder, ".git")
+        started += [pointer] if is_file(pointer) else []
+        places |= {str(one) for one in started if is_file(one) or is_folder(one)}
+    return sorted(place for place in places if any(_is_below(place, one) for one in writable))
+
+
+def _held_above(kept: Sequence[str], writable: Sequence[str]) -> list[str]:
+    """Return the folders around what is kept, which must not be moved away with it."""
+    above = {str(folder) for place in kept for folder in Path(place).parents}
+    return sorted(one for one in above if any(_is_below(one, folder) for folder in writable))
+
+
+def _is_below(place: str, folder: str) -> bool:
+    return place.startswith(f"{folder.rstrip('/')}/")
 
 
 def system_name() -> str:

@@ -198,6 +198,30 @@ def test_the_program_itself_cannot_be_changed(
     assert contained(walls, tmp_path, "echo x > new") == 0
 
 
+def test_what_shells_and_git_run_by_themselves_cannot_be_changed(
+    walls: Containment, tmp_path: Path
+) -> None:
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    (tmp_path / ".bashrc").write_text("kept")
+    for way in (
+        "echo x > .git/hooks/pre-commit",
+        "git config core.hooksPath .",
+        "mv .git/hooks .git/other",
+        "mv .git other",
+        "mv .git other; cp -r other .git && echo x > .git/hooks/pre-commit",
+        "rm .git/config",
+        "echo x >> .bashrc",
+        "mv .bashrc other",
+        "cp /dev/null .bashrc",
+    ):
+        assert contained(walls, tmp_path, way) != 0, way
+    assert (tmp_path / ".bashrc").read_text() == "kept"
+    assert not (tmp_path / ".git/hooks/pre-commit").exists()
+    author = "git -c user.name=a -c user.email=b"
+    work = f"echo x > a && git add a && {author} commit -qm x && git branch b && git log"
+    assert contained(walls, tmp_path, work) == 0
+
+
 def test_what_is_typed_into_a_terminal_cannot_be_read(walls: Containment, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:
