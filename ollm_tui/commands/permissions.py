@@ -58,8 +58,14 @@ async def permissions(host: CommandHost, argument: str) -> None:
 async def _list(host: CommandHost) -> None:
     listed = await host.permissions.listed()
     rows = [f"{number}  {_row(one)}" for number, one in enumerate(listed, 1)]
-    more = [*rows, _HOW] if rows else ["No tool is allowed beyond that."]
-    host.say("\n".join([host.permissions.sentence, *more]))
+    mode = host.permissions.sentence
+    if not rows:
+        lines = [mode, "No tool is allowed beyond that."]
+    elif host.permissions.mode == "ask":
+        lines = ["Every tool call needs approval, except:", *rows, _HOW]
+    else:
+        lines = [f"{mode} Beyond that:", *rows, _HOW]
+    host.say("\n".join(lines))
 
 
 def _row(grant: GrantedTool) -> str:

@@ -32,6 +32,7 @@ async def test_all_permissions_are_listed_with_their_scope_and_taken_back(
         "In this chat, git log * runs without asking."
     )
     listed = (await answer(host, "/permissions"))[1].split("\n")
+    assert listed[0] == "Every tool call needs approval, except:"
     assert listed[1:3] == ["1  write_file · this chat", "2  shell: git log * · this chat"]
     assert await answer(host, "/permissions revoke 2") == ("info", "Taken back: it asks again.")
     assert not host.permissions.allows("shell", "run")
@@ -54,4 +55,8 @@ async def test_what_is_not_understood_changes_nothing(host: RecordingHost, typed
 async def test_the_mode_is_chosen_by_its_name(host: RecordingHost) -> None:
     assert "Read-only tools" in (await answer(host, "/permissions reads"))[1]
     assert host.permissions.mode == "reads"
+    host.permissions.grant("write_file", "write")
+    assert (await answer(host, "/permissions"))[1].startswith(
+        "Read-only tools run without asking in this chat. Beyond that:\n1  write_file"
+    )
     assert "needs approval" in (await answer(host, "/permissions ask"))[1]
