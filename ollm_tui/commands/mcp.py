@@ -36,7 +36,9 @@ def _choices(host: CommandHost, argument: str) -> Sequence[Completion]:
     if not blank:
         return [Completion(one.name, _STATES[one.state]) for one in servers.values()]
     if name not in servers:
-        return []
+        signing = [one for one in servers.values() if one.tokens is not None]
+        is_sign_in = name.casefold() in _SIGN_INS
+        return [Completion(f"{name} {one.name}", _state(one)) for one in signing if is_sign_in]
     acts = [
         Completion(f"{name} restart", "start it anew"),
         Completion(f"{name} off", "stop it until the app ends"),
@@ -139,14 +141,18 @@ def _names(servers: Mapping[str, "McpServer"]) -> str:
     return ", ".join(map(clean_name, servers))
 
 
+def _state(server: "McpServer") -> str:
+    if server.state == "ready":
+        return f"ready, {counted(len(server.listed.tools), 'tool')}"
+    return "sign in needed" if server.needs_sign_in else _STATES[server.state]
+
+
 def _listing(servers: Sequence["McpServer"]) -> Iterator[str]:
-    width = max(len(clean_name(one.name)) for one in servers)
-    for server in servers:
-        state = "sign in needed" if server.needs_sign_in else _STATES[server.state]
-        if server.state == "ready":
-            state = f"ready, {counted(len(server.listed.tools), 'tool')}"
-        name = clean_name(server.name)
-        yield f"{name:<{width}}  {state:<20}  {spelled_line(server.place)}".rstrip()
+    names = [clean_name(one.name) for one in servers]
+    states = [_state(one) for one in servers]
+    width, across = max(map(len, names)), max(map(len, states))
+    for server, name, state in zip(servers, names, states, strict=True):
+        yield f"{name:<{width}}  {state:<{across}}  {spelled_line(server.place)}".rstrip()
     yield "/mcp NAME shows the tools and the log of one; /mcp NAME restart starts it anew."
 
 

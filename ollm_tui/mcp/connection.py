@@ -205,7 +205,7 @@ class Connection:
     async def _problem(self, what: str, error: Exception) -> AIError:
         if isinstance(error, MCPError) and error.code == CONNECTION_CLOSED:
             return AIError(
-                ErrorCode.SERVICE_UNAVAILABLE, f"It ended before that{await self._how()}."
+                ErrorCode.SERVICE_UNAVAILABLE, f"It ended before it answered{await self._how()}."
             )
         if self.refusals is not None and self.refusals.words:
             needs_sign_in = self.is_unknown or self.refusals.is_too_narrow

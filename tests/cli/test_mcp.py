@@ -95,7 +95,7 @@ def test_one_that_fails_is_an_error_with_the_end_of_its_log(ollm: Ollm, config: 
     ollm("mcp", "add", "box", "--", sys.executable, "-I", FAULTS, "die", **env(config))
     tried = ollm("mcp", "test", **env(config))
     assert tried.returncode == 1
-    assert "box: It ended before that (exit code 9)." in tried.stderr
+    assert "box: It ended before it answered (exit code 9)." in tried.stderr
     assert "no key is set" in tried.stderr
     assert "old: The program old does not exist or cannot be run." in tried.stderr
 

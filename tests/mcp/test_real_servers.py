@@ -304,6 +304,9 @@ async def test_the_inspector_lists_the_same_tools(name: str, tmp_path: Path) -> 
         pytest.skip(reason)
     settings = settings_of(name, tmp_path)
     env = {key: value.get_secret_value() for key, value in settings.env.items()}
+    # the inspector needs its Node.js, whatever the server finds
+    places = [one for one in (env.get("PATH"), os.environ["PATH"]) if one]
+    env["PATH"] = os.pathsep.join(places)
     done = await anyio.to_thread.run_sync(
         lambda: subprocess.run(
             [

@@ -76,7 +76,7 @@ async def test_what_nobody_has_read_is_not_offered_whatever_the_approver_says(
         client = await runtime.start_chat("c://m")  # offers what the settings do
         assert (client.conversation.tools, calling.offered, approver.asked) == ((), [], [])
         assert [sentence.split(".")[0] for sentence in runtime.problems] == [
-            "The MCP server dead is not running: It ended before that (exit code 9)",
+            "The MCP server dead is not running: It ended before it answered (exit code 9)",
             "box__echo is not offered",
         ]
         # a program that names it later gets no further: the approver is not even asked

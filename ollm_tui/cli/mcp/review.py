@@ -71,5 +71,8 @@ def _unread(
 def report_problem(server: McpServer, output: Output) -> None:
     """Say why a server is not ready, with the end of its log."""
     output.error(f"{clean_name(server.name)}: {spelled_line(server.problem)}")
-    for line in server.log.tail(_LOG_LINES):
+    lines = server.log.tail(_LOG_LINES)
+    if lines[-1:] == [server.problem]:
+        del lines[-1]
+    for line in lines:
         output.note(f"  {spelled_line(line)}")
