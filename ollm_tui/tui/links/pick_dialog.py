@@ -21,7 +21,7 @@ _LOOKED_AT: Final = 2_000
 class PickLink(FilterList[str | None]):
     """Returns the address of a link."""
 
-    HEADING = "Links in the last answer"
+    HEADING = "Links in the last answer and from its tools"
     DEFAULT_CSS = """
     PickLink > Vertical { width: 96; height: 22; }
     """

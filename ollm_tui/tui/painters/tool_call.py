@@ -60,6 +60,11 @@ class ToolCall:
         return self.outcome in {"done", "failed"} and self.name in WEB_TOOLS
 
     @property
+    def closed(self) -> Fold:
+        """How it is folded with all others: of a page and results the beginning stays."""
+        return "peek" if self.is_of_the_web and self.outcome == "done" else "folded"
+
+    @property
     def is_diff(self) -> bool:
         """Whether the output is a unified diff of what was done."""
         return self.outcome == "done" and bool(_DIFF.match(self.output))

@@ -86,8 +86,8 @@ class Folding:
         tools = [(b, b.source) for b in blocks if isinstance(b.source, ToolSource)]
         is_any_folded = any(source.fold != "open" for _block, source in tools)
         self._scroller.keep_top()
-        for block, _source in tools:
-            self._fold_tool(block, "open" if is_any_folded else "folded")
+        for block, source in tools:
+            self._fold_tool(block, "open" if is_any_folded else source.closed)
         self._painting.rows_moved(0)
         return bool(tools)
 

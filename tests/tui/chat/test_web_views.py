@@ -104,6 +104,18 @@ async def test_f8_lists_what_was_found_after_the_links_of_the_answer(tmp_path: P
             assert words in stage.screen_text
 
 
+async def test_ctrl_o_opens_all_and_leaves_the_beginnings(tmp_path: Path) -> None:
+    async with staged(tmp_path / "config.toml", size=(100, 60)) as stage:
+        await used_the_web(stage)
+        before = stage.screen_text
+        await stage.pilot.press("ctrl+o")
+        await stage.settle()
+        assert "about 700 nm" in stage.screen_text
+        await stage.pilot.press("ctrl+o")
+        await stage.settle()
+        assert stage.screen_text == before
+
+
 async def test_a_search_finds_words_of_a_page_that_is_folded(tmp_path: Path) -> None:
     async with staged(tmp_path / "config.toml", size=(100, 40)) as stage:
         await used_the_web(stage)
